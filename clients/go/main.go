@@ -210,7 +210,16 @@ func conflicts() {
 func refusals() {
 	conn := connect(0)
 	_, err := conn.Exec(all, "LISTEN a")
-	expectState(err, "0A000", "LISTEN")
+	check(err)
+	_, err = conn.Exec(all, "NOTIFY a, 'b'")
+	check(err)
+	told, err := conn.WaitForNotification(all)
+	check(err)
+	if told.Payload != "b" {
+		check(errors.New("a notification says " + told.Payload))
+	}
+	_, err = conn.Exec(all, "CREATE DATABASE other")
+	expectState(err, "0A000", "CREATE DATABASE")
 	ctx, cancel := context.WithTimeout(all, 300*time.Millisecond)
 	_, err = conn.Exec(ctx, "SELECT pg_sleep(30)")
 	cancel()

@@ -124,8 +124,11 @@ async function pools() {
 
 async function refusals() {
   await withClient(0, async (client) => {
-    await assert.rejects(client.query('LISTEN a'), { code: '0A000' });
-    await assert.rejects(client.query({ text: 'NOTIFY a', name: 'notify' }), { code: '0A000' });
+    await client.query('LISTEN a');
+    const told = new Promise((resolve) => client.once('notification', resolve));
+    await client.query({ text: "NOTIFY a, 'b'", name: 'notify' });
+    assert.equal((await told).payload, 'b');
+    await assert.rejects(client.query('CREATE DATABASE other'), { code: '0A000' });
   });
   const wrong = new Client({ connectionString: nodes[0].replace(/:[^:@/]+@/, ':wrong@') });
   await assert.rejects(wrong.connect(), { code: '28P01' });

@@ -3,6 +3,7 @@
 Argument: the URLs of the nodes. Each change is made on one node and looked for on the others.
 """
 
+import contextlib
 import hashlib
 import random
 import sys
@@ -208,15 +209,42 @@ def large():
     everywhere("SELECT count(*) FROM py_big", [(1,)])
 
 
+def notifications():
+    with connect(0, autocommit=True) as teller, contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(connect(node, autocommit=True)) for node in range(len(NODES))]
+        for listener in listeners:
+            listener.execute("LISTEN py_told")
+        teller.execute("DROP TABLE IF EXISTS py_tell")
+        teller.execute("CREATE TABLE py_tell (id int PRIMARY KEY)")
+        teller.execute("""CREATE OR REPLACE FUNCTION py_tell() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN PERFORM pg_notify('py_told', NEW.id::text); RETURN NULL; END $$""")
+        teller.execute("CREATE TRIGGER tell AFTER INSERT ON py_tell FOR EACH ROW EXECUTE FUNCTION py_tell()")
+        with teller.transaction():
+            teller.execute("INSERT INTO py_tell VALUES (1)")
+            teller.execute("NOTIFY py_told, 'all'")
+        try:
+            with teller.transaction():
+                teller.execute("NOTIFY py_told, 'never'")
+                raise KeyError
+        except KeyError:
+            pass
+        teller.execute("NOTIFY py_told, 'last'")
+        for node, listener in enumerate(listeners):
+            told = []
+            while not told or told[-1] != "last":
+                batch = [one.payload for one in listener.notifies(timeout=PATIENCE_S, stop_after=1)]
+                assert batch, f"node {node} is told nothing after {told}"
+                told += batch
+                assert listener.execute("SELECT id FROM py_tell").fetchall() == [(1,)], "it is not visible yet"
+            assert sorted(told[:2]) + told[2:] == ["1", "all", "last"], f"node {node}: {told}"
+
+
 def refusals():
     with connect(0, autocommit=True) as db:
         db.execute("DROP TABLE IF EXISTS py_keyless")
         db.execute("CREATE TABLE py_keyless (a int)")
         db.execute("INSERT INTO py_keyless VALUES (1)")
         for sql in (
-            "LISTEN a",
-            "NOTIFY a",
-            "SELECT pg_notify('a', 'b')",
             "SELECT setval('py_item_id_seq', 1)",
             "PREPARE TRANSACTION 'a'",
             "CREATE DATABASE other",
@@ -262,7 +290,7 @@ def cancelling():
         assert db.execute("SELECT 1").fetchone() == (1,)
 
 
-for part in (schema, transactions, pipeline, copy, cursors, conflicts, sequences, large, refusals, cancelling):
+for part in (schema, transactions, pipeline, copy, cursors, conflicts, sequences, large, notifications, refusals, cancelling):
     started = time.monotonic()
     part()
     print(f"{part.__name__}: {time.monotonic() - started:.1f} s", flush=True)

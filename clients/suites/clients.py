@@ -75,6 +75,10 @@ class Suite:
         """Statements for a server before the tests."""
         return []
 
+    def counts(self, test):
+        """Whether a test is about the server."""
+        return True
+
     def commands(self, url, outcomes, only):
         """What is run one after the other: (command, working directory, environment), and writes to the file of outcomes."""
         raise NotImplementedError
@@ -151,6 +155,9 @@ class SqlAlchemy(Pytest):
         return ["CREATE SCHEMA test_schema", "CREATE SCHEMA test_schema_2", "CREATE EXTENSION hstore",
                 "CREATE EXTENSION citext",
                 "ALTER ROLE postgres SET default_text_search_config = 'pg_catalog.english'"]
+
+    def counts(self, test):
+        return "_postgresql+psycopg" in test
 
     def commands(self, url, outcomes, only):
         command, directory, env = self.pytest(
@@ -273,13 +280,64 @@ class NodePostgres(Suite):
 
 class Pgjdbc(Suite):
     name = "pgjdbc"
-    about = "pgjdbc, its JUnit 5 tests without replication, SSL and what needs other servers"
+    about = "pgjdbc's JUnit 5 tests, without replication, against its release"
     debian = "libpgjava"
     timeout_minutes = 60
-    libraries = ()
+    libraries = {"org.postgresql:postgresql": None, "org.junit.platform:junit-platform-console-standalone": "1.14.4",
+                 "org.hamcrest:hamcrest": "3.0", "uk.org.webcompere:system-stubs-jupiter": "2.1.8",
+                 "org.checkerframework:checker-qual": "3.55.1", "org.osgi:org.osgi.service.jdbc": "1.0.0",
+                 "com.ongres.scram:scram-client": "3.2"}
 
     def prepare(self):
-        raise Unavailable("not written yet")
+        self.java = pathlib.Path(os.environ.get("JAVA_HOME", "/usr")) / "bin"
+        source = self.source()
+        self.version = re.search(r"^pgjdbc.version=(\S+)", (source / "gradle.properties").read_text(), re.M).group(1)
+        classes = self.directory / "classes"
+        self.classpath = os.pathsep.join([str(classes), str(self.directory / "libraries" / "*")])
+        if classes.exists():
+            return
+        project = self.directory / "libraries.xml"
+        project.write_text(
+            "<project><modelVersion>4.0.0</modelVersion><groupId>suites</groupId><artifactId>pgjdbc</artifactId>"
+            "<version>1</version><dependencies>" + "".join(
+                "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
+                    *name.split(":"), version or self.version) for name, version in self.libraries.items())
+            + "</dependencies></project>")
+        call("mvn", "-B", "-ntp", "-q", "-f", project, "dependency:copy-dependencies",
+             f"-DoutputDirectory={self.directory / 'libraries'}")
+        roots = [source / "pgjdbc" / "src" / "test" / "java", source / "testkit" / "src" / "main" / "java"]
+        files = [str(path) for root in roots if root.exists() for path in sorted(root.rglob("*.java"))]
+        making = self.directory / "making"
+        shutil.rmtree(making, ignore_errors=True)
+        services = making / "META-INF" / "services"
+        services.mkdir(parents=True)
+        (services / "org.junit.platform.launcher.TestExecutionListener").write_text("Outcomes\n")
+        (self.directory / "files").write_text("\n".join([*files, str(HERE / "Outcomes.java")]))
+        call(self.java / "javac", "-nowarn", "-proc:none", "-parameters", "-d", making, "-cp", self.directory / "libraries" / "*",
+             "@" + str(self.directory / "files"))
+        shutil.copytree(source / "pgjdbc" / "src" / "test" / "resources", making, dirs_exist_ok=True)
+        # its tests find files relative to their module's directory
+        shutil.copytree(source / "pgjdbc" / "src" / "test", self.directory / "pgjdbc" / "src" / "test", dirs_exist_ok=True)
+        shutil.copytree(source / "certdir", self.directory / "certdir", dirs_exist_ok=True)
+        for properties in source.glob("*.properties"):
+            shutil.copy(properties, self.directory)
+        making.rename(classes)
+
+    def setup(self):
+        return ["CREATE ROLE test LOGIN PASSWORD 'test'", "GRANT ALL ON DATABASE tutti TO test",
+                "GRANT ALL ON SCHEMA public TO test", "CREATE EXTENSION hstore", "CREATE EXTENSION citext"]
+
+    def commands(self, url, outcomes, only):
+        parts = urllib.parse.urlsplit(url)
+        properties = {"test.url.PGHOST": parts.hostname, "test.url.PGPORT": parts.port, "test.url.PGDBNAME": parts.path[1:],
+                      "user": "test", "password": "test", "privilegedUser": parts.username,
+                      "privilegedPassword": parts.password, "junit.jupiter.extensions.autodetection.enabled": "true",
+                      "junit.jupiter.execution.timeout.default": f"{ONE_TEST_S} s"}
+        yield ([str(self.java / "java"), "-XX:+UseSerialGC", "-Xmx1g", *(f"-D{name}={value}" for name, value in properties.items()),
+                "-cp", self.classpath, "org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--details=none",
+                "--scan-classpath", str(self.directory / "classes"), "--include-classname", only or ".*Test.*",
+                "--exclude-package", "org.postgresql.replication", "--exclude-classname", ".*CopyBothResponseTest.*"],
+               self.directory / "pgjdbc", os.environ | {"OUTCOMES": str(outcomes)})
 
 
-ALL = (Psycopg, SqlAlchemy, Pgx, NodePostgres)
+ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc)

@@ -32,6 +32,9 @@ final class BackendSide implements FrameSink {
 
     @Override
     public int wanted(byte type, int bodyLength) {
+        if (type == Backend.NOTIFICATION_RESPONSE) {
+            return 0;
+        }
         SentMessage first = backend.first();
         if (first == SentMessage.OWN_COLLECTED) {
             return bodyLength;
@@ -81,6 +84,9 @@ final class BackendSide implements FrameSink {
             case Backend.PARAMETER_STATUS -> {
                 ByteBuf body = buffer.slice(start, bodyLength);
                 texts.reported(Fields.cString(body), Fields.cString(body));
+                return true;
+            }
+            case Backend.NOTIFICATION_RESPONSE -> {
                 return true;
             }
             default -> {

@@ -30,7 +30,6 @@ final class Classifier {
     private static final long CONSTRAINTS = SqlTokens.key("constraints");
     private static final long IMMEDIATE = SqlTokens.key("immediate");
     private static final long SETVAL = SqlTokens.key("setval");
-    private static final long PG_NOTIFY = SqlTokens.key("pg_notify");
     private static final long INSERT = SqlTokens.key("insert");
     private static final long MERGE = SqlTokens.key("merge");
     private static final long FOR = SqlTokens.key("for");
@@ -70,8 +69,7 @@ final class Classifier {
             "lo_put", "lo_from_bytea", "lowrite", "lo_truncate");
     private static final long[] LARGE_OBJECTS = SqlCursor.keys(
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
-    private static final String NO_NOTIFY = "LISTEN, UNLISTEN and NOTIFY are not supported, because notifications would"
-            + " not reach the clients of other nodes: poll a table instead";
+    private static final String PLAIN_NOTIFY = "NOTIFY takes the name of a channel and one literal here: use pg_notify()";
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
@@ -86,6 +84,10 @@ final class Classifier {
     private boolean readOnly;
     private boolean question;
     private boolean fills;
+    private int channelStart;
+    private int channelEnd;
+    private int payloadStart;
+    private int payloadEnd;
 
     /**
      * A classifier.
@@ -204,6 +206,26 @@ final class Classifier {
         return schema.targetEnd();
     }
 
+    /** Where the name of the channel of a single NOTIFY begins. */
+    int channelStart() {
+        return channelStart;
+    }
+
+    /** Where it ends. */
+    int channelEnd() {
+        return channelEnd;
+    }
+
+    /** Where the payload of a single NOTIFY begins, a literal. */
+    int payloadStart() {
+        return payloadStart;
+    }
+
+    /** Where it ends; 0 if there is none. */
+    int payloadEnd() {
+        return payloadEnd;
+    }
+
     private StatementKind refuse(String reason) {
         if (refusal == null) {
             refusal = reason;
@@ -247,7 +269,7 @@ final class Classifier {
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
             case FORGET -> StatementKind.FORGET;
-            case NOTIFY -> refuse(NO_NOTIFY);
+            case NOTIFY -> notification();
         };
     }
 
@@ -310,6 +332,27 @@ final class Classifier {
             sql.advance();
         }
         return StatementKind.BEGIN;
+    }
+
+    /** NOTIFY channel, 'payload'. */
+    private StatementKind notification() {
+        if (!sql.atWord() && !sql.atQuoted()) {
+            return refuse(PLAIN_NOTIFY);
+        }
+        channelStart = sql.start();
+        channelEnd = sql.position();
+        payloadEnd = 0;
+        sql.advance();
+        if (sql.at(',')) {
+            sql.advance();
+            if (!sql.atString()) {
+                return refuse(PLAIN_NOTIFY);
+            }
+            payloadStart = sql.start();
+            payloadEnd = sql.position();
+            sql.advance();
+        }
+        return sql.inStatement() ? refuse(PLAIN_NOTIFY) : StatementKind.NOTIFY;
     }
 
     private StatementKind commit() {
@@ -389,9 +432,6 @@ final class Classifier {
             if (kind == SqlTokens.WORD && sql.at('(') && SqlCursor.among(LARGE_OBJECTS, word)) {
                 return refuse(NO_LARGE_OBJECTS);
             }
-            if (kind == SqlTokens.WORD && sql.at('(') && word == PG_NOTIFY) {
-                return refuse(NO_NOTIFY);
-            }
             if (kind == SqlTokens.QUOTED) {
                 harmless &= !sql.at('(');
             } else if (kind == SqlTokens.WORD) {
@@ -458,10 +498,10 @@ final class Classifier {
         COPY("copy"),
         SCHEMA("create alter drop grant revoke comment security import reassign refresh"),
         LOCAL("vacuum analyze analyse checkpoint reindex cluster"),
-        SESSION("show reset fetch move close load"),
+        SESSION("show reset fetch move close load listen unlisten"),
         SET("set"),
         FORGET("discard deallocate"),
-        NOTIFY("listen unlisten notify");
+        NOTIFY("notify");
 
         private static final long[] WORDS;
         private static final First[] MEANINGS;

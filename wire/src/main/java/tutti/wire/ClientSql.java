@@ -77,6 +77,27 @@ final class ClientSql {
                 classifier.fills());
     }
 
+    /** The call of pg_notify() that a single NOTIFY comes to. */
+    String notification() {
+        int start = classifier.channelStart();
+        String channel = new String(bytes, start, classifier.channelEnd() - start, StandardCharsets.UTF_8);
+        StringBuilder name = new StringBuilder();
+        if (channel.startsWith("\"")) {
+            name.append(channel, 1, channel.length() - 1);
+            channel = name.toString().replace("\"\"", "\"");
+        } else {
+            channel.chars().map(c -> c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c).forEach(c -> name.append((char) c));
+            channel = name.toString();
+        }
+        String payload = classifier.payloadEnd() == 0
+                ? "''"
+                : new String(bytes, classifier.payloadStart(), classifier.payloadEnd() - classifier.payloadStart(),
+                        StandardCharsets.UTF_8);
+        // backslashes are characters like any other in this form, whatever the session's settings are
+        String literal = " E'" + channel.replace("\\", "\\\\").replace("'", "''") + "'";
+        return "SELECT pg_catalog.pg_notify(" + literal + "::pg_catalog.name::pg_catalog.text, " + payload + ")";
+    }
+
     /** The question about the cluster that it is, or null. */
     @Nullable
     ClusterQuestion question() {

@@ -47,7 +47,7 @@ final class DeferredMessages {
         return !backend.transactionFailed() && session.transaction().unheardAbort() == null
                 && session.turns().needed()
                 && switch (kind) {
-                    case WRITE, COPY_IN -> true;
+                    case WRITE, COPY_IN, NOTIFY -> true;
                     case READ, SCHEMA -> inTransaction;
                     default -> false;
                 };

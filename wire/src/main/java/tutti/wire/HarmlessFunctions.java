@@ -66,8 +66,8 @@ final class HarmlessFunctions {
 
     /** Bare names that may stand before a parenthesis. */
     static final long[] WORDS = SqlCursor.keys(SYNTAX + " " + UNCHANGING + " " + VOLATILE);
-    /** Names that make a query a write even behind {@code pg_catalog.}. */
-    static final long[] EXCEPT = SqlCursor.keys(HARMFUL);
+    /** Names that make a query a write even behind {@code pg_catalog.}; the last one is what the server's pg_notify becomes here. */
+    static final long[] EXCEPT = SqlCursor.keys(HARMFUL + " pg_notify_here");
 
     private HarmlessFunctions() {}
 }

@@ -185,6 +185,10 @@ final class MultiStatementQuery {
                     send(from, SentMessage.QUERY);
                 }
             }
+            case NOTIFY -> {
+                offset(from);
+                queries.notification(sql, starts[from], ends[from]);
+            }
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET, LOCAL -> send(from, SentMessage.QUERY);
         }

@@ -103,6 +103,42 @@ final class SchemaChanges {
         return true;
     }
 
+    /**
+     * NOTIFY: a function is called that tells the capture, too.
+     *
+     * @param call of the function
+     * @param simple whether it is a simple query, or part of one
+     */
+    void notification(String call, boolean simple) {
+        transaction.work().mayChange(TransactionActivity.Change.ROWS);
+        if (!simple) {
+            cycle.await();
+        }
+        if (backend.outsideOfTransaction() && !transaction.implicit()) {
+            session.beginImplicit(false);
+        }
+        backend.batch().once(call, SentMessage.OWN_EXECUTE).sync(reply -> {
+            ErrorFields cause = reply.error();
+            if (transaction.rollbackWanted()) {
+                session.rollback().begin();
+                return;
+            }
+            if (cause != null && !cycle.failed()) {
+                session.error(cause);
+            } else if (!cycle.failed()) {
+                if (transaction.implicit()) {
+                    session.client().withhold();
+                }
+                session.client().complete("NOTIFY");
+            }
+            if (!simple) {
+                cycle.proceedUnlessFailed();
+            } else if (session.clientReady()) {
+                session.client().ready(backend.status());
+            }
+        });
+    }
+
     /** SET CONSTRAINTS ... IMMEDIATE: the capture is told before and after. */
     void constraints(String sql, boolean simple) {
         cycle.await();

@@ -166,6 +166,11 @@ final class SimpleQueries {
                 session.commit().begin(Form.SIMPLE, kind == StatementKind.COMMIT_CHAIN, false);
                 yield false;
             }
+            case NOTIFY -> {
+                inBand.executesUnproven();
+                notification();
+                yield false;
+            }
             case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
             case BEGIN -> {
                 if (backend.outsideOfTransaction()) {
@@ -286,6 +291,21 @@ final class SimpleQueries {
             }
         }
         backend.forward(message, SentMessage.QUERY);
+    }
+
+    /** NOTIFY, as a statement of a script. */
+    void notification(byte[] text, int start, int end) {
+        sql.read(text, start, end);
+        notification();
+    }
+
+    private void notification() {
+        ErrorFields refusal = rules.writeRefusal();
+        if (refusal == null) {
+            session.schema().notification(sql.notification(), true);
+        } else {
+            refuse(refusal);
+        }
     }
 
     /** One statement of a script. */

@@ -32,6 +32,8 @@ enum StatementKind {
     CONSTRAINTS,
     /** DISCARD and DEALLOCATE, of which some are not possible in a transaction. */
     FORGET,
+    /** NOTIFY: those who listen at any node are told when the transaction has committed. */
+    NOTIFY,
     /** Not supported. */
     REFUSED;
 

@@ -104,7 +104,7 @@ class ClassifierTest {
             set session_replication_role = replica | REFUSED
             set constraints all immediate | CONSTRAINTS
             select setval('s', 1) | REFUSED
-            select pg_notify('a', 'b') | REFUSED
+            select pg_notify('a', 'b') | WRITE
             create table pg_temp.t (a int) | WRITE
             create or replace function pg_temp.f() returns int language sql as 'select 1' | WRITE
             create function f(a pg_temp.t) returns int language sql as 'select 1' | SCHEMA
@@ -119,8 +119,11 @@ class ClassifierTest {
             select lo_get(0) | WRITE
             set constraints a, b deferred | SESSION
             show all | SESSION
-            listen a | REFUSED
-            notify a | REFUSED
+            listen a | SESSION
+            unlisten * | SESSION
+            notify a | NOTIFY
+            notify "A", 'b' ; | NOTIFY
+            notify a, $1 | REFUSED
             discard all | FORGET
             deallocate x | FORGET
             """)

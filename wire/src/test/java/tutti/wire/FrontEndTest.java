@@ -17,6 +17,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.postgresql.PGNotification;
+import org.postgresql.PGConnection;
+import java.sql.Connection;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.txn.AbortReason;
 import tutti.pgwire.Backend;
@@ -471,16 +474,43 @@ class FrontEndTest extends OnFrontEnd {
     }
 
     @Test
+    void whoListensIsTold() throws Exception {
+        BackendConnection client = fixture.client();
+        try (Connection listener = fixture.jdbc(); java.sql.Statement listens = listener.createStatement()) {
+            listens.execute("listen \"It's \\\"");
+            listens.execute("listen plain");
+            assertEquals("C(NOTIFY)/I", simple(client, "notify \"It's \\\", 'a''b'"));
+            assertEquals("12C(NOTIFY)12DC(SELECT 1)/I", extended(client, "notify PLAIN", "select 1"));
+            assertEquals("C(BEGIN)C(NOTIFY)C(ROLLBACK)/I", simple(client, "begin; notify plain, 'never'; rollback"));
+            assertEquals("TDC(SELECT 1)C(NOTIFY)C(BEGIN)C(NOTIFY)C(COMMIT)/I",
+                    simple(client, "select 1; notify plain, 'c'; begin; notify plain, E'\\x64'; commit"));
+            simple(client, "begin");
+            assertEquals("C(NOTIFY)/T", simple(client, "notify plain, 'e'"));
+            assertEquals("C(COMMIT)/I", simple(client, "commit"));
+            assertEquals("E(22023)/I", simple(client, "notify plain, '" + "x".repeat(8000) + "'"));
+            List<String> told = new java.util.ArrayList<>();
+            while (told.size() < 5) {
+                for (PGNotification one : listener.unwrap(PGConnection.class).getNotifications(20_000)) {
+                    told.add(one.getName() + "=" + one.getParameter());
+                }
+            }
+            assertEquals(List.of("It's \\=a'b", "plain=", "plain=c", "plain=d", "plain=e"), told);
+        }
+        client.close();
+    }
+
+    @Test
     void whatIsNotSupportedIsRefusedClearly() throws Exception {
         BackendConnection client = fixture.client();
-        assertEquals("E(0A000)/I", simple(client, "listen x"));
-        assertEquals("12E(0A000)/I", extended(client, "listen x", "select 1"));
+        assertEquals("E(0A000)/I", simple(client, "create database x"));
+        assertEquals("12E(0A000)/I", extended(client, "create database x", "select 1"));
         simple(client, "begin");
         assertEquals("E(0A000)/E", simple(client, "prepare transaction 'x'"));
         assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
         assertEquals("TDC(SELECT 1)E(0A000)/I", simple(client, "select 1; create database x; select 2"));
-        PostgresException refused = assertThrows(PostgresException.class, () -> client.execute("listen x", PATIENCE));
-        assertTrue(refused.fields().message().contains("poll a table"), refused.toString());
+        PostgresException refused = assertThrows(PostgresException.class,
+                () -> client.execute("create database x", PATIENCE));
+        assertTrue(refused.fields().message().contains("not replicated"), refused.toString());
         client.close();
     }
 

@@ -185,6 +185,7 @@ final class InBandFixture implements AutoCloseable {
                 case Changes.Change.Delete(var table, byte[] row) -> "delete " + table.name() + text(row);
                 case Changes.Change.Truncate(var table) -> "truncate " + table.name();
                 case Changes.Change.Execute(byte[] statement) -> "execute " + text(statement);
+                case Changes.Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
             }).append('\n');
         }
         KeySet keys = writes.keys();

@@ -21,17 +21,11 @@ import org.jspecify.annotations.Nullable;
  * @param <R> what it describes
  */
 public final class Schema<R> extends Type<R> {
-    /** Of classes, what their constants {@code SCHEMA} are. */
-    static final ClassValue<Schema<?>> DECLARED = new ClassValue<>() {
+    /** Of each class of messages, in an array's only place, the declaration that was made first: that of its constant. */
+    private static final ClassValue<Schema<?>[]> DECLARED = new ClassValue<>() {
         @Override
-        protected Schema<?> computeValue(Class<?> type) {
-            try {
-                java.lang.reflect.Field constant = type.getDeclaredField("SCHEMA");
-                constant.setAccessible(true);
-                return (Schema<?>) constant.get(null);
-            } catch (ReflectiveOperationException missing) {
-                throw new LinkageError(type + " is a message without a constant SCHEMA that declares it", missing);
-            }
+        protected Schema<?>[] computeValue(Class<?> type) {
+            return new Schema<?>[1];
         }
     };
 
@@ -55,6 +49,19 @@ public final class Schema<R> extends Type<R> {
                         + " since " + field.since);
             }
         }
+        if (head.kind >= 0) {
+            Schema<?>[] place = DECLARED.get(head.type);
+            place[0] = place[0] == null ? this : place[0];
+        }
+    }
+
+    /** The declaration of a class of messages of which there are some, and which is initialised therefore. */
+    static Schema<?> of(Class<? extends Encoded> type) {
+        Schema<?> declared = DECLARED.get(type)[0];
+        if (declared == null) {
+            throw new IllegalStateException(type + " is a message, but no constant of it declares its fields");
+        }
+        return declared;
     }
 
     /**

@@ -38,6 +38,9 @@ final class NetEffect {
 
         /** Tables emptied at once. */
         record Truncate(Set<TableName> tables) implements Step {}
+
+        /** Those who listen are told. */
+        record Notify(byte[] channel, byte[] payload) implements Step {}
     }
 
     /** What is done with rows. */
@@ -118,6 +121,8 @@ final class NetEffect {
         } else if (change instanceof Change.Truncate(TableName name)) {
             flushRows();
             truncated.add(name);
+        } else if (change instanceof Change.Notify(byte[] channel, byte[] payload)) {
+            steps.add(new Step.Notify(channel, payload));
         } else {
             throw new IllegalArgumentException("a statement is not a row");
         }

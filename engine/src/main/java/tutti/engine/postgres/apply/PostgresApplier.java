@@ -178,6 +178,8 @@ public final class PostgresApplier implements Applier {
                 }
                 call(batch, engine.functions().truncate(), bytes(String.join(" ", ids)));
             }
+            case Step.Notify(byte[] channel, byte[] payload) ->
+                call(batch, engine.functions().raise(), channel, payload);
             case Step.Rows(var table, var operation, var rows) -> {
                 ApplyFunctions.Function function = schema.functions().function(table, operation, rows.size());
                 if (function.runsCode()) {

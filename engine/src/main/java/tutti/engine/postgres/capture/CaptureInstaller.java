@@ -165,10 +165,13 @@ public final class CaptureInstaller {
      * @param beginAs lets one of the {@link Role roles} take a client's role: secret, role
      * @param endAs takes that back: secret
      * @param truncate empties tables: secret, their object ids
+     * @param skip records a position at which nothing is made: secret, position
+     * @param raise tells those who listen at this node: secret, channel, payload
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
-            int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, List<String> roleNames) {
+            int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
+            List<String> roleNames) {
         /** Keeps a copy. */
         public Functions {
             roleNames = List.copyOf(roleNames);
@@ -188,11 +191,11 @@ public final class CaptureInstaller {
                     'tutti.record_in_band(bytea,bigint,bigint)', 'tutti.allow_statement(bytea,text)',
                     'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
                     'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
-                    'tutti.skip(bytea,bigint)'])
+                    'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
-                oid(ids.get(9)), roleNames(connection));
+                oid(ids.get(9)), oid(ids.get(10)), roleNames(connection));
     }
 
     /** Roles are the server's, functions the database's: each database has roles of its own. */

@@ -110,7 +110,11 @@ public final class CaptureReader {
                     number();
                     expect(';');
                 }
-                case 's' -> places.add(Statement.of(statement()).place());
+                case 's' -> places.add(Statement.of(counted()).place());
+                case 'n' -> {
+                    counted();
+                    counted();
+                }
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
             }
@@ -128,11 +132,12 @@ public final class CaptureReader {
         table = null;
     }
 
-    private byte[] statement() {
+    /** A text that is preceded by its length in bytes. */
+    private byte[] counted() {
         int length = (int) number();
         expect(':');
         if (length > text.length - at) {
-            throw new IllegalArgumentException("a captured statement ends too early");
+            throw new IllegalArgumentException("a captured text ends too early");
         }
         at += length;
         return java.util.Arrays.copyOfRange(text, at - length, at);
@@ -155,13 +160,14 @@ public final class CaptureReader {
                     changes.add(new Changes.Change.Truncate(tableName));
                 }
                 case 's' -> {
-                    changes.add(new Changes.Change.Execute(statement()));
+                    changes.add(new Changes.Change.Execute(counted()));
                     nextCatalog(++schemaChanges);
                     if (schemaChanges == 1) {
                         add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE,
                                 new Origin("the schema", List.of(), List.of(), null, 0));
                     }
                 }
+                case 'n' -> changes.add(new Changes.Change.Notify(counted(), counted()));
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
             }

@@ -23,6 +23,7 @@ import java.util.Map;
  *   d  delete     table, row before
  *   t  truncate   table
  *   s  statement  a {@link tutti.engine.postgres.capture.Statement}'s bytes
+ *   n  notification  channel, payload
  * </pre>
  *
  * Numbers (of tables, lengths, indexes into the tables) are unsigned LEB128; rows and texts are preceded by their length
@@ -56,6 +57,9 @@ public final class Changes {
 
         /** A statement was executed that is to be repeated. */
         record Execute(byte[] statement) implements Change {}
+
+        /** Whoever listens to a channel is told something, in UTF-8. */
+        record Notify(byte[] channel, byte[] payload) implements Change {}
     }
 
     /** Collects changes. Not for use by several threads. */
@@ -109,6 +113,12 @@ public final class Changes {
                 }
                 case Change.Truncate(TableName table) -> begin((byte) 't', table);
                 case Change.Execute(byte[] statement) -> statement(statement);
+                case Change.Notify(byte[] channel, byte[] payload) -> {
+                    ensure(1);
+                    bytes[size++] = 'n';
+                    blob(channel, 0, channel.length);
+                    blob(payload, 0, payload.length);
+                }
             }
             return this;
         }
@@ -194,6 +204,7 @@ public final class Changes {
             case 'd' -> new Change.Delete(table(from, tables), blob(from));
             case 't' -> new Change.Truncate(table(from, tables));
             case 's' -> new Change.Execute(blob(from));
+            case 'n' -> new Change.Notify(blob(from), blob(from));
             default -> throw new IllegalArgumentException("no such change: " + operation);
         };
     }

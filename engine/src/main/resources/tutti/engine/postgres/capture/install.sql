@@ -91,7 +91,8 @@ CREATE TABLE IF NOT EXISTS tutti.cluster (
 -- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
 CREATE UNLOGGED TABLE tutti.pending (
     transaction xid8 NOT NULL,
-    entry text NOT NULL
+    entry text NOT NULL,
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
 );
 
 -- Counts, in each session, the rows that captures have passed because the node has seen them in band
@@ -374,9 +375,10 @@ BEGIN
     IF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
-    PERFORM set_config(name, concat(current_setting(name, true), NEW.entry), true);
-    PERFORM tutti.next_text(name);
-    DELETE FROM tutti.pending WHERE transaction = NEW.transaction;
+    IF octet_length(set_config(name, concat(current_setting(name, true), NEW.entry), true)) > 512 * (octet_length(name) - 24) THEN
+        PERFORM tutti.next_text(name);
+    END IF;
+    DELETE FROM tutti.pending WHERE number = NEW.number;
     RETURN NULL;
 END
 $function$;
@@ -424,6 +426,37 @@ BEGIN
         PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
     END IF;
     PERFORM set_config('<mark>', 'tutti allowed', true);
+END
+$function$;
+
+-- What a notification tells is told at every node, when the transaction is visible there. So that functions and triggers need not know,
+-- the server's own function gets another name, and one that records it besides takes its place; dumps contain nothing of that. (The
+-- server calls its own functions by their object ids, whatever the catalog says of them.) Appliers' sessions record nothing.
+DO $block$
+BEGIN
+    IF EXISTS (SELECT FROM pg_proc WHERE oid = 3036 AND proname = 'pg_notify') THEN
+        ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO pg_notify_here;
+    END IF;
+END
+$block$;
+CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void LANGUAGE plpgsql PARALLEL RESTRICTED SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    PERFORM pg_notify_here($1, $2);
+    IF current_setting('session_replication_role') <> 'replica' THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), concat('n', octet_length($1), ':', $1,
+            octet_length(coalesce($2, '')), ':', $2));
+    END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.apply_notify(secret bytea, channel text, payload text) RETURNS void LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = pg_catalog AS $function$
+BEGIN
+    IF sha256(secret) <> <secret_hash>::bytea THEN
+        PERFORM tutti.refuse_secret();
+    END IF;
+    PERFORM pg_notify_here(channel, payload);
 END
 $function$;
 
@@ -1211,7 +1244,7 @@ END
 $block$;
 GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text),
+GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,6 +21,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.Engine.Applier;
@@ -235,6 +238,32 @@ class ReplicationTest {
             SQLException refused = assertThrows(SQLException.class,
                     () -> pair.session.execute(allow(pair, alter), alter.sql()));
             assertEquals("0A000", refused.getSQLState());
+        }
+    }
+
+    @Test
+    void whoListensElsewhereIsTold() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)",
+                "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$"
+                        + "BEGIN PERFORM pg_notify('rows', NEW.id::text); RETURN NULL; END $$",
+                "CREATE TRIGGER tell AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION tell()");
+                Connection listener = TestServer.jdbc(pair.other);
+                java.sql.Statement listens = listener.createStatement()) {
+            listener.setAutoCommit(true);
+            listens.execute("LISTEN rows");
+            listens.execute("LISTEN other");
+            pair.transaction("INSERT INTO t VALUES (1)", "SELECT pg_notify('other', E'a:\\'\u00e9')", "SAVEPOINT s",
+                    "INSERT INTO t VALUES (2)", "ROLLBACK TO s", "SELECT pg_notify('other', NULL)");
+            pair.transaction("SELECT pg_notify('other', '2')");
+            List<String> told = new ArrayList<>();
+            while (told.size() < 4) {
+                for (PGNotification one : listener.unwrap(PGConnection.class).getNotifications(20_000)) {
+                    told.add(one.getName() + "=" + one.getParameter());
+                }
+            }
+            assertEquals(Set.of("rows=1", "other=a:'\u00e9", "other="), Set.copyOf(told.subList(0, 3)));
+            assertEquals("other=2", told.getLast());
+            pair.assertEqual("t");
         }
     }
 

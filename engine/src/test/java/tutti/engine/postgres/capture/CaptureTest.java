@@ -41,6 +41,7 @@ class CaptureTest {
                 case Change.Delete(var table, var row) -> "delete " + table.name() + text(row);
                 case Change.Truncate(var table) -> "truncate " + table.name();
                 case Change.Execute(var statement) -> "execute " + text(statement);
+                case Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
             });
         }
         return all;

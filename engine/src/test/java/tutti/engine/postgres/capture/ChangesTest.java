@@ -28,13 +28,16 @@ class ChangesTest {
                 .add(new Change.Delete(OTHER, row("(2)")))
                 .add(new Change.Rekey(ONE, row("(1,x)"), row("(2," + "y".repeat(300) + ")")))
                 .add(new Change.Truncate(OTHER)).add(new Change.Execute(statement.toBytes()))
-                .add(new Change.Update(ONE, row("(2,)"))).toBytes();
+                .add(new Change.Update(ONE, row("(2,)"))).add(new Change.Notify(row("ch"), row("ü"))).toBytes();
     }
 
     @Test
     void areReadAsTheyWereWritten() {
         List<Change> changes = Changes.read(sample());
-        assertEquals(6, changes.size());
+        assertEquals(7, changes.size());
+        Change.Notify told = (Change.Notify) changes.getLast();
+        assertArrayEquals(row("ch"), told.channel());
+        assertArrayEquals(row("ü"), told.payload());
         Change.Rekey rekey = (Change.Rekey) changes.get(2);
         assertEquals(ONE, rekey.table());
         assertArrayEquals(row("(1,x)"), rekey.before());
