@@ -4,6 +4,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
@@ -15,7 +16,11 @@ final class FaultyDirectory implements Directory {
         final AtomicInteger forced = new AtomicInteger();
         volatile boolean forceFails;
         volatile boolean full;
+        final List<Write> writes = new CopyOnWriteArrayList<>();
     }
+
+    /** Bytes that were written to a file. */
+    record Write(String name, long at, int length) {}
 
     private final Directory real;
     private final Faults faults;
@@ -47,7 +52,7 @@ final class FaultyDirectory implements Directory {
 
     @Override
     public DataFile open(String name, Open how) throws IOException {
-        return new FaultyFile(real.open(name, how));
+        return new FaultyFile(name, real.open(name, how));
     }
 
     @Override
@@ -71,9 +76,11 @@ final class FaultyDirectory implements Directory {
     }
 
     private final class FaultyFile implements DataFile {
+        private final String name;
         private final DataFile file;
 
-        FaultyFile(DataFile file) {
+        FaultyFile(String name, DataFile file) {
+            this.name = name;
             this.file = file;
         }
 
@@ -92,6 +99,7 @@ final class FaultyDirectory implements Directory {
             if (faults.full) {
                 throw new IOException("No space left on device");
             }
+            faults.writes.add(new Write(name, at, from.remaining()));
             file.write(from, at);
         }
 

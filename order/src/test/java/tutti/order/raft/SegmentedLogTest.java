@@ -289,4 +289,29 @@ class SegmentedLogTest {
             assertHolds(log, entry(1, 1, 100));
         }
     }
+
+    /** After a failed flush a system may take for safe what it has not written, and says so when it is flushed once more. */
+    @Test
+    void whatCouldNotBeFlushedIsWrittenOnceMoreWhenTheLogIsOpened() throws IOException {
+        FaultyDirectory.Faults faults = new FaultyDirectory.Faults();
+        LogEntry last = entry(2, 1, 100);
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE,
+                new FaultyDirectory(PathDirectory.of(directory), faults), SEGMENT_BYTES, 1 << 12)) {
+            log.append(entry(1, 1, 100));
+            log.flush();
+            faults.forceFails = true;
+            log.append(last);
+            assertThrows(IOException.class, log::flush);
+        }
+        Path file = files().getFirst();
+        long offset = offsetOf(file, last.body());
+        FaultyDirectory.Faults again = new FaultyDirectory.Faults();
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE,
+                new FaultyDirectory(PathDirectory.of(directory), again), SEGMENT_BYTES, 1 << 12)) {
+            assertHolds(log, last);
+            assertTrue(again.writes.stream().anyMatch(write -> write.name().equals(file.getFileName().toString())
+                    && write.at() <= offset && write.at() + write.length() >= offset + last.body().length),
+                    again.writes::toString);
+        }
+    }
 }

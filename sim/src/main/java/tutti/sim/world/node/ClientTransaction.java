@@ -65,6 +65,9 @@ final class ClientTransaction implements LocalTransaction {
             mayCommit = true;
             node.request(submission.program().statement(id), submission.classes(node),
                     submission.program().exclusiveKeys(), id, new Everywhere());
+            if (life.isLostSightOf()) {
+                losesSight();
+            }
         } else if (submission.fresh() && submission.program().writes() && node.executesAtOnce()
                 && node.visiblePosition() < node.arrivedPosition()) {
             awaitDelivered();
@@ -288,7 +291,7 @@ final class ClientTransaction implements LocalTransaction {
 
     /** Its client will soon lose sight of the node, if that commits for it. */
     void losesSight() {
-        if (mayCommit && !over && !submission.isWhole()) {
+        if (mayCommit && !over && (!submission.isWhole() || submission.isForAll(node))) {
             life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), () -> {
                 if (!over) {
                     life.sightLost();
