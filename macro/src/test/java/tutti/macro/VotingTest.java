@@ -80,7 +80,7 @@ class VotingTest {
         Gate stuck = new Gate();
         stuck.shut();
         try (var macro = withTwoGoodOnes(stuck,
-                Voting.majority().withSlowAfter(Duration.ofMillis(20)).withExcludeAfterFaults(2)).build()) {
+                Voting.majority().withSlowAfter(Duration.ofMillis(300)).withExcludeAfterFaults(2)).build()) {
             assertEquals(1, macro.component().add(1));
             ReplicaFault first = nextFault();
             assertEquals(ReplicaFault.Kind.TOO_SLOW, first.kind());

@@ -76,7 +76,7 @@ sealed interface Control extends Encoded {
     }
 
     /**
-     * The sender cannot make the effects of a position, and does not go beyond it: what is to become of it? See {@link Ballots}.
+     * The sender cannot make the effects of a position, and does not go beyond it. What becomes of it is for {@link Ballots}.
      *
      * @param transaction whose effects they are
      * @param everywhere whether each node executes it by itself

@@ -75,7 +75,7 @@ final class ControlMessages {
     void delivered(long position, int sender, Control control) {
         switch (control) {
             case Control.Hello hello -> onHello(position, sender, hello);
-            case Control.Restart told -> logKeeping.toldRestart(sender, told.position(), life.replicas());
+            case Control.Restart told -> logKeeping.toldRestart(sender, told.position());
             case Control.Question question -> {
                 TransactionId asked = question.transaction();
                 if (life.is(asked.node(), asked.incarnation())) {

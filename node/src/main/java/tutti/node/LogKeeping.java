@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Engine;
+import tutti.core.spi.Group;
 import tutti.runtime.Background;
 import tutti.runtime.Loop;
 import tutti.runtime.Machine;
@@ -21,10 +22,11 @@ import tutti.runtime.Machine;
  * above, and with the newest snapshot up to there; so it needs the log behind that snapshot. It tells the others, by a message
  * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Before
  * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
- * with the snapshot compares it with what it had ({@link LogContinuity}).
+ * with the snapshot compares it with what it had ({@link LogContinuity}). Nodes that are away for too long do not count
+ * ({@link LogRetention}).
  *
  * <p>
- * All methods are called on the node's loop, except {@link #durablePosition} and {@link #awaitSnapshot}.
+ * All methods are called on the node's loop, except {@link #durablePosition}, {@link #givenUp} and {@link #awaitSnapshot}.
  */
 final class LogKeeping {
     private static final Logger LOG = LoggerFactory.getLogger(LogKeeping.class);
@@ -36,6 +38,15 @@ final class LogKeeping {
 
         /** Whether the node serves, so that what it tells counts. */
         boolean isReady();
+
+        /** Whom this node reaches. */
+        Group.View view();
+
+        /** Nodes that take part in the order only. */
+        Set<Integer> excluded();
+
+        /** What the order's log takes. */
+        long logBytes();
 
         /** Lets the order's log forget what is before a position. */
         void truncate(long position);
@@ -55,6 +66,7 @@ final class LogKeeping {
     private final Node node;
     /** From where on each node would need the log after a crash, as it has told. */
     private final long[] restart = new long[256];
+    private final LogRetention retention;
     /** Positions of the snapshots in files. */
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private long snapshotPosition;
@@ -70,6 +82,25 @@ final class LogKeeping {
         this.loop = loop;
         this.files = files;
         this.node = node;
+        retention = new LogRetention(settings.node(), settings.replicas(), settings.retention());
+    }
+
+    /** Begins to look, now and then, whom the log is kept for, and to tell from where on this node would need it. */
+    void begin() {
+        loop.schedule(settings.durabilityNanos(), this::tellDurable);
+        loop.schedule(settings.durabilityNanos(), this::review);
+    }
+
+    private void review() {
+        if (retention.review(machine.clock().nanoTime(), node.view(), node.excluded(), node.logBytes(), restart)) {
+            forget();
+        }
+        loop.schedule(settings.durabilityNanos(), this::review);
+    }
+
+    /** Nodes for which the log is no longer kept. Any thread. */
+    Set<Integer> givenUp() {
+        return retention.givenUp();
     }
 
     /** The node begins with a snapshot that is in a file. */
@@ -84,7 +115,7 @@ final class LogKeeping {
     }
 
     /** Tells the others, now and from time to time, from where on this node would need the log after a crash. */
-    void tellDurable() {
+    private void tellDurable() {
         engine.durablePosition(new LoopCompletion<>(loop, position -> {
             check(position);
             durablePosition = position;
@@ -135,13 +166,19 @@ final class LogKeeping {
         });
     }
 
-    /**
-     * A node has told from where on it would need the log. What no node would need after a crash the log may forget, and
-     * snapshots that are of no use then are removed.
-     */
-    void toldRestart(int sender, long position, Set<Integer> replicas) {
+    /** A node has told from where on it would need the log. */
+    void toldRestart(int sender, long position) {
         restart[sender] = Math.max(restart[sender], position);
-        long needless = replicas.stream().mapToLong(replica -> restart[replica]).min().orElse(0);
+        forget();
+    }
+
+    /**
+     * What no node would need after a crash the log may forget, and snapshots that are of no use then are removed.
+     */
+    private void forget() {
+        Set<Integer> givenUp = retention.givenUp();
+        long needless = settings.replicas().stream().filter(replica -> !givenUp.contains(replica))
+                .mapToLong(replica -> restart[replica]).min().orElse(0);
         if (needless == 0) {
             return;
         }

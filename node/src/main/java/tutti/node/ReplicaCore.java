@@ -168,7 +168,7 @@ final class ReplicaCore {
         // the first message of this life, as a fence ends with it
         parts.send(life.hello());
         world.tell(() -> protocol.committed(position, seen));
-        loop.schedule(settings.durabilityNanos(), logKeeping::tellDurable);
+        logKeeping.begin();
     }
 
     // ------------------------------------------------------------------------------------------ for the outside
@@ -387,6 +387,25 @@ final class ReplicaCore {
         }
 
         @Override
+        public Group.View view() {
+            return inbox.view();
+        }
+
+        @Override
+        public Set<Integer> excluded() {
+            Set<Integer> all = new TreeSet<>(ballots.excluded());
+            if (lifecycle.state() == State.EXCLUDED) {
+                all.add(settings.node());
+            }
+            return all;
+        }
+
+        @Override
+        public long logBytes() {
+            return order.log().status().logBytes();
+        }
+
+        @Override
         public void truncate(long position) {
             order.log().truncate(position);
         }
@@ -450,6 +469,9 @@ final class ReplicaCore {
                 deliveredPosition = next.position();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
+                } else if (next.message() instanceof Control.Restart told) {
+                    // Its own part of the log must not grow for ever.
+                    logKeeping.toldRestart(next.sender(), told.position());
                 }
             }
         }

@@ -39,7 +39,8 @@ import tutti.runtime.Machine;
  *
  * <p>
  * <b>Truncation.</b> Each replica tells the others, in the order, the position of its newest snapshot that its engine
- * holds durably: after a crash it would need the log from there. What lies before that at all replicas is forgotten.
+ * holds durably: after a crash it would need the log from there. What lies before that at all replicas is forgotten; those
+ * that are away for longer than {@link Retention} allows do not count.
  *
  * <p>
  * <b>Checked in production.</b> What must hold between order, protocol, engine and files is asserted where it can be seen
@@ -51,6 +52,17 @@ import tutti.runtime.Machine;
  * any thread.
  */
 public final class ReplicaNode implements Transactions, AutoCloseable {
+    /**
+     * For how long a node that is away, or excluded, holds the order's log at the others.
+     *
+     * @param bytes the log may become so large on its account
+     * @param nanos it may be away for so long
+     */
+    public record Retention(long bytes, long nanos) {
+        /** For ever. */
+        public static final Retention UNLIMITED = new Retention(Long.MAX_VALUE, Long.MAX_VALUE);
+    }
+
     /**
      * What a replica is made of.
      *
@@ -66,14 +78,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
      * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
      *            nanoseconds; 0 for never
+     * @param retention for how long the order's log is kept for nodes that are away
      */
     public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
-            long snapshotPositions, long lingerNanos) {
-        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more. */
+            long snapshotPositions, long lingerNanos, Retention retention) {
+        /**
+         * Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more, the log kept
+         * for all nodes.
+         */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
             return new Settings(node, replicas, protocol, 4, 64, 1000, 256L << 20,
-                    2_000_000_000L, 50_000, 0);
+                    2_000_000_000L, 50_000, 0, Retention.UNLIMITED);
         }
     }
 
@@ -191,6 +207,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public long visiblePosition() {
         return core.visiblePosition();
+    }
+
+    /** Nodes for which this one does not keep the order's log any more, since they have been away for too long. */
+    public Set<Integer> givenUp() {
+        return core.logKeeping().givenUp();
     }
 
     /** Highest position that the order has delivered here. */

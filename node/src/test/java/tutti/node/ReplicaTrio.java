@@ -57,6 +57,7 @@ abstract class ReplicaTrio {
     /** Replicas that came to an end that nobody asked for, and have not been opened again. */
     final Map<Integer, End> ends = new ConcurrentHashMap<>();
     long lingerNanos;
+    ReplicaNode.Retention retention = ReplicaNode.Retention.UNLIMITED;
 
     /** Why a replica ended. */
     record End(Throwable cause, boolean restartable) {}
@@ -116,7 +117,7 @@ abstract class ReplicaTrio {
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS,
-                        lingerNanos),
+                        lingerNanos, retention),
                 machine, PathDirectory.of(files(node)), group.open(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));
         nodes.put(node, replica);

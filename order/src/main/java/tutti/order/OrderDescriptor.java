@@ -36,6 +36,19 @@ public interface OrderDescriptor {
      */
     Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException;
 
+    /**
+     * Makes a copy of another node's directory, which nobody uses, that of this node: with what was ordered, and without what the
+     * other node has promised. This node must be forgotten by the others first, if they have known it. May be done again if it was
+     * cut short.
+     *
+     * @param directory of this node's order alone
+     * @throws IOException if it cannot be; it says why, and what to do
+     */
+    default void adopt(OrderSettings settings, Machine machine, Directory directory) throws IOException {
+        throw new IOException("an order of kind " + name() + " keeps nothing in " + directory.location()
+                + " that could be adopted: remove that, and start the node");
+    }
+
     /** What becomes of what is ordered when nodes stop. */
     enum Durability {
         /** It is on the disks of a majority of nodes before it counts. */

@@ -96,8 +96,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public boolean admit(Channel client) {
-        return port.admit(client, settings.admission().connectionLimit());
+    public String admit(Channel client, boolean superuser) {
+        return port.admit(client, superuser, settings.admission().places());
     }
 
     @Override
@@ -106,8 +106,9 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public CompletableFuture<Scram.@Nullable Verifier> verifier(String role) {
-        return CompletableFuture.completedFuture(role.equals(settings.role()) ? verifier : null);
+    public CompletableFuture<Handshake.@Nullable KnownRole> role(String name) {
+        return CompletableFuture.completedFuture(
+                name.equals(settings.role()) ? new Handshake.KnownRole(verifier, false) : null);
     }
 
     @Override

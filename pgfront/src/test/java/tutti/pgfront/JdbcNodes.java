@@ -32,6 +32,7 @@ import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.Places;
 
 /** Nodes with databases in this virtual machine, and their front ends. */
 final class JdbcNodes implements AutoCloseable {
@@ -77,7 +78,8 @@ final class JdbcNodes implements AutoCloseable {
         }
         for (int i = 0; i < count; i++) {
             nodes.get(i).ready().get(20, TimeUnit.SECONDS);
-            AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, tls, tls != null, 50,
+            AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, tls, tls != null,
+                    Places.of(50),
                     Duration.ofSeconds(30),
                     1 << 24);
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(

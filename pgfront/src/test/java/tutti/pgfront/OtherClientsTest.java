@@ -94,7 +94,7 @@ class OtherClientsTest extends AtOneNode {
     @ParameterizedTest
     @EnumSource
     void aStatementMayHaveVeryManyParameters(EngineKind kind) throws Exception {
-        int count = 10_000;
+        int count = 4_000;
         try (Connection connection = connect(kind)) {
             run(connection, "create table much (id int primary key, t varchar(20))");
             try (PreparedStatement insert = connection

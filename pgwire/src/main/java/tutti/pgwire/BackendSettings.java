@@ -53,6 +53,11 @@ public record BackendSettings(
                 gatherLimit);
     }
 
+    /** The same with TLS, or without if there is none. */
+    public BackendSettings withTls(@Nullable SslContext other) {
+        return new BackendSettings(address, user, database, credentials, parameters, other, timeout, gatherLimit);
+    }
+
     /** The same to another database. */
     public BackendSettings inDatabase(String other) {
         return new BackendSettings(address, user, other, credentials, parameters, tls, timeout, gatherLimit);

@@ -23,6 +23,7 @@ import tutti.server.http.NodeStatus;
 import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.Places;
 
 /**
  * A database in the node's own process, with PostgreSQL's syntax and protocol.
@@ -115,7 +116,9 @@ final class InProcessDatabase implements NodeDatabase {
         NodeConfig.InProcess settings = config.inProcess();
         AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, NodeDatabase.tls(config),
                 NodeConfig.Tls.isRequired(config.listen().tls()),
-                config.limits().sessions(), AUTHENTICATION_TIMEOUT, MESSAGE_BYTES_MAX);
+                // All clients are of the one role that there is.
+                new Places(config.limits().sessions(), 0, config.limits().sessionsPerAddress()), AUTHENTICATION_TIMEOUT,
+                MESSAGE_BYTES_MAX);
         try {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),

@@ -13,6 +13,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.command.Failure;
 import tutti.command.Program;
+import tutti.runtime.real.PathDirectory;
 import tutti.server.config.ConfigManual;
 import tutti.server.config.ConfigReader;
 import tutti.server.config.NodeConfig;
@@ -30,6 +31,9 @@ public final class NodeCommand implements Callable<Integer> {
 
     @Option(names = "--check", description = "Only say whether the configuration file is possible.")
     private boolean check;
+
+    @Option(names = "--adopt", description = "Make the copy of another node's data directory that is in this node's place its own, and exit.")
+    private boolean adopt;
 
     @Option(names = "--stop-on-eof", hidden = true, description = "Stop when standard input ends, so that no node outlives the command that supervises it.")
     private boolean stopOnEof;
@@ -56,6 +60,18 @@ public final class NodeCommand implements Callable<Integer> {
                 throw new Failure(String.valueOf(unusable.getMessage()), "docs/keys.md", unusable);
             }
             spec.commandLine().getOut().println(config + ": valid, node " + read.self().name());
+            return Program.OK;
+        }
+        if (adopt) {
+            try {
+                NodeKeys keys = NodeKeys.open(read);
+                read.orderKind().adopt(NodeLife.orderSettings(read, keys), keys.machine(),
+                        PathDirectory.of(read.data().resolve("order")));
+            } catch (IOException impossible) {
+                throw new Failure(String.valueOf(impossible.getMessage()), "docs/operations.md", impossible);
+            }
+            spec.commandLine().getOut().println(read.data() + " is node " + read.self().name() + "'s now. Delete "
+                    + "data/order/met-" + read.node() + " at every other node, then start it");
             return Program.OK;
         }
         if (System.getProperty("tutti.log") == null) {

@@ -204,7 +204,7 @@ final class NodeLife implements AutoCloseable {
         started.push(() -> loops.shutdownGracefully(0, 2, TimeUnit.SECONDS).await(5, TimeUnit.SECONDS));
         NodeDatabase opened = NodeDatabase.open(config, read.cluster(), secondariesAtStart, this, loops);
         database = opened;
-        Order order = config.orderKind().open(orderSettings(read), read.machine(),
+        Order order = config.orderKind().open(orderSettings(config, read), read.machine(),
                 PathDirectory.of(config.data().resolve("order")));
         started.push(order);
         group = order.group();
@@ -213,7 +213,8 @@ final class NodeLife implements AutoCloseable {
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
                 config.chosenProtocol(), config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
-                2_000_000_000L, 50_000, config.apply().linger().toNanos());
+                2_000_000_000L, 50_000, config.apply().linger().toNanos(),
+                new ReplicaNode.Retention(config.order().retentionBytes(), config.order().retentionTime().toNanos()));
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
         Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
@@ -311,7 +312,8 @@ final class NodeLife implements AutoCloseable {
         }
     }
 
-    private OrderSettings orderSettings(NodeKeys read) {
+    /** What a configuration says of the order. */
+    static OrderSettings orderSettings(NodeConfig config, NodeKeys read) {
         NodeConfig.Order order = config.order();
         SortedMap<Integer, InetSocketAddress> members = new TreeMap<>();
         for (NodeConfig.Member member : config.members()) {

@@ -48,6 +48,7 @@ final class NodeStatuses {
                 frontEnd == null ? 0 : frontEnd.sessions(), replica == null ? 0 : replica.inFlight(),
                 metrics.committedCount(), metrics.abortedByCause(),
                 new NodeStatus.OrderStatus(order.queuedBytes(), order.logBytes(), order.firstRetained(),
+                        replica == null ? List.of() : replica.givenUp().stream().sorted().toList(),
                         life == null ? 0 : life.refused(), provenUntil(life)),
                 runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds,
                 life == null ? null : life.secondaries());

@@ -4,6 +4,8 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -39,10 +41,12 @@ import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
 import tutti.server.config.NodeConfig;
+import tutti.server.config.PostgresUrl;
 import tutti.server.http.NodeStatus;
 import tutti.wire.EngineCapture;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.Places;
 import tutti.wire.PostgresFrontEnd;
 
 /** A PostgreSQL server, the node's own or a given one, and the pass-through front end before it. */
@@ -107,7 +111,8 @@ final class PostgresDatabase implements NodeDatabase {
     public FrontEnd frontEnd(ReplicaNode node) throws IOException {
         FrontEndSettings front = FrontEndSettings
                 .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
-                .withLimits(config.limits().sessions(), Duration.ofSeconds(60), 256 << 20)
+                .withLimits(new Places(config.limits().sessions(), config.limits().reservedSessions(),
+                        config.limits().sessionsPerAddress()), Duration.ofSeconds(60), 256 << 20)
                 .withRepetitions(config.limits().repetitions());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
@@ -156,9 +161,11 @@ final class PostgresDatabase implements NodeDatabase {
             Credentials credentials = postgres.password() == null
                     ? new Credentials.None()
                     : new Credentials.Password(postgres.password());
-            return NodeRole.connect(loops, BackendSettings.of(
+            BackendSettings given = BackendSettings.of(
                     new InetSocketAddress(url.address().host(), url.address().port()), postgres.user(),
-                    postgres.database(), credentials), rolePassword(), (_, why) -> {
+                    postgres.database(), credentials);
+            return NodeRole.connect(loops, given.withTls(tls(url.encryption(), postgres.authorities())), rolePassword(),
+                    (_, why) -> {
                         throw why;
                     });
         }
@@ -176,6 +183,28 @@ final class PostgresDatabase implements NodeDatabase {
         running.get().onExit().thenRun(() -> life.broken(new IOException(
                 "the PostgreSQL server of this node has ended; see " + server.logFile())));
         return own;
+    }
+
+    /**
+     * How connections to a given server are encrypted; null if they are not.
+     *
+     * @param authorities whose word is taken, PEM; null for those that Java trusts
+     * @throws IOException if they cannot be read
+     */
+    static @Nullable SslContext tls(PostgresUrl.Encryption encryption, @Nullable Path authorities) throws IOException {
+        SslContextBuilder client = SslContextBuilder.forClient();
+        try {
+            return switch (encryption) {
+                case DISABLE -> null;
+                case REQUIRE -> client.trustManager(InsecureTrustManagerFactory.INSTANCE)
+                        .endpointIdentificationAlgorithm("").build();
+                case VERIFY_FULL -> (authorities == null ? client : client.trustManager(authorities.toFile()))
+                        .endpointIdentificationAlgorithm("HTTPS").build();
+            };
+        } catch (IllegalArgumentException unusable) {
+            throw new IOException("postgres.authorities cannot be used: " + unusable.getMessage()
+                    + "; it must name a file with certificates, PEM", unusable);
+        }
     }
 
     private ServerConfiguration configuration(NodeConfig.Postgres postgres, NodeConfig.Embedded embedded,

@@ -11,10 +11,9 @@ import tutti.wire.FrontEndSettings.Authentication;
  * @param authentication what clients must prove
  * @param tls certificate and key for clients that ask for TLS; null refuses TLS
  * @param tlsRequired whether clients without TLS are refused
- * @param connectionLimit most clients
+ * @param places how many clients
  * @param authenticationTimeout from connecting to the end of authentication
  * @param messageLimit longest message of a client, in bytes
  */
 public record AdmissionLimits(Authentication authentication, @Nullable SslContext tls, boolean tlsRequired,
-        int connectionLimit,
-        Duration authenticationTimeout, int messageLimit) {}
+        Places places, Duration authenticationTimeout, int messageLimit) {}

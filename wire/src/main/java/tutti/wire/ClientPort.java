@@ -106,19 +106,20 @@ public final class ClientPort implements AutoCloseable {
     /**
      * Gives a client that has proved who it is a place, until it has gone. Any thread.
      *
-     * @param limit how many places there are
-     * @return whether one was free
+     * @return why there is none, for people; nothing if it has one
      */
-    public boolean admit(Channel client, int limit) {
+    public String admit(Channel client, boolean superuser, Places places) {
+        InetAddress from = address(client);
         synchronized (arrivals) {
-            if (admitted.size() >= limit) {
-                return false;
+            String refusal = places.refusal(superuser, admitted.size(),
+                    admitted.stream().filter(other -> address(other).equals(from)).count());
+            if (refusal.isEmpty()) {
+                arrivals.remove(client);
+                if (client.isActive()) {
+                    admitted.add(client);
+                }
             }
-            arrivals.remove(client);
-            if (client.isActive()) {
-                admitted.add(client);
-            }
-            return true;
+            return refusal;
         }
     }
 

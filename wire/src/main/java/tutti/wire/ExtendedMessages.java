@@ -25,8 +25,8 @@ final class ExtendedMessages {
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
-    private final NamedObjects<Prepared> statements = new NamedObjects<>();
-    private final NamedObjects<Prepared> portals = new NamedObjects<>();
+    private final NamedObjects<Prepared> statements;
+    private final NamedObjects<Prepared> portals;
     private @Nullable Prepared boundLast;
 
     ExtendedMessages(Session session, ClientSql sql, TextSettings texts, StatementRules rules,
@@ -38,6 +38,10 @@ final class ExtendedMessages {
         this.deferred = deferred;
         this.active = active;
         this.inBand = inBand;
+        KeptBytes room = new KeptBytes(session.kept());
+        this.statements = new NamedObjects<>(room);
+        this.portals = new NamedObjects<>(room);
+        session.whenClosed(room::close);
         this.transaction = session.transaction();
         this.backend = session.backend();
         this.cycle = session.cycle();
@@ -62,18 +66,19 @@ final class ExtendedMessages {
         }
         int nameEnd = Messages.end(buffer, start, start + bodyLength);
         Runnable before = statements.before(buffer, start, nameEnd);
-        if (!statements.put(buffer, start, nameEnd, prepared)) {
+        Prepared kept = keep(buffer, start, nameEnd, prepared, bodyLength);
+        if (kept == null) {
             return refuse(tooMany("prepared statements"));
         }
         if (nameEnd == start && !cycle.inBlock() && !transaction.isOpen() && !backend.refusing()) {
             ClusterQuestion question = sql.question();
             if (question != null) {
-                statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ));
+                statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ), 0);
                 session.ordered().question(question, false);
                 return false;
             }
         }
-        InBandParse sent = prepared.inBand();
+        InBandParse sent = kept.inBand();
         backend.changing(parsing(before, sent));
         if (sent == null || !sent.tellsRows()) {
             return pass(SentMessage.PARSE);
@@ -105,7 +110,8 @@ final class ExtendedMessages {
         InBandParse fresh = inBand.parseAgain(stale);
         Prepared again = prepared.with(fresh);
         Runnable before = statements.before(buffer, start, end);
-        statements.put(buffer, start, end, again);
+        // It takes the room of the one before.
+        statements.put(buffer, start, end, again, again.bytes(message.length - Messages.HEADER));
         backend.batch().close(buffer.toString(start, end - start, StandardCharsets.UTF_8)).send();
         backend.changing(parsing(before, fresh));
         ByteBuf out = Unpooled.wrappedBuffer(message);
@@ -129,7 +135,7 @@ final class ExtendedMessages {
     /** What a Parse message prepares that is sent later. */
     Prepared parseLater(ByteBuf buffer, int start, int bodyLength) {
         Prepared prepared = prepare(buffer, start, bodyLength);
-        statements.put(buffer, start, Messages.end(buffer, start, start + bodyLength), prepared);
+        keep(buffer, start, Messages.end(buffer, start, start + bodyLength), prepared, bodyLength);
         return prepared;
     }
 
@@ -165,9 +171,22 @@ final class ExtendedMessages {
         };
     }
 
+    /**
+     * Remembers a statement under a name: with its text if there is room for that.
+     *
+     * @return what is remembered, null if nothing could be
+     */
+    private @Nullable Prepared keep(ByteBuf buffer, int start, int end, Prepared prepared, int bytes) {
+        if (statements.put(buffer, start, end, prepared, prepared.bytes(bytes))) {
+            return prepared;
+        }
+        Prepared less = Prepared.of(prepared.kind());
+        return prepared.needsNoText() && statements.put(buffer, start, end, less, 0) ? less : null;
+    }
+
     private static ErrorFields tooMany(String what) {
-        return Errors.error("53400",
-                "the session has more than " + NamedObjects.LIMIT + " named " + what + ": close some");
+        return Errors.error("53400", "the session has more than " + NamedObjects.LIMIT + " named " + what
+                + ", or they take too much memory: close some");
     }
 
     // ------------------------------------------------------------------------------------------ Bind, Close
@@ -207,9 +226,13 @@ final class ExtendedMessages {
         if (access != null && rules.looksAtTexts()) {
             prepared = prepared.with(access.bind(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1, limit));
         }
-        if (!portals.put(buffer, start, portalEnd, prepared)) {
+        Prepared portal = prepared.bound() == null ? prepared : prepared.with((StatementAccess.Bound) null);
+        if (prepared.bound() != null && portals.put(buffer, start, portalEnd, prepared, bodyLength)) {
+            portal = prepared;
+        } else if (!portals.put(buffer, start, portalEnd, portal, 0)) {
             return refuse(tooMany("portals"));
         }
+        prepared = portal;
         if (before != null) {
             backend.changing(before::run);
         }

@@ -14,7 +14,7 @@ import tutti.pgwire.BackendSettings;
  * @param authentication who may connect
  * @param tls certificate and key for clients that ask for TLS; null refuses TLS
  * @param tlsRequired whether clients without TLS are refused
- * @param connectionLimit most clients
+ * @param places how many clients
  * @param authenticationTimeout from connecting to the end of authentication
  * @param messageLimit longest message of a client, in bytes
  * @param heldLimit most bytes of responses that are held back until a transaction's outcome is known, per session
@@ -26,7 +26,7 @@ public record FrontEndSettings(
         Authentication authentication,
         @Nullable SslContext tls,
         boolean tlsRequired,
-        int connectionLimit,
+        Places places,
         Duration authenticationTimeout,
         int messageLimit,
         int heldLimit,
@@ -42,31 +42,32 @@ public record FrontEndSettings(
 
     /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB, no repetitions. */
     public static FrontEndSettings of(InetSocketAddress listen, BackendSettings engine) {
-        return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, 100, Duration.ofSeconds(60),
+        return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, Places.of(100),
+                Duration.ofSeconds(60),
                 256 << 20, 1 << 20, 0);
     }
 
     /** What it asks of clients before it lets them in. */
     AdmissionLimits admission() {
-        return new AdmissionLimits(authentication, tls, tlsRequired, connectionLimit, authenticationTimeout,
+        return new AdmissionLimits(authentication, tls, tlsRequired, places, authenticationTimeout,
                 messageLimit);
     }
 
     /** The same with TLS. */
     public FrontEndSettings withTls(SslContext context, boolean required) {
-        return new FrontEndSettings(listen, engine, authentication, context, required, connectionLimit,
+        return new FrontEndSettings(listen, engine, authentication, context, required, places,
                 authenticationTimeout, messageLimit, heldLimit, repetitions);
     }
 
     /** The same with other bounds. */
-    public FrontEndSettings withLimits(int connections, Duration timeout, int messageBytes) {
-        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, connections, timeout,
+    public FrontEndSettings withLimits(Places clients, Duration timeout, int messageBytes) {
+        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, clients, timeout,
                 messageBytes, heldLimit, repetitions);
     }
 
     /** The same with transactions that are run again so often. */
     public FrontEndSettings withRepetitions(int times) {
-        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, connectionLimit,
+        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
                 authenticationTimeout, messageLimit, heldLimit, times);
     }
 }

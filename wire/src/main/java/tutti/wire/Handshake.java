@@ -43,6 +43,8 @@ public final class Handshake implements FrameSink {
     private StartupPacket.@Nullable Startup startup;
     private String user = "";
     private Scram.@Nullable Server scram;
+    /** Whether the role is one; said before it has proved itself, and of no meaning until then. */
+    private boolean superuser;
     /** A start-up packet has come. Who sends something else hears nothing, as from PostgreSQL: it may be Terminate. */
     private boolean spoken;
     private boolean mechanismChosen;
@@ -53,14 +55,18 @@ public final class Handshake implements FrameSink {
         /** What clients must prove, and how many it takes. */
         AdmissionLimits admission();
 
-        /** Gives a client who has proved who it is a place, until its connection is closed. Returns whether there was one. */
-        boolean admit(Channel client);
+        /**
+         * Gives a client who has proved who it is a place, until its connection is closed.
+         *
+         * @return why there is none, for people; nothing if it has one
+         */
+        String admit(Channel client, boolean superuser);
 
         /** The database that is replicated. */
         String database();
 
-        /** The verifier of a role's password; null if there is no such role. Completed on any thread. */
-        CompletableFuture<Scram.@Nullable Verifier> verifier(String role);
+        /** What is known of a role; null if there is none that can prove itself. Completed on any thread. */
+        CompletableFuture<@Nullable KnownRole> role(String name);
 
         /** From which verifiers of roles that do not exist are made; the same for as long as it lives. */
         byte[] mockSecret();
@@ -75,6 +81,14 @@ public final class Handshake implements FrameSink {
         /** Opens a session. Completed on any thread; exceptionally with a {@link PostgresException} for the client. */
         CompletableFuture<? extends Opened> open(Arrival arrival);
     }
+
+    /**
+     * A role that can prove itself.
+     *
+     * @param verifier of its password
+     * @param superuser whether it is one
+     */
+    public record KnownRole(Scram.Verifier verifier, boolean superuser) {}
 
     /**
      * A client that may have a session.
@@ -195,8 +209,8 @@ public final class Handshake implements FrameSink {
             case TRUST -> connect(new Credentials.None());
             case SCRAM -> {
                 reader.pause();
-                host.verifier(user).whenComplete((verifier, failure) -> client.eventLoop()
-                        .execute(() -> offerScram(verifier, failure)));
+                host.role(user).whenComplete((known, failure) -> client.eventLoop()
+                        .execute(() -> offerScram(known, failure)));
             }
         }
     }
@@ -222,7 +236,7 @@ public final class Handshake implements FrameSink {
         return null;
     }
 
-    private void offerScram(Scram.@Nullable Verifier verifier, @Nullable Throwable failure) {
+    private void offerScram(@Nullable KnownRole known, @Nullable Throwable failure) {
         if (ended) {
             return;
         }
@@ -231,7 +245,8 @@ public final class Handshake implements FrameSink {
             refuse(Errors.fatal(Errors.CANNOT_CONNECT_NOW, "the node's database does not answer"));
             return;
         }
-        scram = new Scram.Server(verifier == null ? Scram.Verifier.mock(host.mockSecret(), user) : verifier);
+        superuser = known != null && known.superuser();
+        scram = new Scram.Server(known == null ? Scram.Verifier.mock(host.mockSecret(), user) : known.verifier());
         ByteBuf out = client.alloc().buffer();
         Backend.authenticationSasl(out, Scram.MECHANISM);
         client.writeAndFlush(out, client.voidPromise());
@@ -276,9 +291,9 @@ public final class Handshake implements FrameSink {
                     + host.database() + "\""));
             return;
         }
-        if (!host.admit(client)) {
-            refuse(Errors.fatal("53300", "sorry, too many clients already: the limit of this node is "
-                    + admission.connectionLimit()));
+        String full = host.admit(client, superuser);
+        if (!full.isEmpty()) {
+            refuse(Errors.fatal("53300", full));
             return;
         }
         List.of("user", "database", "replication").forEach(parameters::remove);

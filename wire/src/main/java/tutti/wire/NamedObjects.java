@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What is known of a session's prepared statements, or portals, by name. The unnamed one needs no look-up. Bounded: when
- * there are too many, {@link #put} says so.
+ * there are too many, or they are too large, {@link #put} says so.
  *
  * @param <T> what is known
  */
@@ -16,23 +16,41 @@ final class NamedObjects<T> {
     /** Most names. */
     static final int LIMIT = 10_000;
 
-    private final Map<String, T> byName = new HashMap<>();
-    private @Nullable T unnamed;
+    /** What is known, and what is taken for it. */
+    private record Known<T>(@Nullable T value, long bytes) {}
+
+    private final KeptBytes room;
+    private final Map<String, Known<T>> byName = new HashMap<>();
+    private Known<T> unnamed = new Known<>(null, 0);
     private byte[] lastName = new byte[0];
     private @Nullable T last;
 
-    /** Remembers. Returns false if there are too many names. */
-    boolean put(ByteBuf buffer, int start, int end, T value) {
+    NamedObjects(KeptBytes room) {
+        this.room = room;
+    }
+
+    /**
+     * Remembers.
+     *
+     * @param bytes what is kept for it, without the name
+     * @return false if there are too many names, or too many bytes; then nothing has changed
+     */
+    boolean put(ByteBuf buffer, int start, int end, T value, long bytes) {
         if (start == end) {
-            unnamed = value;
+            if (!room.take(bytes - unnamed.bytes)) {
+                return false;
+            }
+            unnamed = new Known<>(value, bytes);
             return true;
         }
-        last = null;
         String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
-        if (byName.size() >= LIMIT && !byName.containsKey(name)) {
+        Known<T> before = byName.get(name);
+        long all = bytes + end - start;
+        if ((before == null && byName.size() >= LIMIT) || !room.take(all - (before == null ? 0 : before.bytes))) {
             return false;
         }
-        byName.put(name, value);
+        last = null;
+        byName.put(name, new Known<>(value, all));
         return true;
     }
 
@@ -40,14 +58,15 @@ final class NamedObjects<T> {
     @Nullable
     T get(ByteBuf buffer, int start, int end) {
         if (start == end) {
-            return unnamed;
+            return unnamed.value;
         }
         if (last != null && same(buffer, start, end)) {
             return last;
         }
         lastName = new byte[end - start];
         buffer.getBytes(start, lastName);
-        last = byName.get(new String(lastName, StandardCharsets.UTF_8));
+        Known<T> known = byName.get(new String(lastName, StandardCharsets.UTF_8));
+        last = known == null ? null : known.value;
         return last;
     }
 
@@ -65,27 +84,30 @@ final class NamedObjects<T> {
 
     void remove(ByteBuf buffer, int start, int end) {
         if (start == end) {
-            unnamed = null;
+            room.insist(-unnamed.bytes);
+            unnamed = new Known<>(null, 0);
         } else {
-            last = null;
-            byName.remove(buffer.toString(start, end - start, StandardCharsets.UTF_8));
+            set(buffer.toString(start, end - start, StandardCharsets.UTF_8), null);
         }
+    }
+
+    private void set(String name, @Nullable Known<T> known) {
+        last = null;
+        Known<T> before = known == null ? byName.remove(name) : byName.put(name, known);
+        room.insist((known == null ? 0 : known.bytes) - (before == null ? 0 : before.bytes));
     }
 
     /** What puts everything back that is known of a name now. */
     Runnable before(ByteBuf buffer, int start, int end) {
-        T known = get(buffer, start, end);
         if (start == end) {
-            return () -> unnamed = known;
+            Known<T> known = unnamed;
+            return () -> {
+                room.insist(known.bytes - unnamed.bytes);
+                unnamed = known;
+            };
         }
         String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
-        return () -> {
-            last = null;
-            if (known == null) {
-                byName.remove(name);
-            } else {
-                byName.put(name, known);
-            }
-        };
+        Known<T> known = byName.get(name);
+        return () -> set(name, known);
     }
 }

@@ -23,7 +23,6 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.PostgresException;
-import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
 
 /**
@@ -34,6 +33,8 @@ import tutti.pgwire.StartupPacket;
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
  */
 public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
+    /** Of texts and values of prepared statements and portals, of all sessions. */
+    static final long KEPT_BYTES_MAX = 64 << 20;
     private final FrontEndSettings settings;
     private final SessionServices services;
     private final SessionRegistry registry;
@@ -86,7 +87,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(), registry);
+                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(),
+                new KeptBytes.Shared(KEPT_BYTES_MAX), registry);
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
@@ -101,14 +103,19 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         return sessions.size();
     }
 
+    /** What sessions keep of prepared statements, in bytes. */
+    long keptBytes() {
+        return services.kept().kept();
+    }
+
     @Override
     public AdmissionLimits admission() {
         return settings.admission();
     }
 
     @Override
-    public boolean admit(Channel client) {
-        return port.admit(client, settings.connectionLimit());
+    public String admit(Channel client, boolean superuser) {
+        return port.admit(client, superuser, settings.places());
     }
 
     @Override
@@ -117,8 +124,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
-    public CompletableFuture<Scram.@Nullable Verifier> verifier(String role) {
-        return roles.verifier(role);
+    public CompletableFuture<Handshake.@Nullable KnownRole> role(String name) {
+        return roles.role(name);
     }
 
     @Override

@@ -40,13 +40,24 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
     }
 
     /** The portal of a statement with values. */
-    Prepared with(StatementAccess.Bound what) {
+    Prepared with(StatementAccess.@Nullable Bound what) {
         return new Prepared(kind, utility, refusal, null, what, inBand);
     }
 
     /** The same, sent so that it tells its rows, or as it is. */
     Prepared with(@Nullable InBandParse what) {
         return new Prepared(kind, utility, refusal, access, bound, what);
+    }
+
+    /** What is kept of a statement's text, which came in a message of so many bytes. */
+    long bytes(int message) {
+        return (access == null && utility == null ? 0L : message)
+                + (inBand == null ? 0 : inBand.message().length);
+    }
+
+    /** Whether it is as good without its text, but for what that spares. */
+    boolean needsNoText() {
+        return utility == null && refusal == null;
     }
 
     /** Of a statement of which only the kind matters. */

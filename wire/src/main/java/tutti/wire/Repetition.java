@@ -37,8 +37,9 @@ import tutti.pgwire.Frontend;
  * rollback. What functions do outside of the database is done again: {@code limits.repetitions: 0} switches this off.
  *
  * <p>
- * <b>Who loses again and again.</b> A transaction that has lost twice waits until others of its node that have lost twice are over, for
- * {@value #PATIENCE_MILLIS} ms at most.
+ * <b>Who loses again and again.</b> A transaction that has lost waits until others of its node that lost before are over, for
+ * {@value #FIRST_PATIENCE_MILLIS} ms at most, and if it has lost twice, for {@value #PATIENCE_MILLIS} ms. All that wait for a row
+ * lose it together, whenever one of them has changed it: run again at once, they would do it in vain.
  *
  * <p>
  * <b>Bounds.</b> At most {@value #SAID_BYTES_MAX} bytes of messages are kept; a longer transaction, and one of a query that
@@ -46,7 +47,7 @@ import tutti.pgwire.Frontend;
  */
 final class Repetition {
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
-    private static final int LOSSES_AT_ONCE = 2;
+    private static final int FIRST_PATIENCE_MILLIS = 50;
     private static final int PATIENCE_MILLIS = 1000;
     private static final int SAID_BYTES_MAX = 256 << 10;
     private static final int SAID_BYTES_KEPT = 4 << 10;
@@ -383,16 +384,17 @@ final class Repetition {
         LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
         running = true;
         next = 0;
+        if (owed == 0) {
+            // Otherwise this run was lost before it had answered all of that again, and has only a part of it to compare with.
+            expected = digest();
+        }
         owed = heardBytes;
-        expected = digest();
         heard.reset();
         awaited = 0;
         if (winner > session.node().visiblePosition()) {
             awaitWinner(winner);
         }
-        if (times >= LOSSES_AT_ONCE && place == null) {
-            awaitTurn();
-        }
+        awaitTurn();
     }
 
     /** Before the winner is visible, it would lose again. */
@@ -412,9 +414,11 @@ final class Repetition {
     }
 
     private void awaitTurn() {
+        RepeatedOneByOne.Place mine = place == null ? turns.enter() : place;
+        place = mine;
         Runnable come = awaited();
-        place = turns.enter(come);
-        session.later(PATIENCE_MILLIS, come);
+        mine.whenItsTurn(come);
+        session.later(times == 1 ? FIRST_PATIENCE_MILLIS : PATIENCE_MILLIS, come);
     }
 
     /** Something must happen first; it is told by what this returns, from any thread and perhaps more than once. */

@@ -117,6 +117,10 @@ final class Session {
         return services.capture();
     }
 
+    KeptBytes.Shared kept() {
+        return services.kept();
+    }
+
     Modes modes() {
         return modes;
     }

@@ -11,6 +11,7 @@ import tutti.node.Transactions;
  * @param heldLimit bytes of responses that a session holds back at most
  * @param repetitions how often a session runs a transaction again that has lost
  * @param repeated lets transactions that have lost more than once run one after the other
+ * @param kept what sessions keep of prepared statements
  * @param registry the engine, as far as sessions concern it
  */
 record SessionServices(
@@ -20,4 +21,5 @@ record SessionServices(
         int heldLimit,
         int repetitions,
         RepeatedOneByOne repeated,
+        KeptBytes.Shared kept,
         PostgresFrontEnd.SessionRegistry registry) {}

@@ -53,7 +53,7 @@ class ConnectingTest {
                                 new Credentials.None()))
                 .withTls(SslContextBuilder.forServer(directory.resolve("certificate.pem").toFile(),
                         directory.resolve("key.pem").toFile()).build(), false)
-                .withLimits(4, Duration.ofSeconds(5), 1 << 16));
+                .withLimits(Places.of(4), Duration.ofSeconds(5), 1 << 16));
     }
 
     @AfterAll
@@ -167,7 +167,7 @@ class ConnectingTest {
     void halfOpenConnectionsAreClosed() throws Exception {
         FrontEndSettings impatient = FrontEndSettings
                 .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings())
-                .withLimits(1, Duration.ofMillis(1), 1 << 16);
+                .withLimits(Places.of(1), Duration.ofMillis(1), 1 << 16);
         try (PostgresFrontEnd frontEnd = new PostgresFrontEnd(impatient, fixture.node, fixture.capture,
                 (_, _) -> () -> {}, fixture.loops)) {
             assertTrue(answer(frontEnd.start(), Unpooled.EMPTY_BUFFER)
@@ -190,6 +190,65 @@ class ConnectingTest {
                 socket.close();
             }
         }
+    }
+
+    /** Clients of a front end with so many places, as far as they get in. */
+    private static List<String> arrivals(Places places, String... roles) throws Exception {
+        FrontEndSettings settings = FrontEndSettings
+                .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings())
+                .withLimits(places, Duration.ofSeconds(20), 1 << 16);
+        List<BackendConnection> clients = new ArrayList<>();
+        List<String> results = new ArrayList<>();
+        try (PostgresFrontEnd frontEnd = new PostgresFrontEnd(settings, fixture.node, fixture.capture,
+                (_, _) -> () -> {}, fixture.loops)) {
+            InetSocketAddress address = frontEnd.start();
+            for (String role : roles) {
+                BackendSettings own = BackendSettings.of(address, role, "postgres",
+                        role.equals("alice")
+                                ? new Credentials.Password("wonderland")
+                                : fixture.server.settings().credentials());
+                try {
+                    clients.add(connect(own));
+                    results.add("in");
+                } catch (ExecutionException failed) {
+                    ErrorFields why = assertInstanceOf(PostgresException.class, failed.getCause()).fields();
+                    results.add(why.sqlState() + " " + why.message());
+                }
+            }
+        } finally {
+            clients.forEach(BackendConnection::close);
+        }
+        return results;
+    }
+
+    @Test
+    void superusersHavePlacesOfTheirOwn() throws Exception {
+        String root = fixture.server.settings().user();
+        List<String> come = arrivals(new Places(3, 1, 0), "alice", "alice", "alice", root, root);
+        assertEquals(
+                "53300 remaining connection slots are reserved for roles with the SUPERUSER attribute: the limit of this"
+                        + " node is 3, 1 of them reserved",
+                come.get(2));
+        assertEquals("53300 sorry, too many clients already: the limit of this node is 3", come.get(4));
+        assertEquals(List.of("in", "in", "in"), List.of(come.get(0), come.get(1), come.get(3)));
+        assertEquals(List.of("in"), arrivals(new Places(1, 3, 0), "alice"), "others have one place at least");
+    }
+
+    @Test
+    void oneAddressHasItsLimit() throws Exception {
+        List<String> come = arrivals(new Places(10, 0, 1), "alice", "alice", fixture.server.settings().user());
+        assertEquals(List.of("in", "53300 too many connections from this address: the limit of this node is 1", "in"),
+                come);
+    }
+
+    @Test
+    void aRoleHasTheLimitThatPostgresKnows() throws Exception {
+        fixture.admin.execute("CREATE ROLE limited LOGIN CONNECTION LIMIT 1 PASSWORD 'wonderland'",
+                FrontEndFixture.PATIENCE);
+        BackendConnection first = connect(fixture.settings("limited", "wonderland"));
+        assertEquals("53300", refusal(fixture.settings("limited", "wonderland")).sqlState());
+        first.close();
+        first.closed().get(20, TimeUnit.SECONDS);
     }
 
     @Test

@@ -51,7 +51,7 @@ final class FrontEndFixture implements AutoCloseable {
         FrontEndSettings settings = custom == null
                 ? FrontEndSettings.of(any, server.settings())
                 : new FrontEndSettings(any, server.settings(), custom.authentication(), custom.tls(),
-                        custom.tlsRequired(), custom.connectionLimit(), custom.authenticationTimeout(),
+                        custom.tlsRequired(), custom.places(), custom.authenticationTimeout(),
                         custom.messageLimit(), custom.heldLimit(), custom.repetitions());
         frontEnd = new PostgresFrontEnd(settings, node, capture, new Registry(), loops);
         address = frontEnd.start();

@@ -12,9 +12,9 @@ class RepeatedOneByOneTest {
 
     @Test
     void turnsComeInTheOrderInWhichTheyWereAskedFor() {
-        RepeatedOneByOne.Place a = turns.enter(() -> came.add("a"));
-        RepeatedOneByOne.Place b = turns.enter(() -> came.add("b"));
-        RepeatedOneByOne.Place c = turns.enter(() -> came.add("c"));
+        RepeatedOneByOne.Place a = enter("a");
+        RepeatedOneByOne.Place b = enter("b");
+        RepeatedOneByOne.Place c = enter("c");
         assertEquals(List.of("a"), came);
         a.leave();
         a.leave();
@@ -26,11 +26,28 @@ class RepeatedOneByOneTest {
 
     @Test
     void whoDoesNotWaitAnyLongerIsLeftOut() {
-        RepeatedOneByOne.Place a = turns.enter(() -> came.add("a"));
-        RepeatedOneByOne.Place b = turns.enter(() -> came.add("b"));
-        turns.enter(() -> came.add("c"));
+        RepeatedOneByOne.Place a = enter("a");
+        RepeatedOneByOne.Place b = enter("b");
+        enter("c");
         b.leave();
         a.leave();
         assertEquals(List.of("a", "c"), came);
+    }
+
+    @Test
+    void whoAsksAgainInItsTurnGoesOnAtOnceAndWhoAsksAgainBeforeItKeepsItsPlace() {
+        RepeatedOneByOne.Place a = enter("a");
+        RepeatedOneByOne.Place b = enter("b");
+        enter("c");
+        a.whenItsTurn(() -> came.add("a again"));
+        b.whenItsTurn(() -> came.add("b again"));
+        a.leave();
+        assertEquals(List.of("a", "a again", "b again"), came);
+    }
+
+    private RepeatedOneByOne.Place enter(String name) {
+        RepeatedOneByOne.Place place = turns.enter();
+        place.whenItsTurn(() -> came.add(name));
+        return place;
     }
 }

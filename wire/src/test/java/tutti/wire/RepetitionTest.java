@@ -28,6 +28,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -256,6 +257,19 @@ class RepetitionTest {
     }
 
     @Test
+    void whoLosesAgainBeforeItHasComeAsFarAsBeforeIsRunAgain() throws Exception {
+        simple(client, "begin");
+        simple(client, "update account set balance = balance + 1 where id = 1");
+        assertEquals("TDC(SELECT 1)/T", simple(client, "select pg_sleep(1)"));
+        take(node.begun).rollBack(new AbortReason.Victim(3));
+        fixture.awaitSleeping();
+        take(node.begun).rollBack(new AbortReason.Victim(4));
+        assertEquals("C(UPDATE 1)/T", simple(client, "update account set balance = balance + 1 where id = 2"));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("1:11 2:21", fixture.accounts());
+    }
+
+    @Test
     void aBlockInOneQueryIsRunAgain() throws Exception {
         node.manual = true;
         CompletableFuture<String> answer = query(
@@ -408,8 +422,18 @@ class RepetitionTest {
     /** Conversations of all kinds of messages: with losses at any time they come out as without. */
     @Test
     void conversationsComeOutAsWithoutLosses() throws Exception {
+        conversationsComeOut(20);
+    }
+
+    @Tag("long")
+    @Test
+    void moreConversationsComeOutAsWithoutLosses() throws Exception {
+        conversationsComeOut(60);
+    }
+
+    private void conversationsComeOut(int seeds) throws Exception {
         int repeated = 0;
-        for (int seed = 0; seed < 60; seed++) {
+        for (int seed = 0; seed < seeds; seed++) {
             List<Step> steps = conversation(new Random(seed));
             fixture.reset();
             elsewhere("INSERT INTO account VALUES (1, 10), (2, 20)");
@@ -448,7 +472,7 @@ class RepetitionTest {
             client = fixture.client();
             assertEquals(left, fixture.accounts(), "seed " + seed);
         }
-        assertTrue(repeated > 50, repeated + " losses");
+        assertTrue(repeated > seeds / 2, repeated + " losses");
     }
 
     /** Likewise, while rows that were read are changed elsewhere: whatever the client hears of, its cycle ends. */

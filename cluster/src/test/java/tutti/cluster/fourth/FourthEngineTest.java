@@ -33,7 +33,8 @@ class FourthEngineTest {
     void nodesAreConfiguredWithItReplicateAndStartAgain() throws Exception {
         ClusterSpec spec = new ClusterSpec(directory, 2, 0, "si", "tutti", "secret",
                 Map.of(ClusterSpec.ENGINE, CompressedH2Engine.NAME, ClusterSpec.SECONDARIES, "1"),
-                List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx256m", "-cp",
+                List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                        "-Xmx256m", "-cp",
                         System.getProperty("java.class.path"), NodeProgram.class.getName()));
         try (Cluster cluster = start(spec);
                 Connection connection = connect(cluster, 0);

@@ -2,14 +2,14 @@ package tutti.core.schema;
 
 import java.nio.ByteBuffer;
 
-/** A message, which knows how it is written: as the constant {@code SCHEMA} of its class declares it. Immutable. */
+/** A message, which knows how it is written: as a constant of its class declares it. Immutable. */
 public interface Encoded {
     /** Bytes of every message: the version and the kind. */
     int HEAD_BYTES = 2;
 
     /** Its declaration, of a message. */
     default Schema<?> schema() {
-        return Schema.DECLARED.get(getClass());
+        return Schema.of(getClass());
     }
 
     /** Exact number of bytes that {@link #encode(ByteBuffer)} writes. */

@@ -17,6 +17,8 @@ public final class Field<R, T extends @Nullable Object> {
     final int since;
     private final Function<R, T> get;
     private final @Nullable T otherwise;
+    /** Bytes that every value takes, or -1 if that depends on it. */
+    private final int bytes;
 
     private Field(String name, Type<T> type, Function<R, T> get, int since, @Nullable T otherwise) {
         this.name = name;
@@ -24,6 +26,7 @@ public final class Field<R, T extends @Nullable Object> {
         this.get = get;
         this.since = since;
         this.otherwise = otherwise;
+        this.bytes = type.fixed() ? type.bytesMin() : -1;
     }
 
     /** There as long as what it is a field of. */
@@ -41,7 +44,10 @@ public final class Field<R, T extends @Nullable Object> {
     }
 
     int size(R of, int version) {
-        return version >= since ? type.size(get.apply(of), version) : 0;
+        if (version < since) {
+            return 0;
+        }
+        return bytes >= 0 ? bytes : type.size(get.apply(of), version);
     }
 
     void write(R of, ByteBuffer to, int version) {

@@ -21,29 +21,24 @@ import org.jspecify.annotations.Nullable;
  * @param <R> what it describes
  */
 public final class Schema<R> extends Type<R> {
-    /** Of classes, what their constants {@code SCHEMA} are. */
-    static final ClassValue<Schema<?>> DECLARED = new ClassValue<>() {
+    /** Of each class of messages, in an array's only place, the declaration that was made first: that of its constant. */
+    private static final ClassValue<Schema<?>[]> DECLARED = new ClassValue<>() {
         @Override
-        protected Schema<?> computeValue(Class<?> type) {
-            try {
-                java.lang.reflect.Field constant = type.getDeclaredField("SCHEMA");
-                constant.setAccessible(true);
-                return (Schema<?>) constant.get(null);
-            } catch (ReflectiveOperationException missing) {
-                throw new LinkageError(type + " is a message without a constant SCHEMA that declares it", missing);
-            }
+        protected Schema<?>[] computeValue(Class<?> type) {
+            return new Schema<?>[1];
         }
     };
 
     private final Head<R> head;
     private final Function<@Nullable Object[], R> make;
-    private final List<Field<R, ?>> fields;
+    private final Field<R, ?>[] fields;
 
+    @SuppressWarnings("unchecked") // It holds what the list has.
     private Schema(Head<R> head, Function<@Nullable Object[], R> make, List<Field<R, ?>> fields) {
         super(fields.stream().filter(field -> field.since == 0).mapToInt(field -> field.type.bytesMin()).sum());
         this.head = head;
         this.make = make;
-        this.fields = fields;
+        this.fields = (Field<R, ?>[]) fields.toArray(new Field<?, ?>[0]);
         Set<String> names = new HashSet<>();
         for (Field<R, ?> field : fields) {
             if (!names.add(field.name)) {
@@ -54,6 +49,19 @@ public final class Schema<R> extends Type<R> {
                         + " since " + field.since);
             }
         }
+        if (head.kind >= 0) {
+            Schema<?>[] place = DECLARED.get(head.type);
+            place[0] = place[0] == null ? this : place[0];
+        }
+    }
+
+    /** The declaration of a class of messages of which there are some, and which is initialised therefore. */
+    static Schema<?> of(Class<? extends Encoded> type) {
+        Schema<?> declared = DECLARED.get(type)[0];
+        if (declared == null) {
+            throw new IllegalStateException(type + " is a message, but no constant of it declares its fields");
+        }
+        return declared;
     }
 
     /**
@@ -100,7 +108,7 @@ public final class Schema<R> extends Type<R> {
     }
 
     List<Field<R, ?>> fields() {
-        return fields;
+        return List.of(fields);
     }
 
     /** Whether it is itself of this version, or a field of it or of one of its parts is. */
@@ -139,7 +147,7 @@ public final class Schema<R> extends Type<R> {
 
     @Override
     boolean fixed() {
-        return fields.stream().allMatch(field -> field.since == 0 && field.type.fixed());
+        return fields().stream().allMatch(field -> field.since == 0 && field.type.fixed());
     }
 
     @Override
@@ -169,12 +177,12 @@ public final class Schema<R> extends Type<R> {
                     head.name + " in wire version " + from.version + ", but it is there only since " + head.since);
         }
         @Nullable
-        Object[] values = new @Nullable Object[fields.size()];
+        Object[] values = new @Nullable Object[fields.length];
         for (int i = 0; i < values.length; i++) {
             try {
-                values[i] = fields.get(i).read(from);
+                values[i] = fields[i].read(from);
             } catch (DecodeException wrong) {
-                throw wrong.within(fields.get(i).name);
+                throw wrong.within(fields[i].name);
             }
         }
         try {

@@ -100,7 +100,8 @@ public interface DurableLog extends AutoCloseable {
         /** Says what was asked for and what there is. */
         public TruncatedException(long after, long firstRetained) {
             super("the order's log begins at position " + firstRetained + " but this node needs position " + (after + 1)
-                    + ": copy the database and the applied position from a live node, then start again");
+                    + ": it was away for longer than the other nodes keep their log (order.retention-bytes,"
+                    + " order.retention-time), and needs a copy of another node's data (docs/operations.md)");
         }
     }
 

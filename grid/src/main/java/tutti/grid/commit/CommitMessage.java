@@ -86,7 +86,7 @@ public sealed interface CommitMessage extends Encoded {
                         Orphan::new);
     }
 
-    /** Two-phase commit: what does an owner know of the outcome? */
+    /** Two-phase commit: asks an owner what it knows of the outcome. */
     record Inquire(TransactionId id, long view) implements CommitMessage {
         static final Schema<Inquire> SCHEMA = Schema
                 .message("inquire", 37, Inquire.class, "Two-phase commit: what does an owner know of the outcome?").of(

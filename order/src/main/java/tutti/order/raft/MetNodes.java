@@ -19,7 +19,7 @@ import tutti.runtime.Directory;
  * <p>
  * <b>Old copies</b> break the same, and have the right number. Three things never go back in a directory: the number of its lives,
  * the term in which it votes once, and the last entry that it holds of those that are committed. The others note what they hear of
- * each: the life durably, before they take anything from it; the rest in memory at once, and in the file by and by. Whoever
+ * each: the life durably, before they take any promise of it; the rest in memory at once, and in the file by and by. Whoever
  * greets with less, or with a life that another process had, comes with an old copy.
  *
  * <p>
@@ -32,7 +32,8 @@ import tutti.runtime.Directory;
  * the few seconds before a note was in its file.
  */
 final class MetNodes {
-    private static final String MET = "met-";
+    /** How the names of its files begin. */
+    static final String MET = "met-";
 
     /** What is known of one node. */
     private static final class Known {
@@ -57,6 +58,8 @@ final class MetNodes {
     private final int self;
     private final Directory directory;
     private final Map<Integer, Known> nodes = new TreeMap<>();
+    /** With what nodes have come that have not promised anything since. */
+    private final Map<Integer, Greeting.Hello> greeted = new HashMap<>();
     /** What others have acknowledged to this node as the leader of a term; the last of it need not be committed. */
     private final Map<Integer, Long> acknowledged = new HashMap<>();
     private int acknowledgedTerm;
@@ -122,23 +125,44 @@ final class MetNodes {
     }
 
     /**
-     * A node is welcome; its life is noted durably.
+     * A node is welcome.
+     *
+     * @throws IOException if its directory, met first, cannot be noted
+     */
+    void welcome(Greeting.Hello hello) throws IOException {
+        greeted.put(hello.node(), hello);
+        if (known(hello.node()) == null) {
+            note(hello.node(), new RaftFiles.Met(hello.standing().directory(), 0, 0, 0, false, 0));
+        }
+    }
+
+    /**
+     * A node that was welcome is about to promise something; its life is noted durably. An old copy that others turn away does
+     * not get so far, so that the newest one can still be put back.
      *
      * @throws IOException if it cannot be
      */
-    void welcome(Greeting.Hello hello) throws IOException {
-        Known known = known(hello.node());
-        // Of another directory nothing counts that is known of the one before.
-        RaftFiles.Met before = known == null || known.met.directory() != hello.standing().directory()
-                ? null
-                : known.met;
-        RaftFiles.Met now = new RaftFiles.Met(hello.standing().directory(), hello.standing().life(), hello.process(),
-                before == null ? 0 : before.term(), before != null && before.voted(),
-                before == null ? 0 : before.index());
-        if (!now.equals(before)) {
-            RaftFiles.write(directory, MET + hello.node(), now);
-            nodes.put(hello.node(), new Known(now));
+    void promises(int node) throws IOException {
+        Greeting.Hello hello = greeted.remove(node);
+        if (hello == null) {
+            return;
         }
+        Known known = known(node);
+        Greeting.Standing standing = hello.standing();
+        // Of another directory nothing counts that is known of the one before.
+        RaftFiles.Met before = known == null || known.met.directory() != standing.directory()
+                ? new RaftFiles.Met(standing.directory(), 0, 0, 0, false, 0)
+                : known.met;
+        RaftFiles.Met now = new RaftFiles.Met(standing.directory(), standing.life(), hello.process(), before.term(),
+                before.voted(), before.index());
+        if (!now.equals(before)) {
+            note(node, now);
+        }
+    }
+
+    private void note(int node, RaftFiles.Met now) throws IOException {
+        RaftFiles.write(directory, MET + node, now);
+        nodes.put(node, new Known(now));
     }
 
     /** A node that was welcome has told how far it has got. */
@@ -183,6 +207,6 @@ final class MetNodes {
     /** What helps a node that has lost its directory. */
     String remedy(int node) {
         return "see that all other nodes run and are up to date, delete the file " + directory.location(MET + node)
-                + " and its like at each of them, and give the node a copy of another node's database";
+                + " and its like at each of them, and give the node a copy of another node's data (docs/operations.md)";
     }
 }

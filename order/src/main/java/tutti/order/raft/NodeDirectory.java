@@ -71,6 +71,30 @@ final class NodeDirectory implements AutoCloseable {
         }
     }
 
+    /**
+     * Makes a directory that another node has used that of this one.
+     *
+     * @param term of the last entry of its log
+     * @param unused a number that no other directory has
+     * @throws IOException if it is in use or cannot be written
+     */
+    static void adopt(Directory directory, String identity, int self, int term, long unused) throws IOException {
+        try (Closeable _ = directory.lock(LOCK)) {
+            int told = directory.exists(VOTE) ? RaftFiles.read(directory, VOTE, RaftFiles.Vote.class).term() : 0;
+            // Whoever is cut short here finds a directory of nobody, with a vote that counts.
+            directory.delete(IDENTITY);
+            for (String name : directory.list()) {
+                if (name.startsWith(MetNodes.MET) || name.equals(OUTDATED) || name.equals(INCARNATION)) {
+                    directory.delete(name);
+                }
+            }
+            directory.sync();
+            RaftFiles.write(directory, VOTE, new RaftFiles.Vote(Math.max(told, term), self));
+            RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(unused));
+            RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
+        }
+    }
+
     /** The id of its cluster, which it gets with the first start that says one, and keeps. */
     private String cluster(String claimed) throws IOException {
         String known = directory.exists(CLUSTER)

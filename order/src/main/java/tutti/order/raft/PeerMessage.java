@@ -55,11 +55,6 @@ sealed interface PeerMessage extends Encoded {
                 .message("kept", 12, Kept.class, "How far the sender has got, which its disk holds.").of(
                         Field.of("term", Types.COUNT, Kept::term), Field.of("voted", Types.BOOLEAN, Kept::voted),
                         Field.of("index", Types.NATURAL, Kept::index), Kept::new);
-
-        @Override
-        public Schema<Kept> schema() {
-            return SCHEMA;
-        }
     }
 
     /** What Raft says; {@link MessageCodec} knows it in MicroRaft's form. */

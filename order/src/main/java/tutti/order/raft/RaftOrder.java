@@ -165,10 +165,31 @@ public final class RaftOrder extends DeliveringOrder {
                     + directory.location()
                     + " cannot be trusted any more: remove it, see that all other nodes run and are"
                     + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
-                    + " and give the node a copy of another node's database");
+                    + " and give the node a copy of another node's data (docs/operations.md)");
             advised.initCause(damaged);
             throw advised;
         }
+    }
+
+    /**
+     * As {@link tutti.order.OrderDescriptor#adopt}.
+     *
+     * <p>
+     * The node begins with all that the other one had acknowledged, in the other one's term, in which it votes for nobody: for
+     * all that is known it has voted in it already, in the life that it has lost.
+     */
+    static void adopt(RaftOrderConfig config, Machine machine, Directory directory) throws IOException {
+        Directory logFiles = directory.directory("log");
+        if (!SegmentedLog.exists(logFiles)) {
+            throw new IOException(directory.location() + " holds no copy of another node's order directory");
+        }
+        int term;
+        try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
+            Checkpoints.Checkpoint newest = new Checkpoints(directory, log).newest();
+            term = log.lastIndex() < log.firstIndex() ? newest.term() : log.term(log.lastIndex());
+        }
+        NodeDirectory.adopt(directory, config.identity(), config.self(), term,
+                machine.random("order directory " + config.self()).nextLong());
     }
 
     @Override
@@ -204,7 +225,6 @@ public final class RaftOrder extends DeliveringOrder {
             takePart();
         } else {
             var _ = loop.schedule(config.failureTimeout().toNanos() / 2, this::takePart);
-            tellKept();
         }
     }
 
@@ -213,6 +233,7 @@ public final class RaftOrder extends DeliveringOrder {
             return;
         }
         takesPart = true;
+        tellKept();
         checkStalled();
         checkForgottenPreVote();
         preference.watch();
@@ -445,14 +466,28 @@ public final class RaftOrder extends DeliveringOrder {
                         replicate(batch);
                     }
                 }
-                case PeerMessage.Kept(int term, boolean voted, long index) -> met.heard(from, term, voted, index);
+                case PeerMessage.Kept(int term, boolean voted, long index) -> {
+                    promises(from);
+                    met.heard(from, term, voted, index);
+                }
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
                 case PeerMessage.Raft message -> {
                     if (takesPart) {
+                        promises(from);
                         transport.received(from, message);
                         note(from, message);
                     }
                 }
+            }
+        }
+
+        /** Notes whose promise is about to count. */
+        private void promises(int from) throws IOException {
+            try {
+                met.promises(from);
+            } catch (IOException broken) {
+                fail(broken);
+                throw broken;
             }
         }
 

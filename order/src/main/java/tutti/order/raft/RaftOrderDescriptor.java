@@ -33,10 +33,19 @@ public final class RaftOrderDescriptor implements OrderDescriptor {
 
     @Override
     public Order open(OrderSettings settings, Machine machine, Directory directory) throws IOException {
-        return RaftOrder.open(RaftOrderConfig.of(settings.self(), settings.members()).withCluster(settings.clusterId())
+        return RaftOrder.open(config(settings), machine, directory);
+    }
+
+    @Override
+    public void adopt(OrderSettings settings, Machine machine, Directory directory) throws IOException {
+        RaftOrder.adopt(config(settings), machine, directory);
+    }
+
+    private static RaftOrderConfig config(OrderSettings settings) {
+        return RaftOrderConfig.of(settings.self(), settings.members()).withCluster(settings.clusterId())
                 .withVoters(settings.voters())
                 .withQueue(settings.queueBytes(), settings.payloadBytesMax()).withSegmentBytes(settings.segmentBytes())
                 .withBatches(settings.batchBytes(), BATCHES_UNDER_WAY)
-                .withTimeouts(settings.failureTimeout(), settings.failureTimeout()), machine, directory);
+                .withTimeouts(settings.failureTimeout(), settings.failureTimeout());
     }
 }

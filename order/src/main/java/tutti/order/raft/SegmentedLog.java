@@ -34,7 +34,8 @@ final class SegmentedLog implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(SegmentedLog.class);
     private static final String SUFFIX = ".log";
     private static final String SPARE = "spare";
-    private static final int BUFFER_BYTES = 1 << 20;
+    private static final int BUFFER_BYTES_MIN = 1 << 17;
+    private static final int BUFFER_BYTES_MAX = 1 << 20;
     private static final int CACHE_SLOTS = 1 << 13;
 
     private final Machine machine;
@@ -45,7 +46,7 @@ final class SegmentedLog implements AutoCloseable {
     /** Replaced as a whole. */
     private volatile List<LogSegment> segments = List.of();
     /** Records appended and not yet given to the operating system; they end where the last segment ends. */
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
+    private final ByteBuffer buffer;
     /** Bytes of the last segment that are on disk for sure. */
     private long synced;
 
@@ -63,6 +64,8 @@ final class SegmentedLog implements AutoCloseable {
         this.directory = directory;
         this.segmentBytes = segmentBytes;
         this.cacheBytesLimit = cacheBytesLimit;
+        // More than a file takes never waits here, except for a single record.
+        this.buffer = ByteBuffer.allocateDirect(Math.clamp(segmentBytes, BUFFER_BYTES_MIN, BUFFER_BYTES_MAX));
     }
 
     /** Whether there is a log in a directory. */

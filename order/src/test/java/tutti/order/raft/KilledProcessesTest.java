@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -104,6 +105,7 @@ class KilledProcessesTest {
         }
     }
 
+    @Tag("long")
     @Test
     void killedNodesRejoinAndNothingDeliveredIsLost() throws Exception {
         members = RaftNodes.members(3);

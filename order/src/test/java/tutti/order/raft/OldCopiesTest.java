@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Group;
 import tutti.order.Recorder;
 import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
 
 /** A directory that was put back from an old copy is recognised, and its node neither votes nor acknowledges. */
 @Timeout(60)
@@ -50,12 +52,16 @@ class OldCopiesTest {
     }
 
     private void start(int node) throws Exception {
+        start(node, 0);
+    }
+
+    private void start(int node, long after) throws Exception {
         RaftOrder order = RaftNodes.open(RaftNodes.config(node, members), directory);
         orders.put(node, order);
         Recorder recorder = new Recorder();
         recorders.put(node, recorder);
         order.join(recorder);
-        order.start(0, recorder);
+        order.start(after, recorder);
     }
 
     private void stop(int node) {
@@ -123,6 +129,14 @@ class OldCopiesTest {
         assertRecognised(then, "its log ends with entry");
     }
 
+    private long lifeMetByNodeZero() {
+        try {
+            return RaftFiles.read(PathDirectory.of(files(0)), "met-2", RaftFiles.Met.class).life();
+        } catch (IOException broken) {
+            throw new UncheckedIOException(broken);
+        }
+    }
+
     @Test
     void aLifeThatOthersHaveMetIsMissed() throws Exception {
         submit(0, 20);
@@ -131,7 +145,7 @@ class OldCopiesTest {
         Path then = directory.resolve("then");
         copy(files(2), then);
         start(2);
-        recorders.get(2).awaitView(v -> v.members().size() == 3);
+        Recorder.THREADS.await(this, () -> lifeMetByNodeZero() == 2, () -> "node 0 met life " + lifeMetByNodeZero());
         for (int node = 0; node < 3; node++) {
             stop(node);
         }
@@ -145,6 +159,7 @@ class OldCopiesTest {
     void itIsRememberedHowFarNodesWereThatNeverLed() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
         met.welcome(hello(5, 1, 3, false, 40));
+        met.promises(2);
         met.acknowledged(2, 3, 50, 45);
         assertEquals("", met.outdated(hello(5, 1, 3, false, 45)), "what is behind 45 was not committed");
         assertTrue(met.outdated(hello(5, 1, 3, false, 44)).contains("had entry 45 for good"));
@@ -164,6 +179,62 @@ class OldCopiesTest {
         }
     }
 
+    /** What it lacks no log holds any more: without the copy it could not come back. */
+    @Test
+    void aNodeThatHasLostItsDirectoryComesBackWithACopyOfAnothers() throws Exception {
+        byte[] large = new byte[10_000];
+        for (int i = 0; i < 40; i++) {
+            orders.get(0).append(large);
+        }
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitCount(40);
+        }
+        orders.values().forEach(order -> order.truncate(35));
+        submit(0, 1);
+        recorders.get(1).awaitCount(41);
+        long first = orders.get(1).status().firstRetained();
+        assertTrue(first > 1);
+        stop(2);
+        stop(1);
+        Files.move(files(2), directory.resolve("lost"));
+        copy(files(1), files(2));
+        IOException refusal = assertThrows(IOException.class, () -> start(2, 40));
+        assertTrue(String.valueOf(refusal.getMessage()).contains("belongs to node 1"), refusal.getMessage());
+        RaftOrder.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE, PathDirectory.of(files(2)));
+        for (int node = 0; node < 2; node++) {
+            Files.delete(files(node).resolve("met-2"));
+        }
+        start(2, 40);
+        recorders.get(0).awaitView(v -> v.majority());
+        submit(2, 1);
+        assertEquals(List.of(41L, 42L),
+                recorders.get(2).awaitCount(2).stream().map(Recorder.Delivered::position).toList());
+        start(1, 41);
+        submit(1, 1);
+        recorders.get(2).awaitCount(3);
+        assertEquals(43, recorders.get(0).awaitCount(43).getLast().position());
+    }
+
+    @Test
+    void whatIsNoCopyIsNotAdopted() {
+        IOException refusal = assertThrows(IOException.class, () -> RaftOrder.adopt(RaftNodes.config(2, members),
+                RealMachine.INSTANCE, PathDirectory.of(directory.resolve("empty"))));
+        assertTrue(String.valueOf(refusal.getMessage()).contains("holds no copy"), refusal.getMessage());
+        assertThrows(IOException.class, () -> RaftOrder.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE,
+                PathDirectory.of(files(2))), "it is in use");
+    }
+
+    @Test
+    void whatWasTurnedAwayByOthersLeavesNoTrace() throws Exception {
+        MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
+        met.welcome(hello(5, 1, 3, false, 40));
+        met.promises(2);
+        met.welcome(hello(6, 2, 3, false, 40));
+        assertEquals("", met.outdated(hello(6, 3, 3, false, 40)), "life 6 of the old copy has promised nothing");
+        met.promises(2);
+        assertTrue(met.outdated(hello(6, 3, 3, false, 40)).contains("has met life 6"));
+    }
+
     private static Greeting.Hello hello(long life, long process, int term, boolean voted, long lastIndex) {
         return new Greeting.Hello(2, process, new Greeting.Standing(77, life, term, voted, lastIndex), "words");
     }
@@ -172,6 +243,7 @@ class OldCopiesTest {
     void whatALeaderHasWhoseTermIsOverCountsNoMore() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
         met.welcome(hello(5, 1, 3, false, 40));
+        met.promises(2);
         met.acknowledged(2, 3, 50, 40);
         met.acknowledged(1, 4, 60, 55);
         assertEquals("", met.outdated(hello(5, 1, 4, true, 40)), "entries behind 40 may have been replaced");

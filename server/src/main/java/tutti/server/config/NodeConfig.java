@@ -272,7 +272,11 @@ public record NodeConfig(
     public record Postgres(
             @Setting(doc = "Database that is replicated. Created if missing.", byDefault = "tutti", pattern = "[^\\x00]{1,63}") String database,
             @Setting(doc = "A server that this node starts, with its data under `data`, and stops.", byDefault = Setting.NONE) @Nullable Embedded embedded,
-            @Setting(doc = "A running server instead, not reached by clients in any other way.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
+            @Setting(doc = "A running server instead, not reached by clients in any other way. `?sslmode=require` behind it has"
+                    + " connections to it encrypted, `?sslmode=verify-full` also has the server prove its host's name; otherwise all goes"
+                    + " in clear.", byDefault = Setting.NONE, example = "postgresql://127.0.0.1:5433") @Nullable PostgresUrl url,
+            @Setting(doc = "With `sslmode=verify-full`: certificates of the authorities whose word is taken for who that server is, PEM;"
+                    + " without it, those that Java trusts. Relative to this file.", byDefault = Setting.NONE, example = "postgres-ca.crt") @Nullable Path authorities,
             @Setting(doc = "A superuser with which Tutti connects at first, to make a role of its own (`tutti_node`).", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
             @Setting(doc = "Its password then. An embedded server is set up with it at the first start. The default is refused"
                     + " unless only this host can connect.", byDefault = "tutti") String password) {
@@ -281,6 +285,10 @@ public record NodeConfig(
         public Postgres {
             if (embedded != null && url != null) {
                 throw new ImpossibleValue("url", "is given, and embedded too", "leave one of them out");
+            }
+            if (authorities != null && (url == null || url.encryption() != PostgresUrl.Encryption.VERIFY_FULL)) {
+                throw new ImpossibleValue("authorities", "is given, but url does not ask for sslmode=verify-full",
+                        "add it to url, or leave authorities out");
             }
             if (embedded == null && url == null) {
                 embedded = ConfigReader.defaults(Embedded.class);
@@ -349,12 +357,20 @@ public record NodeConfig(
                     + " transaction is an entry of its own.", byDefault = "1 MiB", min = "4 KiB", max = "64 MiB", bytes = true) long batchBytes,
             @Setting(doc = "Size at which a file of the log is closed and the next begun; the log is shortened by whole"
                     + " files.", byDefault = "16 MiB", min = "1 MiB", max = "1 GiB", bytes = true) long segmentBytes,
-            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "1min") Duration electionTimeout) {}
+            @Setting(doc = "Without a sign of life from the leader for this long, the others elect a new one.", byDefault = "1s", min = "100ms", max = "1min") Duration electionTimeout,
+            @Setting(doc = "How large this node's part of the log may become for the sake of members that are away or"
+                    + " excluded. Beyond it the log is no longer kept for them, and they need a copy of another node's database if"
+                    + " they come back too late: docs/operations.md.", byDefault = "8 GiB", min = "16 MiB", max = "64 TiB", bytes = true) long retentionBytes,
+            @Setting(doc = "How long a member may be away or excluded until the log is no longer kept for it.", byDefault = "72h", min = "1min", max = "8760h") Duration retentionTime) {}
 
     /** Bounds. */
     public record Limits(
             @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "32 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
             @Setting(doc = "Client sessions at the same time; each has a connection to the node's PostgreSQL.", byDefault = "200", min = "1", max = "10000") int sessions,
+            @Setting(doc = "How many of these are kept for superusers; one at least is for others. Of PostgreSQL nodes. How many sessions"
+                    + " a role may have at a node is said in SQL: ALTER ROLE … CONNECTION LIMIT.", byDefault = "3", min = "0", max = "1000") int reservedSessions,
+            @Setting(doc = "Sessions of clients at one address, at the same time; superusers of PostgreSQL nodes are not held to it. 0 for"
+                    + " any number.", byDefault = "0", min = "0", max = "10000") int sessionsPerAddress,
             @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
                     + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"

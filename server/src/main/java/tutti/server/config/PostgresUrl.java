@@ -2,15 +2,42 @@ package tutti.server.config;
 
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
- * Address of a running PostgreSQL server, as {@code postgresql://host:port}. Role, password and database have keys of
- * their own, where they can be checked and left out of logs.
+ * Address of a running PostgreSQL server, as {@code postgresql://host:port}, with {@code ?sslmode=...} behind it. Role,
+ * password and database have keys of their own, where they can be checked and left out of logs.
  *
  * @param address where it listens
+ * @param encryption what is asked of connections to it
  */
-public record PostgresUrl(HostPort address) {
+public record PostgresUrl(HostPort address, Encryption encryption) {
     private static final int DEFAULT_PORT = 5432;
+    private static final String MODE = "sslmode=";
+
+    /** What is asked of connections, in words of libpq. Those that leave it to the server do not exist. */
+    public enum Encryption {
+        /** Nothing: all goes in clear. */
+        DISABLE("disable"),
+        /** TLS with whoever is there. */
+        REQUIRE("require"),
+        /** TLS with the server that an authority has given a certificate of that host's name. */
+        VERIFY_FULL("verify-full");
+
+        private final String word;
+
+        Encryption(String word) {
+            this.word = word;
+        }
+
+        private static Encryption of(String query) {
+            List<String> valid = Stream.of(values()).map(each -> MODE + each.word).toList();
+            return Stream.of(values()).filter(each -> query.equals(MODE + each.word)).findFirst()
+                    .orElseThrow(() -> new IllegalArgumentException("must carry nothing after '?' but one of "
+                            + String.join(", ", valid)));
+        }
+    }
 
     /**
      * Reads it.
@@ -35,18 +62,16 @@ public record PostgresUrl(HostPort address) {
         if (path != null && !path.isEmpty() && !path.equals("/")) {
             throw new IllegalArgumentException("must not name a database: that is what postgres.database is for");
         }
-        if (uri.getQuery() != null) {
-            throw new IllegalArgumentException("must not carry parameters after '?'");
-        }
         String host = uri.getHost();
         if (host.startsWith("[")) {
             host = host.substring(1, host.length() - 1);
         }
-        return new PostgresUrl(new HostPort(host, uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort()));
+        return new PostgresUrl(new HostPort(host, uri.getPort() < 0 ? DEFAULT_PORT : uri.getPort()),
+                uri.getQuery() == null ? Encryption.DISABLE : Encryption.of(uri.getQuery()));
     }
 
     @Override
     public String toString() {
-        return "postgresql://" + address;
+        return "postgresql://" + address + (encryption == Encryption.DISABLE ? "" : "?" + MODE + encryption.word);
     }
 }

@@ -96,12 +96,17 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
      * @param queuedBytes submitted here and not delivered back yet
      * @param logBytes its log on disk
      * @param firstRetained lowest position that the log still holds
+     * @param givenUp members for which the log is not kept any more, since they have been away for too long
      * @param refused connections and datagrams between nodes that were dropped, since it was opened
      * @param provenUntil when the certificate ends with which the node proves who it is, in seconds since 1970; null if it
      *            proves nothing
      */
-    public record OrderStatus(long queuedBytes, long logBytes, long firstRetained, long refused,
-            @Nullable Long provenUntil) {}
+    public record OrderStatus(long queuedBytes, long logBytes, long firstRetained, List<Integer> givenUp,
+            long refused, @Nullable Long provenUntil) {
+        public OrderStatus {
+            givenUp = List.copyOf(givenUp);
+        }
+    }
 
     /**
      * A position of the order that some node could not apply.

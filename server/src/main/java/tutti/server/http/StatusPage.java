@@ -48,6 +48,9 @@ final class StatusPage {
                 .forEach(entry -> row(page, "aborted: " + entry.getKey(), number(entry.getValue())));
         row(page, "bytes waiting to be ordered", number(status.order().queuedBytes()));
         row(page, "bytes of log", number(status.order().logBytes()));
+        if (!status.order().givenUp().isEmpty()) {
+            row(page, "members that need a copy if they come back late", status.order().givenUp().toString());
+        }
         row(page, "bytes of heap", number(status.heapUsedBytes()));
         row(page, "seconds since start", number(status.uptimeSeconds()));
         page.append("</table><h2>Members</h2><table>");

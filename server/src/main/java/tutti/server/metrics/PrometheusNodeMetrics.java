@@ -121,6 +121,9 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         gauge("tutti_order_log_bytes", "Bytes of the order's log on disk.", now -> now.order().logBytes());
         gauge("tutti_order_log_first_position", "Lowest position that the order's log still holds.",
                 now -> now.order().firstRetained());
+        gauge("tutti_order_log_members_given_up",
+                "Members for which the order's log is not kept any more, since they have been away for too long.",
+                now -> now.order().givenUp().size());
         gauge("tutti_majority", "1 if this node can have transactions ordered, else 0.",
                 now -> now.majority() ? 1 : 0);
         gauge("tutti_ready", "1 if this node takes reads and writes, else 0.",

@@ -59,7 +59,8 @@ class ConfigReaderTest {
                   tls: {certificate: server.crt, key: /keys/server.key, required: true}
                 order: {queue-bytes: 128 MiB, election-timeout: 300ms}
                 """);
-        assertEquals(new PostgresUrl(new HostPort("db.example", 5433)), config.postgres().url());
+        assertEquals(new PostgresUrl(new HostPort("db.example", 5433), PostgresUrl.Encryption.DISABLE),
+                config.postgres().url());
         assertEquals("0123", config.postgres().password());
         assertNull(config.postgres().embedded());
         assertEquals(new NodeConfig.Tls(Path.of("/etc/tutti/server.crt"), Path.of("/keys/server.key"), true),
@@ -143,6 +144,10 @@ class ConfigReaderTest {
                         "postgres.url is given, and embedded too; leave one of them out"),
                 Arguments.of("postgres: {url: \"postgresql://me@h:1\"}", "postgres.url cannot be"
                         + " \"postgresql://me@h:1\": must not name a role: that is what postgres.user and password are for"),
+                Arguments.of("postgres: {url: \"postgresql://h:1?sslmode=prefer\"}",
+                        "must carry nothing after '?' but one of sslmode=disable, sslmode=require, sslmode=verify-full"),
+                Arguments.of("postgres: {url: \"postgresql://h:1?sslmode=require\", authorities: ca.crt}",
+                        "postgres.authorities is given, but url does not ask for sslmode=verify-full"),
                 Arguments.of("listen:\n  tls: {certificate: c.pem}",
                         "node.yaml:6: listen.tls.key is missing; it must be given, for example server.key"),
                 Arguments.of("listen: {host: 0.0.0.0}",

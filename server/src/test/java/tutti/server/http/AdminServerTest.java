@@ -45,7 +45,8 @@ class AdminServerTest {
                 new NodeStatus.Positions(110, 105, 100, 90), 0, true,
                 List.of(new NodeStatus.Member(0, "a", "127.0.0.1:8008", true),
                         new NodeStatus.Member(1, "b", null, true)),
-                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50, 3, null), 1 << 20, 12,
+                7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50, List.of(2), 3, null),
+                1 << 20, 12,
                 new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"));
     }
 

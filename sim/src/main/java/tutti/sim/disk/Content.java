@@ -30,6 +30,11 @@ final class Content {
             int offset = (at + done) % PAGE;
             int part = Math.min(PAGE - offset, length - done);
             byte[] bytes = pages[page];
+            if (bytes == null && part == PAGE && from[start + done] != 0) {
+                pages[page] = Arrays.copyOfRange(from, start + done, start + done + PAGE);
+                done += part;
+                continue;
+            }
             if (bytes == null && !Arrays.equals(from, start + done, start + done + part, ZEROS, 0, part)) {
                 bytes = new byte[PAGE];
                 pages[page] = bytes;

@@ -9,7 +9,6 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
-import org.jspecify.annotations.Nullable;
 import tutti.sim.disk.Disk;
 import tutti.sim.disk.DiskFault;
 import tutti.sim.disk.DiskFault.Effect;
@@ -183,25 +182,17 @@ public final class Injector {
             case Action.OldCopy a -> oldCopy(network.host(a.host()), "", random);
             case Action.OldDirectory a -> oldCopy(network.host(a.host()), a.directory(), random);
             case Action.EngineAborts a -> engine(fault, a.host(), () -> engineAborts(a.host()));
-            case Action.EngineRefuses a -> engine(fault, a.host(), () -> engines.refuses(a.host(), last(0.0,
-                    action -> action instanceof Action.EngineRefuses r && r.host().equals(a.host())
-                            ? r.rate()
-                            : null)));
-            case Action.OwnRows a -> engine(fault, a.host(), () -> engines.ownRows(a.host(), last(0.0,
-                    action -> action instanceof Action.OwnRows r && r.host().equals(a.host()) ? r.rate() : null)));
+            case Action.EngineRefuses a -> engine(fault, a.host(), () -> engines.refuses(a.host(),
+                    last(a.host(), Action.EngineRefuses.class, 0.0, Action.EngineRefuses::rate)));
+            case Action.OwnRows a -> engine(fault, a.host(), () -> engines.ownRows(a.host(),
+                    last(a.host(), Action.OwnRows.class, 0.0, Action.OwnRows::rate)));
             case Action.SlowCommits a -> engine(fault, a.host(), () -> slowCommits(a.host()));
             case Action.EngineHang a -> engine(fault, a.host(), () -> engines.hangs(a.host(),
-                    last(false, action -> (action instanceof Action.EngineHang h && h.host().equals(a.host()))
-                            ? true
-                            : null)));
+                    last(a.host(), Action.EngineHang.class, false, _ -> true)));
             case Action.EngineDown a -> engine(fault, a.host(), () -> engines.down(a.host(),
-                    last(false, action -> (action instanceof Action.EngineDown d && d.host().equals(a.host()))
-                            ? true
-                            : null)));
+                    last(a.host(), Action.EngineDown.class, false, _ -> true)));
             case Action.LostSight a -> engine(fault, a.host(), () -> engines.lostSight(a.host(),
-                    last(false, action -> (action instanceof Action.LostSight l && l.host().equals(a.host()))
-                            ? true
-                            : null)));
+                    last(a.host(), Action.LostSight.class, false, _ -> true)));
             case Action.EngineOldCheckpoint a -> {
                 long before = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT);
                 engines.backToCheckpoint(a.host());
@@ -372,43 +363,39 @@ public final class Injector {
     }
 
     private void wallClock(String host) {
-        network.host(host).setWallClock(last(0L, action -> action instanceof Action.ClockJump a && a.host().equals(host)
-                ? a.jump() == Action.Jump.AHEAD ? a.time().toNanos() : -a.time().toNanos()
-                : null));
+        network.host(host).setWallClock(last(host, Action.ClockJump.class, 0L,
+                jump -> jump.jump() == Action.Jump.AHEAD ? jump.time().toNanos() : -jump.time().toNanos()));
     }
 
     private void drift(String host) {
-        network.host(host).setClockDrift(
-                last(0.0, action -> action instanceof Action.ClockDrift a && a.host().equals(host) ? a.rate() : null));
+        network.host(host).setClockDrift(last(host, Action.ClockDrift.class, 0.0, Action.ClockDrift::rate));
     }
 
     private void schedulingLatency(String host) {
-        network.host(host).setSchedulingLatency(last(Distribution.ZERO,
-                action -> action instanceof Action.SchedulingLatency a && a.host().equals(host) ? a.by() : null));
+        network.host(host).setSchedulingLatency(
+                last(host, Action.SchedulingLatency.class, Distribution.ZERO, Action.SchedulingLatency::by));
     }
 
     private void slowDisk(String host) {
-        network.host(host).disk().setSlowness(
-                last(1.0, action -> action instanceof Action.SlowDisk a && a.host().equals(host) ? a.factor() : null));
+        network.host(host).disk().setSlowness(last(host, Action.SlowDisk.class, 1.0, Action.SlowDisk::factor));
     }
 
     private void engineAborts(String host) {
-        engines.abortRate(host,
-                last(0.0,
-                        action -> action instanceof Action.EngineAborts a && a.host().equals(host) ? a.rate() : null));
+        engines.abortRate(host, last(host, Action.EngineAborts.class, 0.0, Action.EngineAborts::rate));
     }
 
     private void slowCommits(String host) {
-        engines.commitDelay(host, last(Distribution.ZERO,
-                action -> action instanceof Action.SlowCommits a && a.host().equals(host) ? a.by() : null));
+        engines.commitDelay(host, last(host, Action.SlowCommits.class, Distribution.ZERO, Action.SlowCommits::by));
     }
 
-    /** What the last fault in force says, of those that say something. */
-    private <T> T last(T none, Function<Action, @Nullable T> of) {
+    /** What the last fault in force of a kind says of a host, which is the first parameter of each of these kinds. */
+    private <A extends Action, T> T last(String host, Class<A> kind, T none, Function<A, T> of) {
         T result = none;
         for (Fault fault : active.keySet()) {
-            T says = of.apply(fault.action());
-            result = says == null ? result : says;
+            Action action = fault.action();
+            if (kind.isInstance(action) && action.arguments().getFirst().equals(host)) {
+                result = of.apply(kind.cast(action));
+            }
         }
         return result;
     }

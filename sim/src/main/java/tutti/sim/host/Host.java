@@ -305,7 +305,7 @@ public final class Host implements Clock {
      * @param delayNanos of its clock, at least 0
      */
     public Timer after(long aheadNanos, long delayNanos, Label label, Runnable action) {
-        requireRunning(label.toString());
+        requireRunning(label);
         // Rounded up, so that a clock never shows less than what was waited for.
         long delay = -scaled(-delayNanos, trueNanosPerMillion, MILLION);
         HostTimer timer = new HostTimer(life, label, action);
@@ -404,7 +404,7 @@ public final class Host implements Clock {
 
     /** Begins a simulated thread of this host; it ends when the host crashes. */
     public SimThread spawn(String threadName, Threads.Body body) {
-        requireRunning("thread " + threadName);
+        requireRunning(threadName);
         if (running.size() >= forgetAt) {
             running.removeIf(thread -> thread.state() == SimThread.State.ENDED);
             forgetAt = 2 * running.size() + FORGET_MIN;
@@ -414,7 +414,7 @@ public final class Host implements Clock {
         return thread;
     }
 
-    private void requireRunning(String what) {
+    private void requireRunning(Object what) {
         if (state == State.DOWN) {
             throw new IllegalStateException("host " + name + " is down: it cannot do " + what);
         }

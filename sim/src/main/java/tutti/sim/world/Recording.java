@@ -134,7 +134,8 @@ final class Recording implements WorldLog {
 
     /** What one node has made and another left out is no part of the history; who has made it must not serve any more. */
     private void leaveOut(TransactionId transaction) {
-        if (applied.contains(transaction) && skipped.contains(transaction) && leftOut.add(transaction)) {
+        if (!skipped.isEmpty() && applied.contains(transaction) && skipped.contains(transaction)
+                && leftOut.add(transaction)) {
             count("left out");
             recorder.undone(transaction);
         }

@@ -47,7 +47,7 @@ class CatalogQueryTest {
         BackendConnection reader = TestServer.connect(database);
         int seen = 0;
         try {
-            for (int i = 0; i < 150; i++) {
+            for (int i = 0; i < 60; i++) {
                 TableCatalog catalog = read(reader);
                 assertNotNull(catalog.table("public", "stays"));
                 for (Table table : catalog.tables()) {

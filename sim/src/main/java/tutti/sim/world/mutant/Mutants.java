@@ -142,7 +142,7 @@ public final class Mutants {
                     ideal("si", "crash,kill"),
                     new Finder(By.ASSERTION, "this node's snapshot was taken after position"), 5),
             one("log-cut-too-far", "The log forgets what the most advanced node does not need.",
-                    Edit.of(NODE + "LogKeeping", "toldRestart", new Change.Instead("min", "max")),
+                    Edit.of(NODE + "LogKeeping", "forget", new Change.Instead("min", "max")),
                     ideal("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 5),
             one("restart-told-too-high", "A node tells a snapshot that its database may fall behind.",
                     Edit.of(NODE + "LogKeeping", "lambda$tellDurable$1(", new Change.Body(1)),

@@ -314,7 +314,8 @@ public final class NodeHost {
         Tuning tuning = settings.tuning;
         return new ReplicaNode.Settings(node, settings.replicas(), settings.chosen,
                 tuning.appliers, tuning.groupPositionsMax, tuning.inFlightMax, tuning.backlogBytesMax,
-                tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos);
+                tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos,
+                ReplicaNode.Retention.UNLIMITED);
     }
 
     Order openOrder(SimMachine on, long number) throws IOException {

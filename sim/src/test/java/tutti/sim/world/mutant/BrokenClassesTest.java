@@ -24,6 +24,7 @@ class BrokenClassesTest {
     private static final String JDBC = "tutti.jdbc.";
     private static final String ENGINE = "tutti.engine.jdbc.";
     private static final String MACRO = "tutti.engine.macro.";
+    private static final String POSTGRES = "tutti.engine.postgres.";
     private static final String DATABASE = "tutti.sim.world.database.";
 
     /** Those whose test is quick. */
@@ -60,6 +61,20 @@ class BrokenClassesTest {
                 new BrokenClass("seen-is-forgotten", "The driver does not note what a transaction has seen.",
                         Edit.of(JDBC + "NewestPosition", "saw", new Change.LeftOut("accumulateAndGet")),
                         JDBC + "NewestPositionTest", "growsUnlessTheClusterIsAnother"),
+                new BrokenClass("lost-commit-not-asked-about",
+                        "Nobody is asked what became of a commit whose node is lost.",
+                        Edit.of(JDBC + "ClusterConnection", "commit", new Change.Given("lostBy", 0)),
+                        JDBC + "FailOverTest", "whatHasCommittedThoughItsNodeIsLostCounts"),
+                new BrokenClass("asked-once",
+                        "What is in progress when the driver asks about it counts as not known.",
+                        Edit.of(JDBC + "Resolution", "ask", new Change.Given("pause", 0)), JDBC + "FailOverTest",
+                        "whatIsInProgressIsAskedAgain"),
+                new BrokenClass("one-is-asked", "No other node is asked when one is lost that was asked.",
+                        Edit.of(JDBC + "Resolution", "ask", new Change.Given("lostBy", 0)), JDBC + "FailOverTest",
+                        "anotherIsAskedIfOneIsLostThatWasAsked"),
+                new BrokenClass("failed-node-first", "A node that could not be reached is tried first all the same.",
+                        Edit.of(JDBC + "Node", "avoided", new Change.Body(0)), JDBC + "TuttiDriverTest",
+                        "choosesNodes"),
                 new BrokenClass("position-not-recorded", "An applier commits without noting its position.",
                         Edit.of(ENGINE + "JdbcApplier", "record(J", new Change.LeftOut("executeUpdate")),
                         ENGINE + "H2EngineContractTest", "appliedChangesBecomeVisibleWithTheirPosition"),
@@ -75,6 +90,18 @@ class BrokenClassesTest {
                         "What was cut from a group's log counts as on stable storage for what follows.",
                         Edit.of("tutti.group.StableWriter", "write", new Change.Condition("apply", 1, Jump.TAKEN)),
                         "tutti.group.RandomFaultsTest", "allPropertiesHoldUnderRandomFaults"),
+                new BrokenClass("missing-rows-not-noticed",
+                        "A PostgreSQL applier takes what it could not find for changed.",
+                        Edit.of(POSTGRES + "apply.BatchHandler", "check", new Change.Body(0)),
+                        POSTGRES + "apply.ReplicationTest", "aRowThatIsMissingIsNoticed"),
+                new BrokenClass("statements-word-is-believed",
+                        "An error that a statement raises itself counts as the server's trouble.",
+                        Edit.of(POSTGRES + "apply.ServerTrouble", "of", new Change.Given("contains", 1)).at(1, 5),
+                        POSTGRES + "apply.ReplicationTest", "whatAStatementRaisesIsItsResultWhateverItsCode"),
+                new BrokenClass("postgres-position-not-recorded",
+                        "A PostgreSQL applier commits without noting its position.",
+                        Edit.of(POSTGRES + "apply.PostgresApplier", "record", new Change.Body(0)),
+                        POSTGRES + "PostgresEngineContractTest", "appliedChangesBecomeVisibleWithTheirPosition"),
                 new BrokenClass("changes-not-handed-in", "A transaction commits without its node's consent.",
                         Edit.of(WIRE + "CommitSequence", "execute", new Change.Given("isEmpty", 1)),
                         WIRE + "FrontEndTest", "anAutocommitWriteIsCommittedByTheNode"),

@@ -1,0 +1,95 @@
+package tutti.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import java.util.Objects;
+import java.util.Properties;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What clients are told when a node is lost while it commits for them, by nodes that follow a script. */
+class FailOverTest {
+    private static final String QUESTION = "SELECT tutti_outcome('" + ScriptedNode.TRANSACTION + "')";
+
+    /** Goes when it is asked to do something. */
+    private static ScriptedNode dying(String when) throws IOException {
+        return new ScriptedNode(query -> query.startsWith(when) ? ScriptedNode.DIES : ScriptedNode.DONE);
+    }
+
+    /** Answers the question with one word after the other. */
+    private static ScriptedNode knowing(String... words) throws IOException {
+        Deque<String> answers = new ArrayDeque<>(List.of(words));
+        return new ScriptedNode(query -> query.equals(QUESTION) ? answers.remove() : ScriptedNode.DONE);
+    }
+
+    private static void insertAndCommit(ScriptedNode... nodes) throws SQLException {
+        String hosts = Arrays.stream(nodes).map(ScriptedNode::address).collect(Collectors.joining(","));
+        String url = "jdbc:tutti://" + hosts
+                + "/x?user=me&password=word&sslmode=disable&preferQueryMode=simple&loadBalance=false";
+        try (Connection connection = Objects.requireNonNull(new TuttiDriver().connect(url, new Properties()));
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            assertEquals(1, statement.executeUpdate("INSERT INTO t VALUES (1)"));
+            connection.commit();
+        }
+    }
+
+    @Test
+    void whatHasCommittedThoughItsNodeIsLostCounts() throws Exception {
+        try (ScriptedNode lost = dying("COMMIT"); ScriptedNode other = knowing("committed")) {
+            insertAndCommit(lost, other);
+            assertTrue(lost.heard().contains("COMMIT"), lost.heard()::toString);
+            assertTrue(other.heard().contains(QUESTION), other.heard()::toString);
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"aborted, 40001", "unknown, 08007"})
+    void whatHasNotCommittedOrNobodyKnowsIsAnError(String told, String state) throws Exception {
+        try (ScriptedNode lost = dying("COMMIT"); ScriptedNode other = knowing(told)) {
+            SQLException failure = assertThrows(SQLException.class, () -> insertAndCommit(lost, other));
+            assertEquals(state, failure.getSQLState());
+        }
+    }
+
+    @Test
+    void whatIsInProgressIsAskedAgain() throws Exception {
+        try (ScriptedNode lost = dying("COMMIT"); ScriptedNode other = knowing("in progress", "committed")) {
+            insertAndCommit(lost, other);
+            assertEquals(2, other.heard().stream().filter(QUESTION::equals).count());
+        }
+    }
+
+    @Test
+    void anotherIsAskedIfOneIsLostThatWasAsked() throws Exception {
+        try (ScriptedNode lost = dying("COMMIT");
+                ScriptedNode second = dying("SELECT tutti_outcome");
+                ScriptedNode third = knowing("aborted")) {
+            SQLException failure = assertThrows(SQLException.class, () -> insertAndCommit(lost, second, third));
+            assertEquals("40001", failure.getSQLState());
+            assertTrue(second.heard().contains(QUESTION), second.heard()::toString);
+        }
+    }
+
+    /** What was lost was the first statement, so nobody has seen anything of the transaction. */
+    @Test
+    void aTransactionThatHasOnlyBegunGoesOnElsewhere() throws Exception {
+        try (ScriptedNode lost = dying("INSERT"); ScriptedNode other = knowing()) {
+            insertAndCommit(lost, other);
+            assertTrue(other.heard().contains("COMMIT"), other.heard()::toString);
+            assertTrue(other.heard().stream().noneMatch(QUESTION::equals), other.heard()::toString);
+        }
+    }
+}
