@@ -96,6 +96,10 @@ ALTER TABLE sql_item ADD COLUMN length int;
 UPDATE sql_item SET length = length(name);
 ALTER TABLE sql_item DROP COLUMN name;
 DELETE FROM sql_item WHERE id > 1000;
+CREATE TABLE IF NOT EXISTS sql_emptied (id int PRIMARY KEY);
+INSERT INTO sql_emptied VALUES (1);
+TRUNCATE sql_emptied;
+INSERT INTO sql_emptied VALUES (1), (2);
 CREATE INDEX ON sql_item (length);
 DROP MATERIALIZED VIEW IF EXISTS sql_view;
 DROP TABLE IF EXISTS sql_copy;
@@ -106,6 +110,7 @@ REFRESH MATERIALIZED VIEW sql_view;
 SQL
 everywhere 'SELECT (SELECT sum(r) FROM sql_copy WHERE r <> 0) = (TABLE sql_view)' 't'
 everywhere 'SELECT count(*), sum(length) FROM sql_item' '1000|6893'
+everywhere 'SELECT count(*) FROM sql_emptied' '2'
 settled 'UPDATE sql_item SET length = length WHERE id = 1'
 psql -Xq "${urls[1]}" -c 'TRUNCATE sql_item'
 everywhere 'SELECT count(*) FROM sql_item' '0'

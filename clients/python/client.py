@@ -139,6 +139,18 @@ def copy():
     everywhere("SELECT count(*) FROM py_owner WHERE id = 20000", [(0,)])
 
 
+def emptying():
+    with connect(0) as db:
+        db.execute("DROP TABLE IF EXISTS py_emptied")
+        db.execute("CREATE TABLE py_emptied (id int PRIMARY KEY)")
+        db.commit()
+        db.execute("INSERT INTO py_emptied VALUES (%s)", (1,))
+        for prepare in (False, True):
+            db.execute("TRUNCATE py_emptied", prepare=prepare)
+            db.execute("INSERT INTO py_emptied VALUES (%s), (%s)", (2, 3))
+    everywhere("SELECT id FROM py_emptied ORDER BY id", [(2,), (3,)])
+
+
 def cursors():
     with connect(1) as db:
         with db.cursor("server_side", row_factory=dict_row) as cursor:
@@ -290,7 +302,7 @@ def cancelling():
         assert db.execute("SELECT 1").fetchone() == (1,)
 
 
-for part in (schema, transactions, pipeline, copy, cursors, conflicts, sequences, large, notifications, refusals, cancelling):
+for part in (schema, transactions, pipeline, copy, emptying, cursors, conflicts, sequences, large, notifications, refusals, cancelling):
     started = time.monotonic()
     part()
     print(f"{part.__name__}: {time.monotonic() - started:.1f} s", flush=True)

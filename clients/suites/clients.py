@@ -311,7 +311,7 @@ class Pgjdbc(Suite):
         shutil.rmtree(making, ignore_errors=True)
         services = making / "META-INF" / "services"
         services.mkdir(parents=True)
-        (services / "org.junit.platform.launcher.TestExecutionListener").write_text("Outcomes\n")
+        (services / "org.junit.platform.launcher.TestExecutionListener").write_text("tutti.suites.Outcomes\n")
         (self.directory / "files").write_text("\n".join([*files, str(HERE / "Outcomes.java")]))
         call(self.java / "javac", "-nowarn", "-proc:none", "-parameters", "-d", making, "-cp", self.directory / "libraries" / "*",
              "@" + str(self.directory / "files"))

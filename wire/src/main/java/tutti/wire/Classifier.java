@@ -17,6 +17,7 @@ final class Classifier {
     private static final long NO = SqlTokens.key("no");
     static final long TO = SqlTokens.key("to");
     private static final long DO = SqlTokens.key("do");
+    private static final long TRUNCATE = SqlTokens.key("truncate");
     private static final long LOCK = SqlTokens.key("lock");
     private static final long WITH = SqlTokens.key("with");
     private static final long HOLD = SqlTokens.key("hold");
@@ -81,6 +82,7 @@ final class Classifier {
     private @Nullable String refusal;
     private boolean needsBlock;
     private boolean locks;
+    private boolean truncates;
     private boolean readOnly;
     private boolean question;
     private boolean fills;
@@ -122,6 +124,7 @@ final class Classifier {
             int start = sql.start();
             needsBlock = false;
             locks = false;
+            truncates = false;
             StatementKind kind = statement();
             while (sql.inStatement()) {
                 sql.advance();
@@ -179,6 +182,11 @@ final class Classifier {
     /** Whether a query may be one of {@link ClusterQuestion}. */
     boolean question() {
         return question;
+    }
+
+    /** Whether a single statement is TRUNCATE. */
+    boolean truncates() {
+        return truncates && count == 1;
     }
 
     /** Whether a single statement is LOCK. */
@@ -246,6 +254,7 @@ final class Classifier {
         }
         boolean lock = sql.atWord(LOCK);
         boolean block = sql.atWord(DO);
+        truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
         boolean changes = sql.atWord(ALTER) || sql.atWord(DROP);

@@ -159,10 +159,13 @@ final class ExtendedMessages {
                 boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
                         || active.possible();
                 byte[] text = matters ? sql.copy() : null;
-                yield text != null && texts.understood(text)
-                        ? Prepared.of(kind).with(new StatementAccess(session.capture(), text, texts.standardStrings(),
-                                StatementAccess.types(buffer, nameEnd + 1 + sql.length() + 1, limit)))
+                Prepared prepared = classified.truncates()
+                        ? new Prepared(kind, UtilityStatement.of(sql.text()), null)
                         : Prepared.of(kind);
+                yield text != null && texts.understood(text)
+                        ? prepared.with(new StatementAccess(session.capture(), text, texts.standardStrings(),
+                                StatementAccess.types(buffer, nameEnd + 1 + sql.length() + 1, limit)))
+                        : prepared;
             }
             default -> Prepared.of(kind);
         };
@@ -327,8 +330,8 @@ final class ExtendedMessages {
         }
         return switch (kind) {
             case WRITE, COPY_IN ->
-                write(kind, prepared == null ? null : prepared.inBand(), inTransaction, buffer, start,
-                        bodyLength);
+                write(kind, prepared == null ? null : prepared.inBand(), prepared != null && prepared.utility() != null,
+                        inTransaction, buffer, start, bodyLength);
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
             case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first);
@@ -379,11 +382,16 @@ final class ExtendedMessages {
         return Objects.requireNonNull(utility, "kept with the statement of its kind");
     }
 
-    private boolean write(StatementKind kind, @Nullable InBandParse sent, boolean inTransaction, ByteBuf buffer,
-            int start, int bodyLength) {
+    private boolean write(StatementKind kind, @Nullable InBandParse sent, boolean truncates, boolean inTransaction,
+            ByteBuf buffer, int start, int bodyLength) {
         ErrorFields refusal = rules.writeRefusal();
         if (refusal != null) {
             return refuse(refusal);
+        }
+        if (truncates && inTransaction && transaction.work().mayHaveChanged(TransactionActivity.Change.ROWS)) {
+            inBand.executesUnproven();
+            session.schema().truncate(Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);
+            return false;
         }
         transaction.work().mayChange(TransactionActivity.Change.ROWS);
         if (kind == StatementKind.COPY_IN) {

@@ -60,6 +60,22 @@ final class SchemaChanges {
         });
     }
 
+    /**
+     * Has what was captured so far set aside, and then sends TRUNCATE: PostgreSQL refuses to truncate a table with triggers that are yet to
+     * fire, as the capture's are.
+     *
+     * @param message the client's message; ownership passes
+     */
+    void truncate(ByteBuf message, SentMessage as) {
+        Waiting waiting = new Waiting(UtilityStatement.of(""), message, as);
+        cycle.await();
+        backend.batch().beforeSetConstraints().afterSetConstraints().sync(reply -> {
+            if (!refused(waiting, reply.error())) {
+                send(waiting);
+            }
+        });
+    }
+
     private void allow(Waiting waiting, List<@Nullable String> settings, @Nullable QueryResult catalog) {
         int place = transaction.work().schemaChange(catalog);
         String recorded = waiting.statement().sql();

@@ -217,6 +217,12 @@ final class SimpleQueries {
         if (!kind.mayWrite() || backend.transactionFailed() || refusedByEngine) {
             return pass(SentMessage.QUERY);
         }
+        if (sql.classified().truncates() && backend.inTransaction()
+                && transaction.work().mayHaveChanged(TransactionActivity.Change.ROWS)) {
+            inBand.executesUnproven();
+            session.schema().truncate(Messages.copyToSend(buffer, start, bodyLength), SentMessage.QUERY);
+            return false;
+        }
         writes(kind);
         boolean began = backend.inTransaction() || transaction.implicit();
         if (!began) {
