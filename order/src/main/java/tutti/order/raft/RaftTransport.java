@@ -1,8 +1,10 @@
 package tutti.order.raft;
 
 import io.microraft.RaftEndpoint;
+import io.microraft.RaftRole;
 import io.microraft.impl.RaftNodeImpl;
 import io.microraft.impl.state.LeaderState;
+import io.microraft.impl.state.RaftState;
 import io.microraft.model.message.AppendEntriesRequest;
 import io.microraft.model.message.AppendEntriesSuccessResponse;
 import io.microraft.model.message.InstallSnapshotRequest;
@@ -190,7 +192,23 @@ final class RaftTransport implements Transport {
         } else if (message instanceof AppendEntriesRequest append) {
             raft().handle(SnapshotEdge.behind(raft(), append));
         } else {
+            if (come instanceof PeerMessage.PreVoteResponse(int term, boolean granted) && !granted) {
+                adopt(term);
+            }
             raft().handle(message);
+        }
+    }
+
+    /**
+     * MicroRaft 0.7 takes no higher term from the refusal of a pre-vote. A node that has the longest log, in a term below that of others,
+     * would be refused by those for its term, and refuse them for their logs, for ever. A term may be taken from whoever tells it
+     * (Raft, section 5.1); who hears its leader need not.
+     */
+    private void adopt(int term) {
+        RaftState now = raft().state();
+        if (term > now.term() && now.role() == RaftRole.FOLLOWER
+                && (now.leader() == null || raft().isLeaderHeartbeatTimeoutElapsed())) {
+            raft().toFollower(term);
         }
     }
 
