@@ -15,6 +15,7 @@ import tutti.server.NodeCommand;
 @Command(subcommands = {
         DemoCommand.class, StartCommand.class, StatusCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
+        TrainCommand.class,
         BenchCommand.class, GridCommand.class,
         SimCommand.class,
         CalibrateCommand.class,

@@ -6,19 +6,22 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import tutti.server.NodeProgram;
 
 /** How a node's own JVM is started from this one: the same Java, a node's class path, options that suit a node. */
 public final class NodeJvm {
     private static final String OPTIONS_VARIABLE = "TUTTI_NODE_JAVA_OPTIONS";
-    /**
-     * Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory, and so does
-     * leaving out the optimising compiler, which in runs of minutes takes more time than its code gives back.
-     */
+    /** Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory. */
     private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
-            "-XX:TieredStopAtLevel=1",
             "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+    /**
+     * Without {@linkplain #cache() what a training run has left}, the optimising compiler is left out: in runs of minutes,
+     * finding out what to optimise takes more time than its code gives back.
+     */
+    private static final String UNTRAINED = "-XX:TieredStopAtLevel=1";
+    private static final String JAR = ".jar";
 
     /** Beside a database server, which has its own memory. */
     private static final List<String> SMALL = List.of("-Xms128m", "-Xmx768m", "-Xmn64m");
@@ -27,7 +30,10 @@ public final class NodeJvm {
 
     private NodeJvm() {}
 
-    /** Command line up to the main class, of a node beside a server; the environment can add options. */
+    /**
+     * Command line up to the main class, of a node beside a server; the environment can add options, in which {@code {node}}
+     * stands for the node's id.
+     */
     public static List<String> command() {
         return command(false);
     }
@@ -39,11 +45,43 @@ public final class NodeJvm {
      */
     public static List<String> command(boolean inProcess) {
         List<String> options = new ArrayList<>(OPTIONS);
+        options.add(cache().filter(Files::isRegularFile).map(file -> "-XX:AOTCache=" + file).orElse(UNTRAINED));
         options.addAll(inProcess ? LARGE : SMALL);
         String more = System.getenv(OPTIONS_VARIABLE);
         if (more != null && !more.isBlank()) {
             options.addAll(List.of(more.strip().split("\\s+")));
         }
+        return command(options);
+    }
+
+    /**
+     * The file with the classes of a node, linked, and the profile of its methods (JEP 483, 514, 515), which a training run
+     * makes beside the jar, whether it is there or not. The virtual machine looks whether it fits, and goes on without it if not.
+     * Empty if the classes do not come from jars, from which alone they can be kept.
+     */
+    public static Optional<Path> cache() {
+        Path server = server();
+        return Files.isRegularFile(server)
+                ? Optional.of(server.resolveSibling(server.getFileName().toString().replace(JAR, "") + ".aot"))
+                : Optional.empty();
+    }
+
+    /**
+     * Command line up to the main class, of a node that takes down, when it stops, what it has loaded and done.
+     *
+     * @param notes the file for it; {@code {node}} in it stands for the node's id
+     */
+    public static List<String> recording(String notes) {
+        List<String> options = new ArrayList<>(OPTIONS);
+        options.addAll(SMALL);
+        options.addAll(List.of("-XX:AOTMode=record", "-XX:AOTConfiguration=" + notes));
+        return command(options);
+    }
+
+    /** Command line that makes a {@link #cache()} of what a node has taken down. */
+    public static List<String> assembling(String notes, Path cache) {
+        List<String> options = new ArrayList<>(OPTIONS);
+        options.addAll(List.of("-XX:AOTMode=create", "-XX:AOTConfiguration=" + notes, "-XX:AOTCache=" + cache));
         return command(options);
     }
 
@@ -61,8 +99,12 @@ public final class NodeJvm {
      * as in tests, the class path of this JVM.
      */
     private static String classPath() {
-        Path server = Path.of(
-                URI.create(NodeProgram.class.getProtectionDomain().getCodeSource().getLocation().toString()));
+        Path server = server();
         return Files.isRegularFile(server) ? server.toString() : System.getProperty("java.class.path");
+    }
+
+    /** Where the classes of a node come from: a jar or a directory. */
+    private static Path server() {
+        return Path.of(URI.create(NodeProgram.class.getProtectionDomain().getCodeSource().getLocation().toString()));
     }
 }

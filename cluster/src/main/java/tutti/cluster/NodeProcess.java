@@ -31,13 +31,13 @@ final class NodeProcess {
     /**
      * Starts it.
      *
-     * @param command what starts a node, without the arguments of {@code tutti node}
+     * @param command what starts a node, without the arguments of {@code tutti node}; {@code {node}} in it stands for the node's id
      * @param node which; its configuration file is there
      */
     static NodeProcess start(List<String> command, ClusterFile.Node node) {
         List<String> line = new ArrayList<>();
         line.add("setsid");
-        line.addAll(command);
+        command.forEach(word -> line.add(word.replace("{node}", String.valueOf(node.id()))));
         line.addAll(List.of("node", "--config", node.config(), "--stop-on-eof"));
         ProcessBuilder builder = new ProcessBuilder(line);
         builder.redirectErrorStream(true);
