@@ -100,9 +100,11 @@ record Edit(String type, String method, Change change, int place, int places, in
      * @throws IllegalStateException if the class does not have the places that the edit is about
      */
     byte[] in(byte[] original) {
-        ClassFile files = ClassFile.of(ClassFile.ClassHierarchyResolverOption.of(
-                ClassHierarchyResolver.ofResourceParsing(Edit.class.getClassLoader())
-                        .orElse(ClassHierarchyResolver.defaultResolver())));
+        // What is not reached any more is left out, and the table of its local variables would speak of nothing.
+        ClassFile files = ClassFile.of(ClassFile.DebugElementsOption.DROP_DEBUG,
+                ClassFile.ClassHierarchyResolverOption.of(
+                        ClassHierarchyResolver.ofResourceParsing(Edit.class.getClassLoader())
+                                .orElse(ClassHierarchyResolver.defaultResolver())));
         ClassModel model = files.parse(original);
         int[] found = new int[1];
         byte[] edited = files.transformClass(model, (builder, element) -> {
