@@ -23,7 +23,8 @@ class TrainCommandTest {
     @Test
     void aNodesVirtualMachineTakesWhatWasLearnt() throws Exception {
         Path cache = NodeJvm.cache().orElseThrow();
-        assertTrue(NodeJvm.command().contains("-XX:TieredStopAtLevel=1"), "without it, there is no optimising compiler");
+        assertTrue(NodeJvm.command().contains("-XX:TieredStopAtLevel=1"),
+                "without it, there is no optimising compiler");
         try {
             StringWriter said = new StringWriter();
             CommandLine command = new Tutti().commandLine().setOut(new PrintWriter(said));
