@@ -30,13 +30,23 @@ def call(*command, cwd=None, env=None):
     return done.stdout
 
 
+def debian_mirror():
+    """Where this machine gets Debian's packages from, as apt is set up."""
+    told = call("apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian")
+    mirrors = sorted(set(told.split()))
+    if not mirrors:
+        raise Unavailable("apt knows no mirror of Debian: run apt-get update, or give the tests with --source")
+    return mirrors[0]
+
+
 def debian_source(package, directory):
     """Gets a source package of Debian as it comes from upstream, and returns where it is unpacked."""
     apt = directory / "apt"
     (apt / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     (apt / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    mirror = debian_mirror()
     (apt / "sources.list").write_text("".join(
-        f"deb-src [signed-by={KEYRING}] http://deb.debian.org/debian {release} main\n" for release in ("sid", "trixie")))
+        f"deb-src [signed-by={KEYRING}] {mirror} {release} main\n" for release in ("sid", "trixie")))
     (apt / "apt.conf").write_text(f'Dir::Etc::sourcelist "{apt}/sources.list";\nDir::Etc::sourceparts "-";\n'
                                   f'Dir::State::lists "{apt}/lists";\nDir::Cache "{apt}/cache";\n')
     env = os.environ | {"APT_CONFIG": str(apt / "apt.conf")}
