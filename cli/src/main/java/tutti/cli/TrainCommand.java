@@ -26,11 +26,11 @@ import tutti.core.protocol.Protocols;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
 
-/** Makes what nodes of this build need in order to be fast from their first minute on. */
+/** Makes what nodes of this build need so that the optimising compiler does not cost more in their first minute than it gives back. */
 @Command(name = "train", description = "Let two nodes work under TPC-C for some seconds, and keep what they learnt: the"
         + " classes that a node loads, linked, and which of its methods are worth optimising (an AOT cache of the Java virtual"
-        + " machine), beside the build. Nodes that are started from then on use it: they start faster and need less of the"
-        + " processor. ./tutti does this once for each build, before it starts the first node.")
+        + " machine), beside the build. Nodes that are started from then on use it, and have the optimising compiler"
+        + " (docs/benchmarks.md). ./tutti does this once for each build, before it starts the first node.")
 final class TrainCommand implements Callable<Integer> {
     private static final int NODES = 2;
     private static final int TERMINALS = 8;
