@@ -55,11 +55,12 @@ final class ControlMessages {
     private final LogKeeping logKeeping;
     private final Ballots ballots;
     private final Settlement settlement;
+    private final Copies copies;
     private final Node node;
 
     ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
             ClientTransactions transactions, LogKeeping logKeeping, Ballots ballots, Settlement settlement,
-            Node node) {
+            Copies copies, Node node) {
         this.life = life;
         this.files = files;
         this.outcomes = outcomes;
@@ -68,6 +69,7 @@ final class ControlMessages {
         this.logKeeping = logKeeping;
         this.ballots = ballots;
         this.settlement = settlement;
+        this.copies = copies;
         this.node = node;
     }
 
@@ -110,6 +112,7 @@ final class ControlMessages {
                     questions.marked(mark.number(), position);
                 }
             }
+            case Control.Replaced told -> copies.replaced(position, sender, told);
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
         }
     }

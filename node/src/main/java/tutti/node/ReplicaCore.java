@@ -65,6 +65,7 @@ final class ReplicaCore {
     private final Settlement settlement;
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
+    private final Copies copies;
 
     /* Read from any thread. */
     private volatile long visiblePosition;
@@ -106,9 +107,10 @@ final class ReplicaCore {
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
         this.settlement = new Settlement(life, files, ballots, parts);
-        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
-                settlement, parts);
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity);
+        this.copies = new Copies(settings.node(), snapshots, outcomes, logKeeping.copy(), order.group(), parts);
+        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
+                settlement, copies, parts);
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
@@ -214,6 +216,10 @@ final class ReplicaCore {
         return logKeeping;
     }
 
+    Copies copies() {
+        return copies;
+    }
+
     /** Has a message ordered, in a version that all nodes can read. */
     void send(Control message) {
         parts.send(message);
@@ -263,6 +269,7 @@ final class ReplicaCore {
                 Questions.Node,
                 LogKeeping.Node,
                 ControlMessages.Node,
+                Copies.Node,
                 Settlement.Node {
         @Override
         public Protocol protocol() {
@@ -472,6 +479,8 @@ final class ReplicaCore {
                 } else if (next.message() instanceof Control.Restart told) {
                     // Its own part of the log must not grow for ever.
                     logKeeping.toldRestart(next.sender(), told.position());
+                } else if (next.message() instanceof Control.Replaced told) {
+                    copies.replaced(next.position(), next.sender(), told);
                 }
             }
         }
@@ -485,6 +494,7 @@ final class ReplicaCore {
         advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition, () -> snapshots.take(deliveredPosition));
+        copies.delivered(deliveredPosition);
     }
 
     private void take(OrderInbox.Delivery next) {
@@ -538,6 +548,7 @@ final class ReplicaCore {
                 return;
             }
             questions.visible(position);
+            copies.visible(position);
             long seen = horizon.visible(position);
             world.tell(() -> protocol.committed(position, seen));
             backlog.measured(pipeline.queuedBytes());

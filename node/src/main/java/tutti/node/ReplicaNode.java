@@ -378,6 +378,23 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.send(new Control.Fence(node, incarnation)));
     }
 
+    /**
+     * Begins to give a node a copy: has all nodes told that it begins anew, and takes what its replica begins with. From any thread.
+     *
+     * @param receiver takes no part in the order, from before this is called until it has the copy
+     * @param directory number of its new order directory, which no other has
+     * @param done told when the database may be copied: all is visible in it that the copy must hold. Fails if this node does not
+     *            serve, the other takes part, or another copy is begun. Never told if the node stops
+     */
+    public void copy(int receiver, long directory, Completion<StateCopy> done) {
+        core.loop().execute(() -> core.copies().begin(receiver, directory, done));
+    }
+
+    /** The copy for a node has been made, or given up. From any thread. */
+    public void copied(int receiver, boolean complete) {
+        core.loop().execute(() -> core.copies().end(receiver, complete));
+    }
+
     private void whenServing(Completion<?> done, Runnable task) {
         core.loop().execute(() -> {
             String refusal = refusal();

@@ -114,9 +114,13 @@ public final class PostgresEngine implements Engine, ApplierServices {
             BackendConnection connection = await(engine.admin.connection());
             boolean restarted = connection.execute("SELECT pg_catalog.to_regclass('tutti.node')", TIMEOUT)
                     .value() != null;
+            boolean copied = restarted && UsedValues.isOfAnother(connection, capture.nodeIndex());
             CaptureInstaller.install(connection, capture);
             if (restarted) {
                 connection.execute("SELECT tutti.skip_values(" + SEQUENCE_STEPS + ")", TIMEOUT);
+            }
+            if (copied) {
+                UsedValues.pass(connection);
             }
             List<String> uncaptured = CaptureInstaller.uncaptured(connection);
             if (!uncaptured.isEmpty()) {

@@ -86,6 +86,11 @@ final class Checkpoints {
         byIndex = more;
     }
 
+    /** Writes one into another directory, of whose log the entries behind it are the first. */
+    static void write(Directory into, Checkpoint checkpoint) throws IOException {
+        RaftFiles.write(into, name(checkpoint.index()), checkpoint);
+    }
+
     private static String name(long index) {
         return PREFIX + String.format("%020d", index);
     }

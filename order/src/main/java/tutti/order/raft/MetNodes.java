@@ -34,6 +34,7 @@ import tutti.runtime.Directory;
 final class MetNodes {
     /** How the names of its files begin. */
     static final String MET = "met-";
+    private static final String REPLACED = "replaced-";
 
     /** What is known of one node. */
     private static final class Known {
@@ -158,6 +159,31 @@ final class MetNodes {
         if (!now.equals(before)) {
             note(node, now);
         }
+    }
+
+    /**
+     * A node begins anew with another directory, which holds a copy of what this cluster has ordered up to a message that was
+     * ordered without the node. So what it has promised with the one before counts no more; see {@link OrderCopy}.
+     *
+     * @param position of that message: what was said before another that is known of does not count
+     * @return whether the node had another directory as far as was known here
+     * @throws IOException if it cannot be noted
+     */
+    boolean replaced(int node, long itsDirectory, long position) throws IOException {
+        String last = REPLACED + node;
+        if (node == self || (directory.exists(last)
+                && RaftFiles.read(directory, last, RaftFiles.Replaced.class).position() >= position)) {
+            return false;
+        }
+        Known known = known(node);
+        boolean another = known == null || known.met.directory() != itsDirectory;
+        if (another) {
+            greeted.remove(node);
+            acknowledged.remove(node);
+            note(node, new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0));
+        }
+        RaftFiles.write(directory, last, new RaftFiles.Replaced(position));
+        return another;
     }
 
     private void note(int node, RaftFiles.Met now) throws IOException {

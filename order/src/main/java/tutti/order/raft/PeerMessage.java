@@ -6,6 +6,7 @@ import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.runtime.Frames;
 
 /** What the nodes of a Raft order tell each other, each in one of {@link Frames}: messages of their own, and Raft's. */
 sealed interface PeerMessage extends Encoded {

@@ -15,8 +15,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.Versions;
+import tutti.order.CopiedOrder;
 import tutti.order.SpokenVersions;
 import tutti.runtime.Clock;
+import tutti.runtime.Frames;
 import tutti.runtime.Loop;
 import tutti.runtime.Network;
 import tutti.runtime.PeerIdentity;
@@ -101,6 +103,7 @@ final class PeerNetwork {
     private final List<Inbound> strangers = new ArrayList<>();
     private final AtomicLong refusedConnections = new AtomicLong();
     private final SpokenVersions spoken;
+    private Network.@Nullable Acceptor visitors;
     private boolean started;
     private boolean everAccepted;
     private @Nullable Long strangerToldNanos;
@@ -181,6 +184,19 @@ final class PeerNetwork {
     /** In which version to write what all nodes read. Any thread. */
     int wireVersion() {
         return spoken.common();
+    }
+
+    /** Who listens to those who come for something else than the order ({@link CopiedOrder}). */
+    void visitors(Network.Acceptor acceptor) {
+        visitors = acceptor;
+    }
+
+    /** Ends what comes from a node; it may greet again. */
+    void drop(int node) {
+        Inbound present = inbound.get(node);
+        if (present != null) {
+            present.lost();
+        }
     }
 
     /** Nodes to which there is a connection in both directions, without this one. */
@@ -477,7 +493,10 @@ final class PeerNetwork {
         if (!started) {
             stream.read(false);
         }
-        return connection;
+        return new Arrival(stream, connection, () -> {
+            strangers.remove(connection);
+            return visitors;
+        });
     }
 
     /** Whether a node that connects is welcome. */

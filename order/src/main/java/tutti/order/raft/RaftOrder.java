@@ -14,14 +14,17 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
+import tutti.order.CopiedOrder;
 import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
+import tutti.runtime.LostDirectoryException;
 import tutti.runtime.Loop;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
@@ -40,7 +43,7 @@ import tutti.runtime.Network;
  * Raft, log and connections live on the loop of a {@link Network}; reader and listener are called on a loop of their own
  * ({@link DeliveryLoop}), which is run by Raft's if little is to be delivered.
  */
-public final class RaftOrder extends DeliveringOrder {
+public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private static final Logger LOGGER = LoggerFactory.getLogger(RaftOrder.class);
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
@@ -171,27 +174,6 @@ public final class RaftOrder extends DeliveringOrder {
         }
     }
 
-    /**
-     * As {@link tutti.order.OrderDescriptor#adopt}.
-     *
-     * <p>
-     * The node begins with all that the other one had acknowledged, in the other one's term, in which it votes for nobody: for
-     * all that is known it has voted in it already, in the life that it has lost.
-     */
-    static void adopt(RaftOrderConfig config, Machine machine, Directory directory) throws IOException {
-        Directory logFiles = directory.directory("log");
-        if (!SegmentedLog.exists(logFiles)) {
-            throw new IOException(directory.location() + " holds no copy of another node's order directory");
-        }
-        int term;
-        try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
-            Checkpoints.Checkpoint newest = new Checkpoints(directory, log).newest();
-            term = log.lastIndex() < log.firstIndex() ? newest.term() : log.term(log.lastIndex());
-        }
-        NodeDirectory.adopt(directory, config.identity(), config.self(), term,
-                machine.random("order directory " + config.self()).nextLong());
-    }
-
     @Override
     public void start(long after, Reader reader) throws TruncatedException {
         if (state.get() != State.OPEN) {
@@ -268,6 +250,35 @@ public final class RaftOrder extends DeliveringOrder {
     @Override
     public int wireVersion() {
         return peers.wireVersion();
+    }
+
+    @Override
+    public Loop loop() {
+        return loop;
+    }
+
+    @Override
+    public void visitors(Network.Acceptor acceptor) {
+        loop.execute(() -> peers.visitors(acceptor));
+    }
+
+    @Override
+    public void copy(long after, Consumer<Copy> taken) {
+        loop.execute(() -> taken.accept(new OrderCopy(config, machine, log, checkpoints.before(after),
+                committed.index(), directory.term(), directory.cluster())));
+    }
+
+    @Override
+    public void replaced(int node, long itsDirectory, long position) {
+        loop.execute(() -> {
+            try {
+                if (met.replaced(node, itsDirectory, position)) {
+                    peers.drop(node);
+                }
+            } catch (IOException broken) {
+                fail(broken);
+            }
+        });
     }
 
     private void received(int sender, ByteBuffer letter, boolean here) {
@@ -559,7 +570,7 @@ public final class RaftOrder extends DeliveringOrder {
                     LOGGER.error("node {} cannot mark its directory as an old copy", config.self(), broken);
                 }
             }
-            fail(new IOException("node " + config.self() + " may not join: " + reason));
+            fail(new LostDirectoryException("node " + config.self() + " may not join: " + reason));
         }
     }
 

@@ -44,6 +44,7 @@ public record NodeConfig(
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
+        @Setting(doc = "Copies of a node's state that nodes give each other: docs/operations.md.") Copies copies,
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
                 + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
         @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording) {
@@ -390,6 +391,12 @@ public record NodeConfig(
             @Setting(doc = "Every sequence counts in steps of this size, each node from an offset of its own, so that no"
                     + " two nodes produce the same value. One more than the highest id that a member can ever have; the"
                     + " same on every node, and fixed once the database is in use.", byDefault = "16", min = "1", max = "256") int stride) {}
+
+    /** Copies from node to node. */
+    public record Copies(
+            @Setting(doc = "Whether this node, when its own data can be used no more (lost, an old copy, damaged, away for too long, excluded),"
+                    + " gets a copy of another node's by itself, and removes its own when that is whole. Otherwise it stops and says so.", byDefault = "true") boolean automatic,
+            @Setting(doc = "Bytes of files per second that this node sends at most when it gives another one a copy.", byDefault = "32 MiB", min = "64 KiB", max = "64 GiB", bytes = true) long bytesPerSecond) {}
 
     /** The flight recorder. */
     public record FlightRecorder(
