@@ -108,7 +108,8 @@ final class ReplicaCore {
         this.ballots = new Ballots(settings.replicas());
         this.settlement = new Settlement(life, files, ballots, parts);
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity);
-        this.copies = new Copies(settings.node(), snapshots, outcomes, logKeeping.copy(), order.group(), parts);
+        this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
+                order.group(), parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, parts);
     }

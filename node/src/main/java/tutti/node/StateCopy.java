@@ -15,7 +15,7 @@ public final class StateCopy {
     /**
      * Of a node.
      *
-     * @param position after which the snapshot was taken
+     * @param position after which the snapshot was taken; 0 for none
      * @param snapshot of the protocol, as files have it
      * @param lastLife number of the receiver's last life that the order has heard of
      */
@@ -38,6 +38,8 @@ public final class StateCopy {
     public void write(Directory into) throws IOException {
         NodeFiles files = new NodeFiles(into);
         files.keepIncarnation(lastLife);
-        files.save(new NodeFiles.Snapshot(position, snapshot));
+        if (position > 0) {
+            files.save(new NodeFiles.Snapshot(position, snapshot));
+        }
     }
 }

@@ -242,9 +242,11 @@ public final class CopyReceiver implements AutoCloseable {
             closeWriter();
             return;
         }
+        long writtenBytes = bytes;
         for (CopyMessage.Piece piece : pieces) {
-            bytes += piece.length();
+            writtenBytes += piece.length();
         }
+        bytes = writtenBytes;
         Connection to = connection;
         if (to != null && to.stands) {
             to.send(complete ? new CopyMessage.Complete() : new CopyMessage.Written(pieces.getLast().number()));

@@ -1,6 +1,7 @@
 package tutti.order.raft;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import tutti.core.schema.Encoded;
@@ -86,9 +87,13 @@ final class Checkpoints {
         byIndex = more;
     }
 
-    /** Writes one into another directory, of whose log the entries behind it are the first. */
-    static void write(Directory into, Checkpoint checkpoint) throws IOException {
-        RaftFiles.write(into, name(checkpoint.index()), checkpoint);
+    /** Writes some into another directory, whose log begins behind the first of them. */
+    static void write(Directory into, List<Checkpoint> some) throws IOException {
+        for (Checkpoint each : some) {
+            if (each.index() > 0) {
+                RaftFiles.write(into, name(each.index()), each);
+            }
+        }
     }
 
     private static String name(long index) {
@@ -113,6 +118,11 @@ final class Checkpoints {
             }
         }
         return best;
+    }
+
+    /** {@link #before} that position, and those behind it. */
+    List<Checkpoint> from(long position) {
+        return List.copyOf(byIndex.tailMap(before(position).index(), true).values());
     }
 
     /** Forgets those before this index. */

@@ -1,11 +1,14 @@
 package tutti.order.raft;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
 
 /**
  * What this node knows of the others' directories, by which it turns away a directory that was lost or put back from an old
@@ -184,6 +187,27 @@ final class MetNodes {
         }
         RaftFiles.write(directory, last, new RaftFiles.Replaced(position));
         return another;
+    }
+
+    /**
+     * Which nodes have been given copies: others may have been away when that was ordered, and would turn a node away from which
+     * they would hear of it.
+     *
+     * @throws IOException if the notes cannot be read
+     */
+    List<PeerMessage.Replaced> replacements() throws IOException {
+        List<PeerMessage.Replaced> all = new ArrayList<>();
+        for (String name : directory.list()) {
+            if (name.startsWith(REPLACED) && !name.endsWith(DurableFiles.ASIDE)) {
+                int node = Integer.parseInt(name.substring(REPLACED.length()));
+                Known known = known(node);
+                if (known != null) {
+                    all.add(new PeerMessage.Replaced(node, known.met.directory(),
+                            RaftFiles.read(directory, name, RaftFiles.Replaced.class).position()));
+                }
+            }
+        }
+        return all;
     }
 
     private void note(int node, RaftFiles.Met now) throws IOException {

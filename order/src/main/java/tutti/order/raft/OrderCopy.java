@@ -1,6 +1,7 @@
 package tutti.order.raft;
 
 import java.io.IOException;
+import java.util.List;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderDescriptor;
 import tutti.runtime.Directory;
@@ -31,7 +32,7 @@ final class OrderCopy implements CopiedOrder.Copy {
     private final RaftOrderConfig config;
     private final Machine machine;
     private final SegmentedLog log;
-    private final Checkpoints.Checkpoint from;
+    private final List<Checkpoints.Checkpoint> from;
     private final long last;
     private final int term;
     private final String cluster;
@@ -39,12 +40,13 @@ final class OrderCopy implements CopiedOrder.Copy {
     /**
      * As of now.
      *
-     * @param from behind which the copy begins
+     * @param from checkpoints; behind the first the copy begins, from the last a node that starts with it goes on
      * @param last entry that is committed
      * @param term in which this node is
      * @param cluster its id, or nothing
      */
-    OrderCopy(RaftOrderConfig config, Machine machine, SegmentedLog log, Checkpoints.Checkpoint from, long last,
+    OrderCopy(RaftOrderConfig config, Machine machine, SegmentedLog log, List<Checkpoints.Checkpoint> from,
+            long last,
             int term, String cluster) {
         this.config = config;
         this.machine = machine;
@@ -57,16 +59,15 @@ final class OrderCopy implements CopiedOrder.Copy {
 
     @Override
     public void write(Directory into) throws IOException {
+        long first = from.getFirst().index() + 1;
         try (SegmentedLog copy = SegmentedLog.open(machine, into.directory("log"), config.segmentBytes(), CACHE_BYTES,
-                from.index() + 1)) {
-            for (long index = from.index() + 1; index <= last; index++) {
+                first)) {
+            for (long index = first; index <= last; index++) {
                 copy.append(log.read(index));
             }
             copy.flush();
         }
-        if (from.index() > 0) {
-            Checkpoints.write(into, from);
-        }
+        Checkpoints.write(into, from);
         NodeDirectory.copied(into, cluster, term);
     }
 

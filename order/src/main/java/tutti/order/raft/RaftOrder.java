@@ -264,7 +264,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
     @Override
     public void copy(long after, Consumer<Copy> taken) {
-        loop.execute(() -> taken.accept(new OrderCopy(config, machine, log, checkpoints.before(after),
+        loop.execute(() -> taken.accept(new OrderCopy(config, machine, log, checkpoints.from(after),
                 committed.index(), directory.term(), directory.cluster())));
     }
 
@@ -373,6 +373,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             }
             PeerMessage.Kept kept = new PeerMessage.Kept(directory.term(), directory.votedFor() != null,
                     committed.index());
+            if (toldKept == null) {
+                met.replacements().forEach(each -> peers.send(config.members().keySet(), each));
+            }
             if (!kept.equals(toldKept)) {
                 log.flush();
                 toldKept = kept;
@@ -481,6 +484,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                     promises(from);
                     met.heard(from, term, voted, index);
                 }
+                case PeerMessage.Replaced(int node, long itsDirectory, long position) ->
+                    replaced(node, itsDirectory, position);
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
                 case PeerMessage.Raft message -> {
                     if (takesPart) {
