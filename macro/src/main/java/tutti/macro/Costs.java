@@ -46,13 +46,13 @@ final class Costs {
     }
 
     void observeRead(int operation, long took) {
-        observe(operation, Math.max(1.0, took));
+        observe(operation, Math.max(1.0, (double) took));
         observations++;
     }
 
     void observeWrite(int operation, long took) {
-        observe(operation, Math.max(1.0, took));
-        meanWriteNanos = mean(meanWriteNanos, Math.max(1.0, took));
+        observe(operation, Math.max(1.0, (double) took));
+        meanWriteNanos = mean(meanWriteNanos, Math.max(1.0, (double) took));
     }
 
     private void observe(int operation, double took) {
