@@ -52,41 +52,6 @@ final class PeerNetwork {
     /** Of those who prove nothing, and of peers that are not trusted, the log tells no more often. */
     private static final long TOLD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    /** What happens with frames and connections. */
-    interface Receiver {
-        /**
-         * A frame has come.
-         *
-         * @param frame valid during the call only
-         * @throws IOException if no node would have sent it
-         */
-        void received(int from, ByteBuffer frame) throws IOException;
-
-        /** The set of {@link #reachable} nodes is another now. */
-        void reachabilityChanged();
-
-        /** With what this node greets others now. */
-        Greeting.Hello hello();
-
-        /**
-         * Whether a member may take part that comes with this directory.
-         *
-         * @param otherwise why it may not for another reason, or nothing
-         * @throws IOException if that cannot be known
-         */
-        Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException;
-
-        /** Every other node has answered for the first time, or could not be reached. */
-        void asked();
-
-        /**
-         * This one may not take part.
-         *
-         * @param outdated whether another node has found its directory to be an old copy; if not, no other node accepts it
-         */
-        void rejected(String reason, boolean outdated);
-    }
-
     private final int self;
     /** Id of the cluster, or nothing. */
     private final String cluster;
@@ -94,7 +59,7 @@ final class PeerNetwork {
     private final Clock clock;
     private final Network network;
     private final Loop loop;
-    private final Receiver receiver;
+    private final PeerReceiver receiver;
     private final Map<Integer, Peer> peers = new TreeMap<>();
     /** Those that have neither answered yet nor proven to be away. */
     private final Set<Integer> unasked = new TreeSet<>();
@@ -118,7 +83,7 @@ final class PeerNetwork {
      * @throws IOException if the port is taken, if the address is not of this machine, or if what the network proves is not this
      *             node
      */
-    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, Receiver receiver)
+    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, PeerReceiver receiver)
             throws IOException {
         self = config.self();
         this.cluster = cluster;

@@ -101,7 +101,7 @@ class CopiesSimTest {
 
     private byte[] content(String path) throws IOException {
         Directory directory = incoming();
-        String[] names = path.split("/");
+        String[] names = path.split("/", -1);
         for (int i = 0; i < names.length - 1; i++) {
             directory = directory.directory(names[i]);
         }
