@@ -117,6 +117,16 @@ final class ControlMessages {
         }
     }
 
+    /** One was delivered to a node that takes part in the order and in nothing else. */
+    void deliveredToExcluded(long position, int sender, Control control) {
+        if (control instanceof Control.Restart told) {
+            // Its own part of the log must not grow for ever.
+            logKeeping.toldRestart(sender, told.position());
+        } else if (control instanceof Control.Replaced told) {
+            copies.replaced(position, sender, told);
+        }
+    }
+
     private void onHello(long position, int sender, Control.Hello hello) {
         if (!hello.protocol().equals(life.protocol())) {
             throw new IllegalStateException("node " + sender + " runs protocol " + hello.protocol() + ", this node "

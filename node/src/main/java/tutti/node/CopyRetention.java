@@ -71,8 +71,10 @@ final class CopyRetention {
     /** The log takes so many bytes. */
     void review(long logBytes) {
         if (keeps() && logBytes > bytesMax) {
-            LOG.warn("node {}: the order's log takes {} bytes, more than order.retention-bytes, and is no longer kept for node {},"
-                    + " which is given a copy: it may need another", self, logBytes, receiver);
+            LOG.warn(
+                    "node {}: the order's log takes {} bytes, more than order.retention-bytes, and is no longer kept for node {},"
+                            + " which is given a copy: it may need another",
+                    self, logBytes, receiver);
             release();
         }
     }

@@ -21,7 +21,6 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
-import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
@@ -114,22 +113,7 @@ final class ReplicaCore {
     /** As {@link ReplicaNode#start}. Any thread. */
     CompletableFuture<Void> start() {
         lifecycle.begins();
-        engine.onBlocked(new Engine.BlockedListener() {
-            @Override
-            public void blocked(long position, LocalTransaction holder) {
-                loop.execute(() -> transactions.onBlocked(position, holder));
-            }
-
-            @Override
-            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
-                loop.execute(() -> transactions.onBlocked(waiter, holder));
-            }
-
-            @Override
-            public void waits(Engine.Applier waiter, Set<LocalTransaction> locals, Set<Engine.Applier> appliers) {
-                loop.execute(() -> pipeline.waits(waiter, transactions.asking(locals), appliers));
-            }
-        });
+        engine.onBlocked(new Blockers(loop, transactions, pipeline));
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
         engine.appliedPosition(answered(position -> engine.skippedPositions(answered(skipped -> {
@@ -455,11 +439,8 @@ final class ReplicaCore {
                 deliveredPosition = next.position();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
-                } else if (next.message() instanceof Control.Restart told) {
-                    // Its own part of the log must not grow for ever.
-                    logKeeping.toldRestart(next.sender(), told.position());
-                } else if (next.message() instanceof Control.Replaced told) {
-                    copies.replaced(next.position(), next.sender(), told);
+                } else {
+                    controlMessages.deliveredToExcluded(next.position(), next.sender(), next.message());
                 }
             }
         }

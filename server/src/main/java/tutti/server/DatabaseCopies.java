@@ -39,7 +39,6 @@ final class DatabaseCopies {
                 : null;
     }
 
-
     /** All that is in a directory, as a part of a copy. */
     static List<CopySource.Entry> below(Path directory, String part) throws IOException {
         List<CopySource.Entry> entries = new ArrayList<>();

@@ -3,14 +3,10 @@ package tutti.cli.faults;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -68,22 +64,6 @@ class CopiesTest {
         return Path.of(cluster.node(node).config()).resolveSibling("data");
     }
 
-    private static void delete(Path root) throws IOException {
-        Files.walkFileTree(root, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path directory, IOException failed) throws IOException {
-                Files.delete(directory);
-                return FileVisitResult.CONTINUE;
-            }
-        });
-    }
-
     private static void awaitReady(int node) {
         cluster.cluster.awaitReady(node, FaultCluster.PATIENCE);
     }
@@ -96,7 +76,7 @@ class CopiesTest {
         try (Ledger ledger = Ledger.run(cluster, 1, 1)) {
             ledger.awaitMore(50);
             cluster.cluster.kill(2);
-            delete(data(2));
+            Trees.delete(data(2));
             ledger.awaitMore(0, 20);
             long _ = ledger.longestGapMillis();
             cluster.cluster.startNode(2);
@@ -135,7 +115,7 @@ class CopiesTest {
         try (Ledger ledger = Ledger.run(cluster, 1, 3)) {
             for (int round = 0; round < 3; round++) {
                 cluster.cluster.kill(2);
-                delete(data(2));
+                Trees.delete(data(2));
                 cluster.cluster.startNode(2);
                 FaultCluster.await("a copy has begun", () -> Files.exists(data(2).resolve("incoming/files/order")));
                 int victim = round == 0 ? 2 : round - 1;

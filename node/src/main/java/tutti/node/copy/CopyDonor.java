@@ -365,7 +365,8 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
                 before.transfer = null;
                 before.leave();
             }
-            LOG.info("node {} goes on with the copy for node {}, of which that has {} pieces", self, receiver, received);
+            LOG.info("node {} goes on with the copy for node {}, of which that has {} pieces", self, receiver,
+                    received);
             by.send(new CopyMessage.Granted(number));
             written(received);
             unwritten.forEach(each -> send(by, each));

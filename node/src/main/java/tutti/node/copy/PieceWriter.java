@@ -138,8 +138,9 @@ final class PieceWriter implements AutoCloseable {
         closeFile();
         byte[] value = digest.value();
         if (end.pieces() != written || !Arrays.equals(end.digest(), value)) {
-            throw new IOException("what has come of the copy, " + written + " pieces, is not what was sent, " + end.pieces()
-                    + ": its digest is another");
+            throw new IOException(
+                    "what has come of the copy, " + written + " pieces, is not what was sent, " + end.pieces()
+                            + ": its digest is another");
         }
         for (Directory each : directories.values()) {
             each.sync();

@@ -77,7 +77,8 @@ class CopiesSimTest {
     }
 
     private void receive(long number) throws IOException {
-        receiver = new CopyReceiver(new CopyReceiver.Wanted(1, number, "the same", Set.of("rows", "order"), "", OPENING),
+        receiver = new CopyReceiver(
+                new CopyReceiver.Wanted(1, number, "the same", Set.of("rows", "order"), "", OPENING),
                 world.machine(1), incoming(), List.of(new CopyReceiver.Donor(0, address)), new Completion<>() {
                     @Override
                     public void succeeded(Void nothing) {
