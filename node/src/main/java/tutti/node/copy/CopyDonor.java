@@ -40,8 +40,12 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
     private static final int BATCH_BYTES = 1 << 20;
     private static final int UNWRITTEN_BYTES_MAX = 4 << 20;
     private static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(60);
-    /** So long it may take until files can be read. */
-    private static final long PREPARE_NANOS = TimeUnit.SECONDS.toNanos(60);
+    /** So long it may take until files can be read: a database in the node's process is written down first. */
+    private static final long PREPARE_NANOS = TimeUnit.HOURS.toNanos(1);
+    /** So often both ends say that they live. */
+    static final long ALIVE_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** A connection on which nothing comes for so long is given up. */
+    static final long DEAD_NANOS = TimeUnit.SECONDS.toNanos(30);
     /** So long somebody who has connected may take to say what it wants. */
     private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final int VISITS_MAX = 8;
@@ -128,6 +132,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
         private final Network.Stream stream;
         private final Frames.Reader frames = new Frames.Reader(this::take);
         private boolean asked;
+        private long heardNanos = machine.clock().nanoTime();
         private @Nullable Transfer transfer;
 
         Visit(Network.Stream stream) {
@@ -136,6 +141,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
 
         @Override
         public void received(ByteBuffer bytes) {
+            heardNanos = machine.clock().nanoTime();
             try {
                 frames.read(bytes);
             } catch (IOException wrong) {
@@ -186,6 +192,20 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
             }
         }
 
+        /** Says that this node lives, for as long as the other end does. */
+        void live() {
+            if (transfer == null) {
+                return;
+            }
+            if (machine.clock().nanoTime() - heardNanos > DEAD_NANOS) {
+                stream.close();
+                closed("nothing has come for long");
+                return;
+            }
+            stream.send(Frames.alive());
+            loop.schedule(ALIVE_NANOS, this::live);
+        }
+
         void leave() {
             visits.remove(this);
             stream.close();
@@ -227,6 +247,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
             this.number = number;
             this.visit = visit;
             visit.transfer = this;
+            visit.live();
         }
 
         void begin(long directory) {
@@ -361,6 +382,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
             Visit before = visit;
             visit = by;
             by.transfer = this;
+            by.live();
             if (before != null) {
                 before.transfer = null;
                 before.leave();

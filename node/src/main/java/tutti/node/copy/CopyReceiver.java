@@ -38,8 +38,6 @@ public final class CopyReceiver implements AutoCloseable {
     public static final String COMPLETE = "complete";
     private static final Logger LOG = LoggerFactory.getLogger(CopyReceiver.class);
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(5);
-    /** A donor from which nothing comes for so long is given up. It may take long to begin. */
-    private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(90);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final int RESUMES_MAX = 60;
 
@@ -284,11 +282,14 @@ public final class CopyReceiver implements AutoCloseable {
             if (over || connection != this) {
                 return;
             }
-            if (machine.clock().nanoTime() - heardNanos > SILENT_NANOS) {
+            if (machine.clock().nanoTime() - heardNanos > CopyDonor.DEAD_NANOS) {
                 lost(this, "nothing has come for long");
-            } else {
-                loop.schedule(SILENT_NANOS / 4, this::watch);
+                return;
             }
+            if (stands) {
+                stream().send(Frames.alive());
+            }
+            loop.schedule(CopyDonor.ALIVE_NANOS, this::watch);
         }
 
         Network.Stream stream() {

@@ -44,6 +44,7 @@ class CopiesSimTest {
     private final List<Network.Stream> streams = new ArrayList<>();
     private Damage damage = (_, bytes) -> bytes;
     private boolean leads;
+    private long beginNanos;
     private @Nullable CopyReceiver receiver;
 
     /** What becomes of what the donor sends. */
@@ -134,6 +135,13 @@ class CopiesSimTest {
 
         @Override
         public void begin(int receiver, long directory, Completion<Copy> done) {
+            if (beginNanos > 0) {
+                long nanos = beginNanos;
+                beginNanos = 0;
+                world.machine(0).loop("slow source", broken -> outcomes.add("source broke: " + broken))
+                        .schedule(nanos, () -> begin(receiver, directory, done));
+                return;
+            }
             done.succeeded(new Copy() {
                 @Override
                 public List<Entry> first() {
@@ -378,6 +386,28 @@ class CopiesSimTest {
                 directory.delete(name);
             }
         }
+    }
+
+    @Test
+    void itMayTakeLongToBegin() throws Exception {
+        beginNanos = TimeUnit.MINUTES.toNanos(10);
+        donor(FAST);
+        receive(9);
+        awaitOutcome();
+        assertEquals(List.of("complete"), outcomes);
+        assertEquals(1, streams.size());
+        assertWhole();
+    }
+
+    /** The source keeps something for a copy: not for ever. */
+    @Test
+    void aReceiverThatVanishesIsNotWaitedForForEver() throws Exception {
+        donor(4L * PIECE);
+        receive(9);
+        world.pass(TimeUnit.MILLISECONDS.toNanos(500));
+        world.crash(1, Crash.PROCESS_KILLED);
+        world.pass(TimeUnit.SECONDS.toNanos(120));
+        assertEquals(List.of(false), ended);
     }
 
     @Test
