@@ -12,6 +12,9 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -33,6 +36,9 @@ import tutti.server.http.NodeStatus;
 class CopiesTest {
     private static final Logger LOG = LoggerFactory.getLogger(CopiesTest.class);
 
+    /** More of them for a measurement. */
+    private static final int ROWS = Integer.getInteger("tutti.copies.rows", 20_000);
+
     @TempDir
     private static Path directory;
     private static FaultCluster cluster;
@@ -41,8 +47,9 @@ class CopiesTest {
     static void start() throws Exception {
         cluster = FaultCluster.start(directory, 3);
         Ledger.create(cluster);
+        execute(0, "CREATE TABLE beat (id int PRIMARY KEY, n int)", "INSERT INTO beat VALUES (0, 0), (1, 0)");
         execute(0, "CREATE TABLE counted (id bigserial PRIMARY KEY, node int)",
-                "CREATE TABLE filler AS SELECT i, repeat(md5(i::text), 20) AS words FROM generate_series(1, 20000) i");
+                "CREATE TABLE filler AS SELECT i, repeat(md5(i::text), 20) AS words FROM generate_series(1, " + ROWS + ") i");
     }
 
     @AfterAll
@@ -68,6 +75,37 @@ class CopiesTest {
         cluster.cluster.awaitReady(node, FaultCluster.PATIENCE);
     }
 
+    /** A client at one node that commits again and again, and notes how long that takes at most. */
+    private static final class Commits implements AutoCloseable {
+        private final AtomicBoolean over = new AtomicBoolean();
+        private final AtomicLong longestNanos = new AtomicLong();
+        Commits(int node) {
+            var _ = Thread.ofPlatform().daemon().start(() -> commit(node));
+        }
+
+        private void commit(int node) {
+            try (Connection connection = cluster.connect(node); Statement statement = connection.createStatement()) {
+                while (!over.get()) {
+                    long begun = System.nanoTime();
+                    statement.execute("UPDATE beat SET n = n + 1 WHERE id = " + node);
+                    longestNanos.accumulateAndGet(System.nanoTime() - begun, Math::max);
+                }
+            } catch (SQLException failed) {
+                LOG.warn("the client at node {}", node, failed);
+                longestNanos.set(Long.MAX_VALUE);
+            }
+        }
+
+        long longestMillis() {
+            return TimeUnit.NANOSECONDS.toMillis(longestNanos.getAndSet(0));
+        }
+
+        @Override
+        public void close() {
+            over.set(true);
+        }
+    }
+
     /** Also that the node's sequences give none of the values that it gave before. */
     @Test
     @Order(1)
@@ -78,10 +116,15 @@ class CopiesTest {
             cluster.cluster.kill(2);
             Trees.delete(data(2));
             ledger.awaitMore(0, 20);
-            long _ = ledger.longestGapMillis();
-            cluster.cluster.startNode(2);
-            awaitReady(2);
-            LOG.info("while the copy was made: {} ms without a commit at most", ledger.longestGapMillis());
+            try (Commits atZero = new Commits(0); Commits atOne = new Commits(1)) {
+                cluster.cluster.startNode(2);
+                FaultCluster.await("a copy is asked for", () -> Files.exists(data(2).resolve("incoming/wanted")));
+                long _ = atZero.longestMillis() + atOne.longestMillis();
+                FaultCluster.await("it is there", () -> !Files.exists(data(2).resolve("incoming/wanted")));
+                LOG.info("while the copy was made, a commit took {} and {} ms at most", atZero.longestMillis(),
+                        atOne.longestMillis());
+                awaitReady(2);
+            }
             ledger.awaitMore(2, 20);
             ledger.verify();
         }
