@@ -45,6 +45,8 @@ public final class NodeServer implements NodeRuntime {
     private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
     /** How much longer the node waits after each start that failed in a row, for a database to come back. */
     private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
+    /** So often that at most. A copy is asked for again as long as it takes, and costs its donor something. */
+    private static final int PAUSES_MAX = 30;
 
     @Override
     public RunningNode start(NodeConfig config) throws IOException {
@@ -184,7 +186,7 @@ public final class NodeServer implements NodeRuntime {
                     failures = ending.atStart() ? failures + 1 : 0;
                     LOG.warn("node {} recovers: {}", config.self().name(), ending.cause().getMessage());
                     between = "the node recovers: " + ending.cause().getMessage();
-                    pause(RESTART_PAUSE.multipliedBy(Math.min(failures, RESTARTS_MAX)));
+                    pause(RESTART_PAUSE.multipliedBy(Math.min(failures, PAUSES_MAX)));
                 }
             } catch (InterruptedException interrupted) {
                 cause = interrupted;

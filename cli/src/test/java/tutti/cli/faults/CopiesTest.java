@@ -49,7 +49,8 @@ class CopiesTest {
         Ledger.create(cluster);
         execute(0, "CREATE TABLE beat (id int PRIMARY KEY, n int)", "INSERT INTO beat VALUES (0, 0), (1, 0)");
         execute(0, "CREATE TABLE counted (id bigserial PRIMARY KEY, node int)",
-                "CREATE TABLE filler AS SELECT i, repeat(md5(i::text), 20) AS words FROM generate_series(1, " + ROWS + ") i");
+                "CREATE TABLE filler AS SELECT i, repeat(md5(i::text), 20) AS words FROM generate_series(1, " + ROWS
+                        + ") i");
     }
 
     @AfterAll

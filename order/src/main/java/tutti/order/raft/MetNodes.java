@@ -99,10 +99,10 @@ final class MetNodes {
         }
         int node = hello.node();
         if (!knows(node, hello.standing().directory())) {
-            return new Greeting.Answer("node " + node
+            return Greeting.Answer.lost("node " + node
                     + " comes with another directory than the one that it had,"
                     + " and without what it has promised the others: put its directory back. If it is lost, "
-                    + remedy(node), false);
+                    + remedy(node));
         }
         greeted.put(node, hello);
         if (known(node) == null) {

@@ -357,7 +357,7 @@ final class PeerNetwork {
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
                 } else {
-                    refused(refusal, come.lasting());
+                    refused(refusal, come.lasting(), come.capabilities().contains(Greeting.Capability.LOST));
                 }
                 asked();
             } catch (IOException wrong) {
@@ -372,18 +372,18 @@ final class PeerNetwork {
             }
         }
 
-        private void refused(String refusal, boolean outdated) {
+        private void refused(String refusal, boolean outdated, boolean lost) {
             LOGGER.error("node {} is turned away by node {} at {}: {}", self, peer.id, peer.address, refusal);
             long now = clock.nanoTime();
             Long since = rejectedSinceNanos;
             if (outdated) {
-                receiver.rejected(refusal, true);
+                receiver.rejected(refusal, true, false);
             } else if (since == null) {
                 rejectedSinceNanos = now;
             } else if (!everAccepted && now - since > 4 * silenceNanos()) {
                 // The other may have taken this node's former life for alive, but for no longer than its silence, and as long again
                 // if it stood still meanwhile.
-                receiver.rejected(refusal, false);
+                receiver.rejected(refusal, false, lost);
             }
             end(RETRY_REFUSED_NANOS, refusal);
         }

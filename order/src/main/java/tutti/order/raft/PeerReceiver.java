@@ -34,6 +34,7 @@ interface PeerReceiver {
      * This one may not take part.
      *
      * @param outdated whether another node has found its directory to be an old copy; if not, no other node accepts it
+     * @param lost whether that is because it comes with another directory than the one that it had
      */
-    void rejected(String reason, boolean outdated);
+    void rejected(String reason, boolean outdated, boolean lost);
 }

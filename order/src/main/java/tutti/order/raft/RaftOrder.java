@@ -539,7 +539,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         }
 
         @Override
-        public void rejected(String reason, boolean outdated) {
+        public void rejected(String reason, boolean outdated, boolean lost) {
             if (outdated) {
                 try {
                     directory.outdated(reason);
@@ -547,7 +547,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                     LOGGER.error("node {} cannot mark its directory as an old copy", config.self(), broken);
                 }
             }
-            fail(new LostDirectoryException("node " + config.self() + " may not join: " + reason));
+            String refused = "node " + config.self() + " may not join: " + reason;
+            fail(outdated || lost ? new LostDirectoryException(refused) : new IOException(refused));
         }
     }
 

@@ -2,6 +2,7 @@ package tutti.order.raft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.InetSocketAddress;
@@ -15,11 +16,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.order.CopiedOrder;
 import tutti.order.Recorder;
+import tutti.runtime.LostDirectoryException;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 
@@ -133,6 +136,20 @@ class OrderCopyTest {
         recorders.get(2).awaitView(v -> v.majority() && v.members().contains(0));
         start(1, 20);
         recorders.get(1).awaitView(v -> v.majority() && v.members().size() == 3);
+    }
+
+    /** Not a node that runs twice: that one would take the place of the other. */
+    @Test
+    @Tag("long")
+    void onlyWhoHasLostItsDirectoryIsToldThatACopyHelps() throws Exception {
+        Files.createDirectories(lose());
+        start(2, 0);
+        assertInstanceOf(LostDirectoryException.class, recorders.get(2).awaitFailure());
+        orders.remove(2).close();
+        MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
+        Greeting.Hello hello = new Greeting.Hello(2, 1, new Greeting.Standing(5, 1, 1, false, 0), "");
+        assertFalse(met.admit(hello, "another process runs as node 2").capabilities()
+                .contains(Greeting.Capability.LOST));
     }
 
     @Test

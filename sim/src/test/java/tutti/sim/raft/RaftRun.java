@@ -133,7 +133,9 @@ final class RaftRun {
         }
 
         private String where() {
-            return "not open, life " + life + (lost ? ", without a copy" + (copying == null ? "" : " yet: " + copying.number) : "") + (lives() ? "" : ", down");
+            return "not open, life " + life
+                    + (lost ? ", without a copy" + (copying == null ? "" : " yet: " + copying.number) : "")
+                    + (lives() ? "" : ", down");
         }
 
         private boolean lives() {
