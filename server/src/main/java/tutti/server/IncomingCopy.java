@@ -18,7 +18,6 @@ import tutti.core.spi.DurableLog;
 import tutti.core.spi.EngineFailure;
 import tutti.node.copy.CopyReceiver;
 import tutti.order.CopiedOrder;
-import tutti.runtime.DamagedFileException;
 import tutti.runtime.LostDirectoryException;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.PrivateFiles;
@@ -46,6 +45,8 @@ import tutti.server.config.NodeConfig;
 final class IncomingCopy implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(IncomingCopy.class);
     private static final String WANTED = "wanted";
+    /** A majority of so many is left when one has lost everything. */
+    private static final int MEMBERS_MIN = 3;
 
     private final NodeConfig config;
     private final NodeKeys keys;
@@ -70,14 +71,18 @@ final class IncomingCopy implements AutoCloseable {
         return Files.exists(directory(config).resolve(WANTED));
     }
 
-    /** Whether a node that has ended for this reason gets a copy by itself. */
+    /**
+     * Whether a node that has ended for this reason gets a copy by itself. Not if a file is damaged: there may be something wrong with the
+     * disk, which somebody should look at. Nor if there is no majority without it, since nobody could give one.
+     */
     static boolean helps(NodeConfig config, Throwable cause) {
-        if (!config.copies().automatic() || DatabaseCopies.impossible(config) != null) {
+        if (!config.copies().automatic() || config.members().size() < MEMBERS_MIN
+                || DatabaseCopies.impossible(config) != null) {
             return false;
         }
         for (Throwable each = cause; each != null; each = each.getCause()) {
-            if (each instanceof LostDirectoryException || each instanceof DamagedFileException
-                    || each instanceof DurableLog.TruncatedException || each instanceof ExcludedException) {
+            if (each instanceof LostDirectoryException || each instanceof DurableLog.TruncatedException
+                    || each instanceof ExcludedException) {
                 return true;
             }
         }

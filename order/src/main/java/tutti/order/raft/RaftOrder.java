@@ -166,9 +166,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         } catch (DamagedFileException damaged) {
             DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
                     + directory.location()
-                    + " cannot be trusted any more: remove it, see that all other nodes run and are"
-                    + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
-                    + " and give the node a copy of another node's data (docs/operations.md)");
+                    + " cannot be trusted any more: look at its disk, and replace it by a copy of another node's"
+                    + " (`tutti node --copy-from any`, docs/operations.md)");
             advised.initCause(damaged);
             throw advised;
         }

@@ -394,7 +394,7 @@ public record NodeConfig(
 
     /** Copies from node to node. */
     public record Copies(
-            @Setting(doc = "Whether this node, when its own data can be used no more (lost, an old copy, damaged, away for too long, excluded),"
+            @Setting(doc = "Whether this node, when its own data can be used no more (lost, an old copy, away for too long, excluded; not if a file is damaged),"
                     + " gets a copy of another node's by itself, and removes its own when that is whole. Otherwise it stops and says so.", byDefault = "true") boolean automatic,
             @Setting(doc = "Bytes of files per second that this node sends at most when it gives another one a copy.", byDefault = "32 MiB", min = "64 KiB", max = "64 GiB", bytes = true) long bytesPerSecond) {}
 
