@@ -12,8 +12,10 @@ import tutti.core.protocol.Claims;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Trait;
 import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
@@ -69,6 +71,7 @@ final class ClientTransactions {
     private final AtomicLong serial;
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
+    private final ExecutorPool executors;
     private volatile @Nullable WorkloadRecorder recorder;
 
     /* Used by any thread. */
@@ -89,7 +92,8 @@ final class ClientTransactions {
      * @param inFlightMax how many transactions may wait for their outcome at a time
      */
     ClientTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
-            NodeMetrics metrics, Horizon horizon) {
+            NodeMetrics metrics, Horizon horizon, Engine engine) {
+        this.executors = new ExecutorPool(engine);
         this.number = number;
         this.incarnation = incarnation;
         this.serial = new AtomicLong(incarnation << 32);
@@ -231,18 +235,18 @@ final class ClientTransactions {
 
     /** Has every replica execute a statement that concerns everything. */
     void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
-        everywhere(statement, ConflictClasses.ALL, keys, name, done, false);
+        hand(statement, ConflictClasses.ALL, keys, TransactionRequest.Placement.ALL, name, done, false);
     }
 
-    /** Has every replica execute a client's request, which counts as a transaction. */
-    void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
-            Completion<ExecuteResult> done) {
+    /** Has every replica, or an owner, execute a client's request, which counts as a transaction. */
+    void request(byte[] request, ConflictClasses classes, KeySet keys, TransactionRequest.Placement placement,
+            @Nullable TransactionId name, Completion<ExecuteResult> done) {
         countUndeclared(classes);
-        everywhere(request, classes, keys, name, done, true);
+        hand(request, classes, keys, placement, name, done, true);
     }
 
-    private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
-            Completion<ExecuteResult> done, boolean counted) {
+    private void hand(byte[] statement, ConflictClasses classes, KeySet keys, TransactionRequest.Placement placement,
+            @Nullable TransactionId name, Completion<ExecuteResult> done, boolean counted) {
         if (name != null && !reserved.remove(name)) {
             done.failed(new EngineFailure("40001", "the statement was given up before it was executed, because"
                     + " somebody has asked what became of it; try again", true));
@@ -256,7 +260,7 @@ final class ClientTransactions {
         TransactionId id = name == null ? nextId() : name;
         everywhere.add(id, done, counted);
         node.tell(() -> node.protocol().submitted(id,
-                new TransactionRequest.Whole(statement, classes, keys, TransactionRequest.Placement.ALL)));
+                new TransactionRequest.Whole(statement, classes, keys, placement)));
     }
 
     // ------------------------------------------------------------------------------------------ victims
@@ -310,6 +314,25 @@ final class ClientTransactions {
         transaction.run(priority);
     }
 
+    /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
+    void undertake(TransactionId id, TransactionRequest.Whole request) {
+        Undertaking session = new Undertaking(loop, executors, request);
+        ClientTransaction transaction = new ClientTransaction(this, id, session, request);
+        session.of(transaction);
+        if (known.putIfAbsent(id, transaction) != null) {
+            throw new Defect(id + " is to be undertaken but is known already");
+        }
+        bySession.put(session, transaction);
+        transaction.run(Priority.ORDERED);
+    }
+
+    /** {@link tutti.core.protocol.ReplicaWorld#respond}. */
+    void respond(TransactionId id, Response response) {
+        everywhere.executed(id, new ExecuteResult(
+                response.tookEffect() ? null : new EngineFailure(response.sqlState(), response.message(), false),
+                response.content()));
+    }
+
     /** {@link tutti.core.protocol.ReplicaWorld#commit}; false if it is none of this node. */
     boolean commit(TransactionId id, long position, WriteSet writes) {
         ClientTransaction transaction = known.get(id);
@@ -346,6 +369,7 @@ final class ClientTransactions {
         if (transaction != null) {
             transaction.leftOut(new AbortReason.Inapplicable(why.sqlState(), why.message()));
         }
+        everywhere.leftOut(id, why);
     }
 
     /** One that holds its locks is rolled back instead of committed; nothing happens if it is none of this node. */
@@ -369,9 +393,16 @@ final class ClientTransactions {
         ClientTransaction transaction = known.get(id);
         if (transaction != null) {
             transaction.answer(outcome);
-        } else if (!everywhere.answer(id, outcome) && id.node() == number && id.incarnation() == incarnation) {
+        }
+        if (!everywhere.answer(id, outcome) && transaction == null && id.node() == number
+                && id.incarnation() == incarnation) {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
         }
+    }
+
+    /** Closes what it has opened in the engine. */
+    void close() {
+        executors.close();
     }
 }

@@ -93,8 +93,8 @@ final class ReplicaCore {
         this.protocol = protocol.apply(world);
         this.claims = settings.protocol().claims();
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
-                machine.clock(), loop, parts, metrics, horizon);
-        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE));
+                machine.clock(), loop, parts, metrics, horizon, engine);
+        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
@@ -617,6 +617,7 @@ final class ReplicaCore {
         loop.close();
         order.close();
         pipeline.close();
+        transactions.close();
         logKeeping.awaitSnapshot();
     }
 }

@@ -401,6 +401,16 @@ public final class Database {
         log.executed(run);
     }
 
+    /** A request has been executed, perhaps once more, by an owner of its log. */
+    void undertaken(Run run) {
+        log.undertaken(run);
+    }
+
+    /** Something that no two runs have in common. */
+    long salt() {
+        return random.nextLong();
+    }
+
     Run run(TransactionId transaction, Program program, long salt) {
         return new Run(transaction, program, salt, kind);
     }
