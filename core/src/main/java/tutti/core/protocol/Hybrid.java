@@ -227,10 +227,10 @@ public final class Hybrid implements Protocol {
 
     private Local running(TransactionId transaction) {
         Local own = local.get(transaction);
-        if (own == null || own.phase != Phase.FIRST) {
-            throw new IllegalStateException(transaction + " was not running");
+        if (own != null && own.phase == Phase.FIRST) {
+            return own;
         }
-        return own;
+        throw new IllegalStateException(transaction + " was not running");
     }
 
     /** It changes nothing: answers, and frees its places. */
@@ -568,14 +568,9 @@ public final class Hybrid implements Protocol {
     }
 
     private void takenOver(int claimant, List<Claim> claims) {
-        boolean changed = false;
-        for (Claim claim : claims) {
-            changed |= logs.take(claim, claimant);
-        }
-        if (changed) {
-            queues.members().forEach(this::promote);
-            watchOwners();
-        }
+        claims.forEach(claim -> logs.take(claim, claimant));
+        queues.members().forEach(this::promote);
+        watchOwners();
     }
 
     private boolean orphan(Entry entry) {

@@ -59,14 +59,12 @@ final class RequestLogs {
         return owners[lowest];
     }
 
-    /** A claim was delivered; answers whether the log has changed hands. */
-    boolean take(Claim claim, int claimant) {
-        if (claim.log() >= owners.length || claim.epoch() != epochs[claim.log()] + 1) {
-            return false;
+    /** A claim was delivered: the log changes hands, unless another one came first. */
+    void take(Claim claim, int claimant) {
+        if (claim.log() < owners.length && claim.epoch() == epochs[claim.log()] + 1) {
+            epochs[claim.log()]++;
+            owners[claim.log()] = claimant;
         }
-        epochs[claim.log()]++;
-        owners[claim.log()] = claimant;
-        return true;
     }
 
     /**
