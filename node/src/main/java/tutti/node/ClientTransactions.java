@@ -15,7 +15,6 @@ import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
-import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
@@ -71,7 +70,6 @@ final class ClientTransactions {
     private final AtomicLong serial;
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
-    private final ExecutorPool executors;
     private volatile @Nullable WorkloadRecorder recorder;
 
     /* Used by any thread. */
@@ -92,8 +90,7 @@ final class ClientTransactions {
      * @param inFlightMax how many transactions may wait for their outcome at a time
      */
     ClientTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
-            NodeMetrics metrics, Horizon horizon, Engine engine) {
-        this.executors = new ExecutorPool(engine);
+            NodeMetrics metrics, Horizon horizon) {
         this.number = number;
         this.incarnation = incarnation;
         this.serial = new AtomicLong(incarnation << 32);
@@ -316,7 +313,7 @@ final class ClientTransactions {
 
     /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
     void undertake(TransactionId id, TransactionRequest.Whole request) {
-        Undertaking session = new Undertaking(loop, executors, request);
+        Undertaking session = new Undertaking(loop, node.pipeline().executors(), request);
         ClientTransaction transaction = new ClientTransaction(this, id, session, request);
         session.of(transaction);
         if (known.putIfAbsent(id, transaction) != null) {
@@ -399,10 +396,5 @@ final class ClientTransactions {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
         }
-    }
-
-    /** Closes what it has opened in the engine. */
-    void close() {
-        executors.close();
     }
 }

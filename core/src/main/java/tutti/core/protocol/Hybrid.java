@@ -183,7 +183,6 @@ public final class Hybrid implements Protocol {
     /** Of the executors. */
     private int busy;
     private boolean ownersTimerRuns;
-    private boolean retryTimerRuns;
     private long delivered;
     private long visible;
     /** Visible when this life began; -1 before that is known. What was delivered up to there need not be done again. */
@@ -247,10 +246,7 @@ public final class Hybrid implements Protocol {
             end(running(transaction), new Outcome.Aborted(cause));
         } else if (run.runs < RUNS_MAX) {
             run.failed = true;
-            if (!retryTimerRuns) {
-                retryTimerRuns = true;
-                world.timer(RETRY_TIMER, RETRY_NANOS);
-            }
+            world.timer(RETRY_TIMER, RETRY_NANOS);
         } else {
             done(run, WriteSet.EMPTY, new Response("40001", "the request was run " + RUNS_MAX
                     + " times and failed each time for a passing reason (" + cause.label() + "); try again",
@@ -554,7 +550,6 @@ public final class Hybrid implements Protocol {
             }
             watchOwners();
         } else {
-            retryTimerRuns = false;
             List.copyOf(runs.values()).stream().filter(run -> run.failed && run.done == null)
                     .forEach(this::again);
         }
