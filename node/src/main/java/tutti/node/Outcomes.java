@@ -233,7 +233,10 @@ final class Outcomes {
         if (Life.get(life.requests, count(id))) {
             return executing.containsValue(id) ? Answer.EXECUTING : Answer.UNKNOWN;
         }
-        if (!life.over || undecided.test(id)) {
+        if (!life.over) {
+            return Answer.OPEN;
+        }
+        if (undecided.test(id)) {
             return Answer.OPEN;
         }
         return conclusive ? Answer.ABORTED : Answer.UNKNOWN;

@@ -104,7 +104,7 @@ public final class Mutants {
                     Edit.of(PROTOCOL + "Hybrid", "same", new Change.Given("equals", 1)),
                     ideal("hybrid", "crash,kill"), new Finder(By.COMMIT_SEQUENCE, "same state"), 30),
             one("successor-idle", "Who takes a log over does not look what is in it.",
-                    Edit.of(PROTOCOL + "Hybrid", "takenOver", new Change.LeftOut("forEach")),
+                    Edit.of(PROTOCOL + "Hybrid", "takenOver", new Change.LeftOut("forEach")).at(2, 2),
                     ideal("hybrid", "crash,kill"), new Finder(By.LIVENESS, "open"), 20),
             one("logged-taken-for-lost", "A logged request counts as aborted when the life of its node is over.",
                     Edit.of(PROTOCOL + "Hybrid", "undecided", new Change.Body(0)),
