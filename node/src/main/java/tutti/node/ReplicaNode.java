@@ -11,6 +11,7 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.DurableLog;
@@ -409,7 +410,20 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
             Completion<ExecuteResult> done) {
-        core.loop().execute(() -> core.transactions().request(request, classes, keys, name, done));
+        core.loop().execute(() -> core.transactions().request(request, classes, keys,
+                TransactionRequest.Placement.ALL, name, done));
+    }
+
+    @Override
+    public boolean undertakes() {
+        return core.claims().has(Trait.UNDERTAKES);
+    }
+
+    @Override
+    public void undertake(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        core.loop().execute(() -> core.transactions().request(request, classes, KeySet.EMPTY,
+                TransactionRequest.Placement.OWNER, name, done));
     }
 
     @Override
