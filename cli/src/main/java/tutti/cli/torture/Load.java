@@ -100,6 +100,11 @@ final class Load {
         return probes.longestWaitMillis();
     }
 
+    /** All nodes are up: clients of the driver go to their own again. */
+    void goHome() {
+        probes.goHome();
+    }
+
     /** Why clients have given up, if some have. */
     private static void noteEarlyEnds(List<CheckResult> results, String who, java.util.Optional<String> failure) {
         results.add(new CheckResult(who + ": clients went on to the end", "", failure

@@ -44,6 +44,7 @@ final class Probes implements AutoCloseable {
     private final AtomicLong unknown = new AtomicLong();
     private final List<Thread> threads = new ArrayList<>();
     private final AtomicLong longestNanos = new AtomicLong();
+    private final AtomicInteger round = new AtomicInteger();
 
     private Probes() {}
 
@@ -71,10 +72,15 @@ final class Probes implements AutoCloseable {
     private void work(String url) {
         Connection connection = null;
         long last = System.nanoTime();
+        int connected = 0;
         while (stop.getCount() > 0) {
             int number = numbers.getAndIncrement();
             boolean inserting = false;
             try {
+                if (connected != round.get()) {
+                    connected = round.get();
+                    connection = closed(connection);
+                }
                 if (connection == null) {
                     connection = DriverManager.getConnection(url, OPTIONS);
                 }
@@ -131,6 +137,11 @@ final class Probes implements AutoCloseable {
             }
         }
         return null;
+    }
+
+    /** Has every client connect anew: where all nodes are up, it is at home then. */
+    void goHome() {
+        round.incrementAndGet();
     }
 
     /** The longest time for which a client waited until its next row was acknowledged, since this was last asked, in milliseconds. */

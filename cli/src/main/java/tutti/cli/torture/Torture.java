@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -226,6 +225,7 @@ public final class Torture {
     private void step(Cluster cluster, Faults faults, Load load, TorturePlan plan, int number)
             throws InterruptedException {
         TorturePlan.Step step = plan.steps().get(number);
+        load.goHome();
         if (stop.await(step.restMillis(), TimeUnit.MILLISECONDS)) {
             throw new InterruptedException("stopped");
         }
