@@ -140,7 +140,8 @@ final class ClientConnection implements FrameSink {
             while (waiting.isEmpty() && !closed && violation == null && !(dismissed && mayGo)) {
                 changed.await();
             }
-            message = waiting.poll();
+            // What it has sent by now is not looked at: a client without a pause would stay for ever.
+            message = dismissed && mayGo ? null : waiting.poll();
             if (message != null) {
                 waitingBytes -= message.body().capacity();
                 resume = paused && waiting.isEmpty();
