@@ -64,6 +64,8 @@ final class NodeLife implements AutoCloseable {
     }
 
     private static final long ANSWER_SECONDS_MAX = 10;
+    /** What commits under way are given, when clients have used up the time there was. */
+    private static final long COMMIT_NANOS_MIN = 1_000_000_000;
 
     private final NodeConfig config;
     private final int secondariesAtStart;
@@ -339,14 +341,22 @@ final class NodeLife implements AutoCloseable {
                 Math.toIntExact(Math.min(order.segmentBytes(), 1 << 30)), order.electionTimeout());
     }
 
-    /** Lets transactions that wait for their outcome have it, for so long at most. */
+    /**
+     * Takes no further clients; lets those that are there finish their transactions, and transactions that wait for their outcome have it, for
+     * so long at most.
+     */
     void drain(Duration grace) throws InterruptedException {
+        long deadline = System.nanoTime() + grace.toNanos();
+        FrontEnd open = frontEnd;
+        if (open != null && open.drain(grace)) {
+            LOG.info("all clients have gone");
+        }
         ReplicaNode node = replica;
         if (node == null) {
             return;
         }
         try {
-            node.idle().get(grace.toNanos(), TimeUnit.NANOSECONDS);
+            node.idle().get(Math.max(COMMIT_NANOS_MIN, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (ExecutionException | TimeoutException late) {
             LOG.warn("{} transactions still wait for their outcome; they stay in doubt until the node is back",
                     node.inFlight());

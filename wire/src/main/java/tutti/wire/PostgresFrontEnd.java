@@ -7,15 +7,23 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.OwnSessions;
 import tutti.node.Transactions;
@@ -35,6 +43,7 @@ import tutti.pgwire.StartupPacket;
 public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     /** Of texts and values of prepared statements and portals, of all sessions. */
     static final long KEPT_BYTES_MAX = 64 << 20;
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresFrontEnd.class);
     private final FrontEndSettings settings;
     private final SessionServices services;
     private final SessionRegistry registry;
@@ -248,6 +257,28 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         return session != null && MessageDigest.isEqual(session.secretKey(), request.secretKey())
                 ? session.cancelByClient()
                 : CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public boolean drain(Duration grace) throws InterruptedException {
+        port.stopListening();
+        List<CompletableFuture<Void>> ends = new ArrayList<>();
+        sessions.values().forEach(session -> {
+            CompletableFuture<Void> end = new CompletableFuture<>();
+            session.whenClosed(() -> end.complete(null));
+            ends.add(end);
+            session.dismiss(false);
+        });
+        CompletableFuture<Void> all = CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new));
+        try {
+            all.get(grace.toNanos(), TimeUnit.NANOSECONDS);
+            return true;
+        } catch (TimeoutException | ExecutionException late) {
+            LOG.info("{} clients have transactions open when their time is over, and are sent away", sessions.size());
+            LOG.debug("not all have gone", late);
+            sessions.values().forEach(session -> session.dismiss(true));
+            return false;
+        }
     }
 
     @Override
