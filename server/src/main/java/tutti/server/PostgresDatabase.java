@@ -22,6 +22,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
@@ -129,6 +131,11 @@ final class PostgresDatabase implements NodeDatabase {
         @Override
         public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
             return engine.registerSession(processId, current)::close;
+        }
+
+        @Override
+        public CompletableFuture<List<SequenceName>> wantedSequences(@Nullable String error) {
+            return engine.wantedSequences(error);
         }
 
         @Override

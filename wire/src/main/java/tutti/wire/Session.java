@@ -121,6 +121,10 @@ final class Session {
         return services.kept();
     }
 
+    SequenceSupply sequences() {
+        return services.sequences();
+    }
+
     Modes modes() {
         return modes;
     }
@@ -263,6 +267,7 @@ final class Session {
     /** A message has come that is not skipped: a cycle begins, if none is under way. */
     void cycleMayBegin() {
         if (cycle.begins()) {
+            services.sequences().used();
             transaction.cycleBegins();
             cycle.inBlock(!backend.outsideOfTransaction());
         }
