@@ -13,6 +13,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -39,17 +40,8 @@ final class HeapCommand implements Callable<Integer> {
     @Option(names = "--interval", paramLabel = "N", defaultValue = "10", description = "Seconds between two looks (default: ${DEFAULT-VALUE}).")
     private int interval;
 
-    @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")
-    private int warehouses;
-
-    @Option(names = "--reduced", description = "Load a hundredth of the rows, for a quick look.")
-    private boolean reduced;
-
-    @Option(names = "--terminals", paramLabel = "N", defaultValue = "6", description = "Clients at work at a time, over all nodes (default: ${DEFAULT-VALUE}).")
-    private int terminals;
-
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of population and inputs (default: ${DEFAULT-VALUE}).")
-    private long seed;
+    @Mixin
+    private TpccOptions tpcc = new TpccOptions();
 
     @Option(names = "--svg", paramLabel = "FILE", defaultValue = "reports/heap.svg", description = "Where to draw it (default: ${DEFAULT-VALUE}).")
     private Path svg;
@@ -62,8 +54,10 @@ final class HeapCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        require(warehouses >= 1 && warehouses <= 1000, "--warehouses must be 1 to 1000, was " + warehouses);
-        require(terminals >= 1 && terminals <= 400, "--terminals must be 1 to 400, was " + terminals);
+        require(tpcc.warehouses() >= 1 && tpcc.warehouses() <= 1000,
+                "--warehouses must be 1 to 1000, was " + tpcc.warehouses());
+        require(tpcc.terminals() >= 1 && tpcc.terminals() <= 400,
+                "--terminals must be 1 to 400, was " + tpcc.terminals());
         require(interval >= 1 && seconds >= 6L * interval && seconds <= 86_400,
                 "--seconds must be at least six times --interval, to see a trend, and at most 86400");
         Screen screen = Screen.standard(spec.commandLine().getOut());
@@ -74,10 +68,10 @@ final class HeapCommand implements Callable<Integer> {
         HeapRun.Found found;
         try (HeapRun run = new HeapRun(screen,
                 new ClusterContender(Contender.Kind.D, data.resolve("cluster"), NodeJvm.command()),
-                reduced ? TpccScale.reduced(warehouses) : TpccScale.standard(warehouses))) {
+                tpcc.reduced() ? TpccScale.reduced(tpcc.warehouses()) : TpccScale.standard(tpcc.warehouses()))) {
             Thread stop = Thread.ofPlatform().name("stop").unstarted(() -> stop(run, data, keep.get()));
             Runtime.getRuntime().addShutdownHook(stop);
-            found = run.run(terminals, seconds, interval, seed);
+            found = run.run(tpcc.terminals(), seconds, interval, tpcc.seed());
         } catch (Exception e) {
             keep.set(true);
             screen.line("data and logs are in " + data);
@@ -86,7 +80,7 @@ final class HeapCommand implements Callable<Integer> {
         screen.line("");
         Map<String, Trend> trends = report(found, screen);
         ground.writeNumbers(json, "heap", Map.of("scale", found.tpcc().options().population().scale().toString(),
-                "terminals", terminals, "seconds", seconds, "tpmC", found.tpcc().total().tpmC(), "committed",
+                "terminals", tpcc.terminals(), "seconds", seconds, "tpmC", found.tpcc().total().tpmC(), "committed",
                 found.tpcc().total().committed(), "trendsInMiBPerMinute", trends, "samples", found.samples()), screen);
         return 0;
     }

@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -36,17 +37,8 @@ final class OverheadCommand implements Callable<Integer> {
     @Option(names = "--warmup", paramLabel = "N", defaultValue = "15", description = "Seconds of work before each, not counted (default: ${DEFAULT-VALUE}).")
     private int warmup;
 
-    @Option(names = "--warehouses", paramLabel = "N", defaultValue = "2", description = "TPC-C's only measure of size (default: ${DEFAULT-VALUE}).")
-    private int warehouses;
-
-    @Option(names = "--reduced", description = "Load a hundredth of the rows, for a quick look; figures are then not TPC-C's.")
-    private boolean reduced;
-
-    @Option(names = "--terminals", paramLabel = "N", defaultValue = "6", description = "Clients at work at a time, without think time (default: ${DEFAULT-VALUE}).")
-    private int terminals;
-
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of population and inputs (default: ${DEFAULT-VALUE}).")
-    private long seed;
+    @Mixin
+    private TpccOptions tpcc = new TpccOptions();
 
     @Option(names = "--form", paramLabel = "WORD", defaultValue = "INTERACTIVE", description = "How transactions are handed in: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private TpccForm form;
@@ -68,8 +60,9 @@ final class OverheadCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        OverheadPlan plan = new OverheadPlan(contenders, warehouses, reduced, terminals, rounds, seconds, warmup, seed,
-                form, readPercent, machineCpus);
+        OverheadPlan plan = new OverheadPlan(contenders, tpcc.warehouses(), tpcc.reduced(), tpcc.terminals(), rounds,
+                seconds,
+                warmup, tpcc.seed(), form, readPercent, machineCpus);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
         MeasurementConditions ground = MeasurementConditions.look(directory);

@@ -13,8 +13,8 @@ import tutti.macro.call.Operation;
  * that is free, or by the executors of as many replicas as the strategy says. From any thread.
  *
  * <p>
- * Costs are learnt from what is executed here; now and then another replica than the cheapest is tried, the more rarely
- * the dearer it was when last seen.
+ * Costs are learnt from what is executed here: each replica executes an operation until its cost there is {@linkplain Costs#known known},
+ * before the cheapest is chosen; now and then another one than the cheapest is tried, the more rarely the dearer it was when last seen.
  */
 final class Reads {
     /** One of so many looks at the costs tries another replica than the best. */
@@ -77,9 +77,9 @@ final class Reads {
         }
     }
 
-    /** What a read would cost there, with what must be done before it. */
+    /** What a read would cost there, with what must be done before it; as if it were free as long as that is to be learnt. */
     private static double readCost(Replica replica, Operation operation, long required) {
-        double own = replica.costs().nanos(operation.index());
+        double own = replica.costs().known(operation.index()) ? replica.costs().nanos(operation.index()) : 0;
         return own * (1 + replica.reads().size())
                 + Math.max(0, required - replica.applied()) * replica.costs().meanWriteNanos();
     }
@@ -93,6 +93,9 @@ final class Reads {
                 least = cost;
                 cheapest = replica;
             }
+        }
+        if (!cheapest.costs().known(operation.index())) {
+            return cheapest;
         }
         membership.best()[operation.index()] = cheapest;
         return all.length > 1 ? maybeAnother(all, cheapest, operation) : cheapest;

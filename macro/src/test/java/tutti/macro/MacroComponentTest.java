@@ -150,6 +150,37 @@ class MacroComponentTest {
         }
     }
 
+    @Test
+    void aReplicaThatWasSlowOnceIsNotShunned() {
+        TwoFaced good = new TwoFaced.Of(1, 1);
+        boolean[] called = new boolean[1];
+        TwoFaced slowAtFirst = new TwoFaced() {
+            @Override
+            public int getOne() {
+                if (!called[0]) {
+                    called[0] = true;
+                    return new TwoFaced.Of(300_000, 1).getOne();
+                }
+                return good.getOne();
+            }
+
+            @Override
+            public int getTwo() {
+                return good.getTwo();
+            }
+        };
+        try (var macro = MacroComponent.of(TwoFaced.class).reads("get.*").replica("a", slowAtFirst)
+                .replica("b", new TwoFaced.Of(3000, 1)).build()) {
+            TwoFaced both = macro.component();
+            int aForOne = 0;
+            for (int i = 0; i < 200; i++) {
+                aForOne += both.getOne() == 1 ? 1 : 0;
+            }
+            assertTrue(aForOne > 150,
+                    "of 200 reads " + aForOne + " went to the replica that is better but for its first");
+        }
+    }
+
     /** Two reads, each as dear as its implementation makes it; the result tells. */
     public interface TwoFaced {
         int getOne();

@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Group;
 import tutti.node.ReplicaNode.State;
 
 /** Where a replica stands, and who waits for it to get there. Any thread. */
@@ -19,6 +20,30 @@ final class Lifecycle {
     @Nullable
     Throwable failure() {
         return failure;
+    }
+
+    /**
+     * Why it refuses writes, or null if it accepts them.
+     *
+     * @param visible the position that its engine shows
+     * @param delivered the position up to which the order has told
+     * @param waits what it waits for to settle a position, or null
+     * @param view whom it can reach
+     */
+    @Nullable
+    String refusal(long visible, long delivered, @Nullable String waits, Group.View view) {
+        return switch (state) {
+            case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visible + " of "
+                    + Math.max(delivered, visible) + (waits == null ? "" : ": " + waits)
+                    + "; try again soon, or another node";
+            case EXCLUDED -> failure + "; use another node";
+            case STOPPED -> "the node is stopping; use another node";
+            case FAILED -> "the node has stopped because of an error (" + failure + "); use another node";
+            case READY -> view.majority()
+                    ? waits
+                    : "the node cannot reach a majority of the cluster (it sees " + view.members()
+                            + "): writes wait until it does; use a node that can";
+        };
     }
 
     /** Completes when it has joined the order; fails if it ends before. */

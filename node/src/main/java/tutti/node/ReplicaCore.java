@@ -65,15 +65,12 @@ final class ReplicaCore {
     private final Settlement settlement;
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
+    private final Arrival arrival = new Arrival();
 
     /* Read from any thread. */
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
     private Set<Integer> orderers = Set.of();
-    /** Position of this life's first message, 0 until it has come. */
-    private long joinedAt;
-    /** Position that the engine held when this life began. */
-    private long heldAtStart;
 
     /** As {@link ReplicaNode#ReplicaNode}. */
     ReplicaCore(ReplicaNode.Settings settings, Machine machine, Directory directory, Order order, Engine engine,
@@ -150,7 +147,7 @@ final class ReplicaCore {
     }
 
     private void recover(long position, Set<Long> skipped) throws IOException, DurableLog.TruncatedException {
-        heldAtStart = position;
+        arrival.begins(position);
         long before = snapshots.restore(position);
         if (before > 0) {
             logKeeping.recovered(before);
@@ -232,19 +229,7 @@ final class ReplicaCore {
     /** Why writes are refused at the moment, or null if they are accepted. Any thread. */
     @Nullable
     String refusal() {
-        return switch (lifecycle.state()) {
-            case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visiblePosition
-                    + " of " + Math.max(deliveredPosition, visiblePosition)
-                    + (settlement.waits() == null ? "" : ": " + settlement.waits())
-                    + "; try again soon, or another node";
-            case EXCLUDED -> lifecycle.failure() + "; use another node";
-            case STOPPED -> "the node is stopping; use another node";
-            case FAILED -> "the node has stopped because of an error (" + lifecycle.failure() + "); use another node";
-            case READY -> inbox.view().majority()
-                    ? settlement.waits()
-                    : "the node cannot reach a majority of the cluster (it sees " + inbox.view().members()
-                            + "): writes wait until it does; use a node that can";
-        };
+        return lifecycle.refusal(visiblePosition, deliveredPosition, settlement.waits(), inbox.view());
     }
 
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
@@ -321,9 +306,8 @@ final class ReplicaCore {
 
         @Override
         public boolean tellsFirst(int node) {
-            OptionalInt primary = protocol.primary();
-            return claims.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION && primary.isPresent()
-                    && primary.getAsInt() == node;
+            return claims.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION
+                    && protocol.primary().equals(OptionalInt.of(node));
         }
 
         @Override
@@ -417,13 +401,7 @@ final class ReplicaCore {
 
         @Override
         public void joinedAt(long position) {
-            if (position <= heldAtStart) {
-                throw new IllegalStateException("the order gave this node's first message position " + position
-                        + ", but its database held position " + heldAtStart
-                        + " before: the order was lost, or is another cluster's; begin a new cluster in empty directories"
-                        + " with the data of the node whose position is highest");
-            }
-            joinedAt = position;
+            arrival.joinedAt(position);
             settlement.joined();
             maybeReady();
         }
@@ -522,7 +500,7 @@ final class ReplicaCore {
     }
 
     private void maybeReady() {
-        if (joinedAt > 0 && pipeline.visible() >= joinedAt && lifecycle.catchesUp()) {
+        if (arrival.complete(pipeline.visible()) && lifecycle.catchesUp()) {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
         }
     }

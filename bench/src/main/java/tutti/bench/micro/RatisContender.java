@@ -28,6 +28,7 @@ import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
 import org.apache.ratis.util.SizeInBytes;
 import org.apache.ratis.util.TimeDuration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Apache Ratis with its own log, flushed, and its asynchronous client, one at each node. A message is acknowledged when the
@@ -116,35 +117,46 @@ final class RatisContender implements OrderContender {
             synchronized (this) {
                 waiting.add(payload);
                 acknowledgements.add(acknowledged);
-                fill();
             }
+            fill();
         } else {
             send(UnsafeByteOperations.unsafeWrap(payload), acknowledged);
         }
     }
 
-    /** Sends what waits, as far as it may. */
+    /** Sends what waits, as far as it may. Without a lock of ours: the client answers under one that it takes to send. */
     private void fill() {
-        while (underWay < BATCHES_MAX && !waiting.isEmpty()) {
-            List<byte[]> batch = new ArrayList<>();
-            List<Runnable> then = new ArrayList<>();
-            int bytes = 0;
-            while (!waiting.isEmpty() && (batch.isEmpty() || bytes + waiting.element().length <= BATCH_BYTES)) {
-                bytes += waiting.element().length;
-                batch.add(waiting.remove());
-                then.add(acknowledgements.remove());
-            }
-            ByteBuffer whole = ByteBuffer.allocate(bytes + Integer.BYTES * batch.size());
-            batch.forEach(one -> whole.putInt(one.length).put(one));
-            underWay++;
-            send(UnsafeByteOperations.unsafeWrap(whole.flip()), () -> {
-                then.forEach(Runnable::run);
+        for (Batch next = next(); next != null; next = next()) {
+            Batch batch = next;
+            send(batch.content, () -> {
+                batch.acknowledgements.forEach(Runnable::run);
                 synchronized (this) {
                     underWay--;
-                    fill();
                 }
+                fill();
             });
         }
+    }
+
+    private record Batch(ByteString content, List<Runnable> acknowledgements) {}
+
+    /** What is to be sent now, and counts as under way; null if that is nothing. */
+    private synchronized @Nullable Batch next() {
+        if (underWay == BATCHES_MAX || waiting.isEmpty()) {
+            return null;
+        }
+        List<byte[]> batch = new ArrayList<>();
+        List<Runnable> then = new ArrayList<>();
+        int bytes = 0;
+        while (!waiting.isEmpty() && (batch.isEmpty() || bytes + waiting.element().length <= BATCH_BYTES)) {
+            bytes += waiting.element().length;
+            batch.add(waiting.remove());
+            then.add(acknowledgements.remove());
+        }
+        ByteBuffer whole = ByteBuffer.allocate(bytes + Integer.BYTES * batch.size());
+        batch.forEach(one -> whole.putInt(one.length).put(one));
+        underWay++;
+        return new Batch(UnsafeByteOperations.unsafeWrap(whole.flip()), then);
     }
 
     private void send(ByteString content, Runnable acknowledged) {

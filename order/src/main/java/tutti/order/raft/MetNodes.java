@@ -83,10 +83,31 @@ final class MetNodes {
     }
 
     /**
-     * Why what a node comes with is an old copy of its directory; nothing if it is not, or if it is another directory.
+     * What to tell a node that greets: that it is welcome, or why it is not.
      *
-     * @throws IOException if what is known of it cannot be read
+     * @param otherwise why it is not welcome whatever its directory is; empty if nothing else speaks against it
+     * @throws IOException if what is known of it cannot be read, or its directory, met first, cannot be noted
      */
+    Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException {
+        String outdated = outdated(hello);
+        if (!outdated.isEmpty() || !otherwise.isEmpty()) {
+            return new Greeting.Answer(outdated.isEmpty() ? otherwise : outdated, !outdated.isEmpty());
+        }
+        int node = hello.node();
+        if (!knows(node, hello.standing().directory())) {
+            return new Greeting.Answer("node " + node
+                    + " comes with another directory than the one that it had,"
+                    + " and without what it has promised the others: put its directory back. If it is lost, "
+                    + remedy(node), false);
+        }
+        greeted.put(node, hello);
+        if (known(node) == null) {
+            note(node, new RaftFiles.Met(hello.standing().directory(), 0, 0, 0, false, 0));
+        }
+        return new Greeting.Answer("", false);
+    }
+
+    /** Why what a node comes with is an old copy of its directory; nothing if it is not, or if it is another directory. */
     String outdated(Greeting.Hello hello) throws IOException {
         Known known = known(hello.node());
         if (known == null || known.met.directory() != hello.standing().directory()) {
@@ -101,6 +122,12 @@ final class MetNodes {
                         + " lost, remove the directory; then " + remedy(hello.node());
     }
 
+    /** Whether another node has the directory that it had when this one met it first, or is met first. */
+    boolean knows(int node, long itsDirectory) throws IOException {
+        Known known = known(node);
+        return known == null || known.met.directory() == itsDirectory;
+    }
+
     private String less(Greeting.Standing now, long process, RaftFiles.Met met) {
         if (now.life() < met.life() || (now.life() == met.life() && process != met.process())) {
             return "this is life " + now.life() + " of its directory, but node " + self + " has met life " + met.life();
@@ -112,28 +139,6 @@ final class MetNodes {
         return now.lastIndex() >= met.index()
                 ? ""
                 : "its log ends with entry " + now.lastIndex() + ", but it had entry " + met.index() + " for good";
-    }
-
-    /**
-     * Whether another node has the directory that it had when this one met it first, or is met first.
-     *
-     * @throws IOException if that cannot be read
-     */
-    boolean knows(int node, long itsDirectory) throws IOException {
-        Known known = known(node);
-        return known == null || known.met.directory() == itsDirectory;
-    }
-
-    /**
-     * A node is welcome.
-     *
-     * @throws IOException if its directory, met first, cannot be noted
-     */
-    void welcome(Greeting.Hello hello) throws IOException {
-        greeted.put(hello.node(), hello);
-        if (known(hello.node()) == null) {
-            note(hello.node(), new RaftFiles.Met(hello.standing().directory(), 0, 0, 0, false, 0));
-        }
     }
 
     /**
@@ -174,11 +179,27 @@ final class MetNodes {
     }
 
     /**
-     * A node has acknowledged all entries up to one.
+     * Remembers what a message of Raft promises.
      *
-     * @param term of this node as the leader
-     * @param committed the last entry that is committed
+     * @param leads whether this node leads in the message's term
+     * @param committed the last entry that this node knows to be committed
      */
+    void heard(int node, PeerMessage.Raft message, boolean leads, long committed) {
+        int term = message.term();
+        switch (message) {
+            // Of a term that need not come.
+            case PeerMessage.PreVoteRequest _,PeerMessage.PreVoteResponse _ -> {
+            }
+            case PeerMessage.VoteRequest _ -> heard(node, term, true, 0);
+            case PeerMessage.VoteResponse(var _, boolean granted) -> heard(node, term, granted, 0);
+            case PeerMessage.Appended appended when leads -> acknowledged(node, term, appended.lastIndex(), committed);
+            // Who leads has on its disk what it says is committed.
+            case PeerMessage.Append append -> heard(node, term, false, append.commitIndex());
+            default -> heard(node, term, false, 0);
+        }
+    }
+
+    /** A node has acknowledged all entries up to one to this node, which leads. */
     void acknowledged(int node, int term, long index, long committed) {
         if (term != acknowledgedTerm) {
             acknowledgedTerm = term;

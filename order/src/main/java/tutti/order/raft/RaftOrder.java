@@ -475,7 +475,8 @@ public final class RaftOrder extends DeliveringOrder {
                     if (takesPart) {
                         promises(from);
                         transport.received(from, message);
-                        note(from, message);
+                        met.heard(from, message, leader == config.self() && message.term() == directory.term(),
+                                committed.index());
                     }
                 }
             }
@@ -488,23 +489,6 @@ public final class RaftOrder extends DeliveringOrder {
             } catch (IOException broken) {
                 fail(broken);
                 throw broken;
-            }
-        }
-
-        /** Remembers what a message of Raft promises. */
-        private void note(int from, PeerMessage.Raft message) {
-            int term = message.term();
-            switch (message) {
-                // Of a term that need not come.
-                case PeerMessage.PreVoteRequest _,PeerMessage.PreVoteResponse _ -> {
-                }
-                case PeerMessage.VoteRequest _ -> met.heard(from, term, true, 0);
-                case PeerMessage.VoteResponse(var _, boolean granted) -> met.heard(from, term, granted, 0);
-                case PeerMessage.Appended appended when leader == config.self() && term == directory.term() ->
-                    met.acknowledged(from, term, appended.lastIndex(), committed.index());
-                // Who leads has on its disk what it says is committed.
-                case PeerMessage.Append append -> met.heard(from, term, false, append.commitIndex());
-                default -> met.heard(from, term, false, 0);
             }
         }
 
@@ -531,19 +515,7 @@ public final class RaftOrder extends DeliveringOrder {
         @Override
         public Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException {
             try {
-                String outdated = met.outdated(hello);
-                if (!outdated.isEmpty() || !otherwise.isEmpty()) {
-                    return new Greeting.Answer(outdated.isEmpty() ? otherwise : outdated, !outdated.isEmpty());
-                }
-                int node = hello.node();
-                if (!met.knows(node, hello.standing().directory())) {
-                    return new Greeting.Answer("node " + node
-                            + " comes with another directory than the one that it had,"
-                            + " and without what it has promised the others: put its directory back. If it is lost, "
-                            + met.remedy(node), false);
-                }
-                met.welcome(hello);
-                return new Greeting.Answer("", false);
+                return met.admit(hello, otherwise);
             } catch (IOException broken) {
                 fail(broken);
                 throw broken;
