@@ -24,6 +24,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +37,7 @@ import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.PostgresBackup;
 import tutti.engine.postgres.server.ServerBinaries;
@@ -185,6 +187,11 @@ final class PostgresDatabase implements NodeDatabase {
         @Override
         public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
             return engine.registerSession(processId, current)::close;
+        }
+
+        @Override
+        public CompletableFuture<List<SequenceName>> wantedSequences(@Nullable String error) {
+            return engine.wantedSequences(error);
         }
 
         @Override

@@ -217,8 +217,8 @@ public record NodeConfig(
 
     /** One node of the cluster, as the others see it. */
     public record Member(
-            @Setting(doc = "Number of the node, for good: it is in the names of transactions and decides which values of"
-                    + " a sequence the node uses.", example = "0", min = "0", max = "255") int id,
+            @Setting(doc = "Number of the node, for good: it is in the names of transactions and, under H2 and HSQLDB,"
+                    + " decides which values of a sequence the node uses.", example = "0", min = "0", max = "255") int id,
             @Setting(doc = "Name of the node, for people.", example = "a", pattern = "[a-z0-9][a-z0-9-]{0,62}") String name,
             @Setting(doc = "Where the other nodes reach it to agree on the order.", example = "127.0.0.1:7800") HostPort order,
             @Setting(doc = "Where its admin HTTP is reached, so that `tutti status` finds every node through any one.", byDefault = Setting.NONE, example = "127.0.0.1:8008") @Nullable HostPort http) {}
@@ -389,8 +389,8 @@ public record NodeConfig(
 
     /** Disjoint values for sequences. */
     public record Sequences(
-            @Setting(doc = "Every sequence counts in steps of this size, each node from an offset of its own, so that no"
-                    + " two nodes produce the same value. One more than the highest id that a member can ever have; the"
+            @Setting(doc = "Under H2 and HSQLDB every sequence counts in steps of this size, each node from an offset of its"
+                    + " own, so that no two nodes produce the same value. One more than the highest id that a member can ever have; the"
                     + " same on every node, and fixed once the database is in use.", byDefault = "16", min = "1", max = "256") int stride) {}
 
     /** Copies from node to node. */
