@@ -20,6 +20,7 @@ import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.command.Trees;
 import tutti.report.BenchFiles;
 import tutti.report.MeasurementConditions;
 import tutti.report.Plot;
@@ -142,7 +143,7 @@ final class HeapCommand implements Callable<Integer> {
         try {
             run.close();
             if (!keep) {
-                BenchFiles.delete(data);
+                Trees.delete(data);
             }
         } catch (IOException e) {
             LoggerFactory.getLogger(HeapCommand.class).warn("Not everything in {} was removed: {}", data,

@@ -16,6 +16,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
 import tutti.engine.Engines;
@@ -159,7 +160,7 @@ final class MacroCommand implements Callable<Integer> {
                 }
             }
         } finally {
-            BenchFiles.delete(directory);
+            Trees.delete(directory);
         }
         List<Measured> medians = MacroTable.medians(all);
         screen.line("");

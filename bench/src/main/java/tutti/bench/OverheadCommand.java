@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Screen;
-import tutti.report.BenchFiles;
+import tutti.command.Trees;
 import tutti.report.MeasurementConditions;
 import tutti.workload.tpcc.TpccForm;
 
@@ -102,7 +102,7 @@ final class OverheadCommand implements Callable<Integer> {
         try {
             overhead.close();
             if (!keep) {
-                BenchFiles.delete(data);
+                Trees.delete(data);
             }
         } catch (IOException e) {
             LoggerFactory.getLogger(OverheadCommand.class).warn("Not everything in {} was removed: {}", data,

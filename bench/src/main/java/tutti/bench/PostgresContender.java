@@ -9,6 +9,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import tutti.command.Trees;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
@@ -60,7 +61,7 @@ final class PostgresContender implements Contender {
     @Override
     public void loaded() throws IOException {
         for (int i = 1; i <= standbys; i++) {
-            BenchFiles.copy(directory.resolve("primary"), directory.resolve(standbyName(i)));
+            Trees.copy(directory.resolve("primary"), directory.resolve(standbyName(i)));
             Files.createFile(directory.resolve(standbyName(i)).resolve("standby.signal"));
         }
     }

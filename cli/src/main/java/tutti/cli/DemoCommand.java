@@ -19,9 +19,9 @@ import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
+import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
-import tutti.report.BenchFiles;
 import tutti.server.config.NodeConfig;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccOptions.Placement;
@@ -123,7 +123,7 @@ final class DemoCommand implements Callable<Integer> {
                             settings, NodeJvm.command(ClusterSpec.inProcess(settings))), report, json);
         } finally {
             if (data == null && passed) {
-                BenchFiles.delete(directory);
+                Trees.delete(directory);
             } else {
                 screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
             }

@@ -27,6 +27,7 @@ import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
+import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
 import tutti.report.BenchFiles;
 import tutti.server.config.NodeConfig;
@@ -102,7 +103,7 @@ final class TortureCommand implements Callable<Integer> {
                     : torture(wanted, directory, screen);
         } finally {
             if (!inside && data == null && passed) {
-                BenchFiles.delete(directory);
+                Trees.delete(directory);
             } else if (!inside) {
                 screen.line("data and logs are in " + directory.toAbsolutePath().normalize());
             }

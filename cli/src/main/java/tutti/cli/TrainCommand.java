@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.report.BenchFiles;
+import tutti.command.Trees;
 import tutti.cli.demo.Demo;
 import tutti.cli.demo.DemoPlan;
 import tutti.cluster.ClusterSpec;
@@ -65,7 +65,7 @@ final class TrainCommand implements Callable<Integer> {
             Path made = assemble(directory, notes.replace("{node}", "0"));
             Files.move(made, cache, StandardCopyOption.REPLACE_EXISTING);
         } finally {
-            BenchFiles.delete(directory);
+            Trees.delete(directory);
         }
         Trained trained = new Trained(cache.toString(), Files.size(cache));
         PrintWriter out = spec.commandLine().getOut();

@@ -13,6 +13,7 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.command.Trees;
 import tutti.core.spi.Completion;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.EngineFailure;

@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.command.Trees;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.node.ReplicaNode;

@@ -18,7 +18,6 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.SortedMap;
@@ -30,6 +29,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.slf4j.LoggerFactory;
 import tutti.bench.micro.OrderContender.Library;
+import tutti.command.Trees;
 
 /**
  * Measures the durable order beside Apache Ratis and jgroups-raft in one run: three nodes, fsync on, in one JVM and in three;
@@ -108,15 +108,7 @@ public final class OrderBenchmark {
         try {
             new OrderBenchmark(seconds, directory, libraries, apart, out).run(rounds);
         } finally {
-            delete(directory);
-        }
-    }
-
-    private static void delete(Path directory) throws IOException {
-        try (Stream<Path> walk = Files.walk(directory)) {
-            for (Path path : walk.sorted(Comparator.reverseOrder()).toList()) {
-                Files.delete(path);
-            }
+            Trees.delete(directory);
         }
     }
 

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.command.Failure;
-import tutti.report.BenchFiles;
+import tutti.command.Trees;
 import tutti.server.http.NodeStatus;
 
 /** Does to a cluster what a plan says, and undoes it. One thread, except {@link #undo}, which ends whatever is on. */
@@ -245,7 +245,7 @@ final class Faults {
     private static void clear(Path directory) throws IOException {
         try (Stream<Path> parts = Files.list(directory)) {
             for (Path part : parts.filter(part -> !part.endsWith("lost+found")).toList()) {
-                BenchFiles.delete(part);
+                Trees.delete(part);
             }
         }
     }

@@ -28,6 +28,7 @@ import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import tutti.cli.Tutti;
 import tutti.command.Program;
+import tutti.command.Trees;
 import tutti.server.http.NodeStatus;
 
 /** Nodes of a cluster that is written to begin anew with copies that others give them. */

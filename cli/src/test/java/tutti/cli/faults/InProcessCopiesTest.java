@@ -13,6 +13,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.cluster.ClusterSpec;
+import tutti.command.Trees;
 
 /** Nodes with H2 or HSQLDB begin anew with copies that others give them. */
 @Tag("long")

@@ -15,6 +15,7 @@ import org.postgresql.PGConnection;
 import org.slf4j.LoggerFactory;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.command.Trees;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
@@ -208,7 +209,7 @@ final class RealServer implements AutoCloseable {
                 server.close();
             }
         } finally {
-            BenchFiles.delete(directory);
+            Trees.delete(directory);
         }
     }
 }
