@@ -66,6 +66,7 @@ final class ClientTransaction implements Transactions.Ticket {
 
     private final ClientTransactions all;
     private final TransactionId id;
+    private final @Nullable TransactionId name;
     private final LocalTransaction session;
     private Phase phase = Phase.OPEN;
     /** Position visible before its snapshot, registered with the horizon; negative if none is. */
@@ -92,12 +93,15 @@ final class ClientTransaction implements Transactions.Ticket {
     /**
      * One that has begun.
      *
+     * @param name by which its client knows it; null if its client knows none, another one than {@code id} if it is run again
      * @param begun position that counts as visible before its snapshot; the horizon knows it
      * @param tooOld whether what is concurrent with it may be forgotten already
      */
-    ClientTransaction(ClientTransactions all, TransactionId id, LocalTransaction session, long begun, boolean tooOld) {
+    ClientTransaction(ClientTransactions all, TransactionId id, @Nullable TransactionId name, LocalTransaction session,
+            long begun, boolean tooOld) {
         this.all = all;
         this.id = id;
+        this.name = name;
         this.session = session;
         this.begun = begun;
         this.tooOld = tooOld;
@@ -107,6 +111,17 @@ final class ClientTransaction implements Transactions.Ticket {
 
     LocalTransaction session() {
         return session;
+    }
+
+    /** By which its client knows it, or null. */
+    @Nullable
+    TransactionId name() {
+        return name;
+    }
+
+    /** Whether who asks for this means it. */
+    boolean isKnownAs(TransactionId asked) {
+        return asked.equals(name) || asked.equals(id);
     }
 
     private void become(Phase next) {
@@ -173,6 +188,10 @@ final class ClientTransaction implements Transactions.Ticket {
         if (all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new Defect(this + " was handed in though transactions execute at once");
         }
+        if (all.isGivenUp(name)) {
+            giveUp();
+            return;
+        }
         if (all.node().refusal() != null) {
             refuse(new AbortReason.Failed("unavailable"));
             return;
@@ -215,6 +234,8 @@ final class ClientTransaction implements Transactions.Ticket {
         }
         if (phase == Phase.RUNNING) {
             ask(writes, reads, visible);
+        } else if (all.isGivenUp(name)) {
+            giveUp();
         } else if (all.node().refusal() != null) {
             refuse(new AbortReason.Failed("unavailable"));
         } else if (tooOld) {
@@ -409,8 +430,17 @@ final class ClientTransaction implements Transactions.Ticket {
             return;
         }
         endWaiters.add(ended);
-        if (phase == Phase.OPEN || phase == Phase.RUNNING) {
+        if (phase == Phase.OPEN) {
+            giveUp();
+        } else if (phase == Phase.RUNNING) {
             giveWay(all.node().deliveredPosition());
+        }
+    }
+
+    /** Somebody has asked what became of it: it does not commit, and is not run again, unless the protocol has heard of it. */
+    void giveUp() {
+        if (phase == Phase.OPEN && !rollingBack) {
+            refuse(new AbortReason.Failed("asked"));
         }
     }
 
