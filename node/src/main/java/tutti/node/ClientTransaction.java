@@ -67,6 +67,7 @@ final class ClientTransaction implements Transactions.Ticket {
 
     private final ClientTransactions all;
     private final TransactionId id;
+    private final @Nullable TransactionId name;
     private final LocalTransaction session;
     private Phase phase = Phase.OPEN;
     /** Position visible before its snapshot, registered with the horizon; negative if none is. */
@@ -96,12 +97,15 @@ final class ClientTransaction implements Transactions.Ticket {
     /**
      * One that has begun.
      *
+     * @param name by which its client knows it; null if its client knows none, another one than {@code id} if it is run again
      * @param begun position that counts as visible before its snapshot; the horizon knows it
      * @param tooOld whether what is concurrent with it may be forgotten already
      */
-    ClientTransaction(ClientTransactions all, TransactionId id, LocalTransaction session, long begun, boolean tooOld) {
+    ClientTransaction(ClientTransactions all, TransactionId id, @Nullable TransactionId name, LocalTransaction session,
+            long begun, boolean tooOld) {
         this.all = all;
         this.id = id;
+        this.name = name;
         this.session = session;
         this.begun = begun;
         this.tooOld = tooOld;
@@ -114,6 +118,7 @@ final class ClientTransaction implements Transactions.Ticket {
     ClientTransaction(ClientTransactions all, TransactionId id, LocalTransaction session, TransactionRequest request) {
         this.all = all;
         this.id = id;
+        this.name = null;
         this.session = session;
         this.begun = -1;
         this.undertaken = true;
@@ -125,6 +130,17 @@ final class ClientTransaction implements Transactions.Ticket {
 
     LocalTransaction session() {
         return session;
+    }
+
+    /** By which its client knows it, or null. */
+    @Nullable
+    TransactionId name() {
+        return name;
+    }
+
+    /** Whether who asks for this means it. */
+    boolean isKnownAs(TransactionId asked) {
+        return asked.equals(name) || asked.equals(id);
     }
 
     private void become(Phase next) {
@@ -197,6 +213,10 @@ final class ClientTransaction implements Transactions.Ticket {
         if (all.node().claims().has(Trait.EXECUTES_AT_ONCE)) {
             throw new Defect(this + " was handed in though transactions execute at once");
         }
+        if (all.isGivenUp(name)) {
+            giveUp();
+            return;
+        }
         if (all.node().refusal() != null) {
             refuse(new AbortReason.Failed("unavailable"));
             return;
@@ -239,6 +259,8 @@ final class ClientTransaction implements Transactions.Ticket {
         }
         if (phase == Phase.RUNNING) {
             ask(writes, reads, visible);
+        } else if (all.isGivenUp(name)) {
+            giveUp();
         } else if (all.node().refusal() != null) {
             refuse(new AbortReason.Failed("unavailable"));
         } else if (tooOld) {
@@ -438,8 +460,17 @@ final class ClientTransaction implements Transactions.Ticket {
             return;
         }
         endWaiters.add(ended);
-        if (phase == Phase.OPEN || phase == Phase.RUNNING) {
+        if (phase == Phase.OPEN) {
+            giveUp();
+        } else if (phase == Phase.RUNNING) {
             giveWay(all.node().deliveredPosition());
+        }
+    }
+
+    /** Somebody has asked what became of it: it does not commit, and is not run again, unless the protocol has heard of it. */
+    void giveUp() {
+        if (phase == Phase.OPEN && !rollingBack) {
+            refuse(new AbortReason.Failed("asked"));
         }
     }
 

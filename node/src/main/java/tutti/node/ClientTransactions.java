@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.HashMap;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +37,9 @@ final class ClientTransactions {
     /** What of the node is needed here. */
     interface Node {
         Protocol protocol();
+
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
 
         CommitPipeline pipeline();
 
@@ -74,7 +78,7 @@ final class ClientTransactions {
 
     /* Used by any thread. */
     private final Map<LocalTransaction, ClientTransaction> bySession = new ConcurrentHashMap<>();
-    /** Names of transactions that have not begun. */
+    /** Names under which a transaction may begin, or run again. */
     private final Set<TransactionId> reserved = ConcurrentHashMap.newKeySet();
 
     /** Those that the protocol has heard of. */
@@ -140,8 +144,12 @@ final class ClientTransactions {
         }
     }
 
-    /** The protocol hears of one. */
+    /** The protocol hears of one; what it says of it in the order comes behind what this says. */
     void known(ClientTransaction transaction) {
+        TransactionId name = transaction.name();
+        if (name != null && !name.equals(transaction.id())) {
+            node.send(new Control.Again(name, transaction.id()));
+        }
         known.put(transaction.id(), transaction);
     }
 
@@ -193,41 +201,56 @@ final class ClientTransactions {
 
     /** Any thread. */
     Transactions.Ticket begin(LocalTransaction session, long since, @Nullable TransactionId name) {
+        return begin(session, since, name == null ? nextId() : name, name);
+    }
+
+    /** Any thread. */
+    Transactions.Ticket again(LocalTransaction session, long since, TransactionId name) {
+        return begin(session, since, nextId(), name);
+    }
+
+    private Transactions.Ticket begin(LocalTransaction session, long since, TransactionId id,
+            @Nullable TransactionId name) {
         long begun = horizon.begin(since);
-        ClientTransaction transaction = new ClientTransaction(this, name == null ? nextId() : name, session, begun,
-                begun > since);
+        ClientTransaction transaction = new ClientTransaction(this, id, name, session, begun, begun > since);
         bySession.put(session, transaction);
         if (node.pipeline().lingers()) {
             loop.execute(() -> node.pipeline().hurry(node.deliveredPosition()));
         }
-        if (name != null && !reserved.remove(name)) {
-            // Somebody has asked for it and was told that it has not committed.
-            loop.execute(() -> transaction.giveWay(node.deliveredPosition()));
+        if (isGivenUp(name)) {
+            loop.execute(transaction::giveUp);
         }
         return transaction;
     }
 
     /**
-     * Sees to it that a transaction ends soon, if it is one of this node's, and tells when it has: then all that can
-     * make it commit has been ordered.
+     * Whether nothing begins under a name any more, because somebody has asked what became of it. Any thread; what asks to commit looks
+     * again on the loop, where {@link #end} takes names away: either it is found there, or it finds its name gone.
      */
-    void end(TransactionId id, Runnable ended) {
-        if (reserved.remove(id)) {
+    boolean isGivenUp(@Nullable TransactionId name) {
+        return name != null && !reserved.contains(name);
+    }
+
+    /**
+     * Sees to it that a transaction ends soon, if it is one of this node's, with all its runs, and tells when it has: then all that
+     * can make it commit has been ordered.
+     */
+    void end(TransactionId name, Runnable ended) {
+        reserved.remove(name);
+        if (everywhere.whenAnswered(name, ended)) {
+            return;
+        }
+        List<ClientTransaction> runs = bySession.values().stream().filter(each -> each.isKnownAs(name)).toList();
+        if (runs.isEmpty()) {
             ended.run();
             return;
         }
-        if (everywhere.whenAnswered(id, ended)) {
-            return;
-        }
-        ClientTransaction transaction = known.get(id);
-        if (transaction == null) {
-            transaction = bySession.values().stream().filter(each -> each.id().equals(id)).findFirst().orElse(null);
-        }
-        if (transaction == null) {
-            ended.run();
-        } else {
-            transaction.end(ended);
-        }
+        int[] left = {runs.size()};
+        runs.forEach(each -> each.end(() -> {
+            if (--left[0] == 0) {
+                ended.run();
+            }
+        }));
     }
 
     /** Has every replica execute a statement that concerns everything. */

@@ -60,6 +60,20 @@ sealed interface Control extends Encoded {
                         Field.of("transaction", TransactionId.SCHEMA, Ended::transaction), Ended::new);
     }
 
+    /**
+     * A transaction of the sender that has lost is run again: if this run commits, that transaction has, as far as whoever asks for it
+     * is concerned.
+     *
+     * @param name of the transaction, as its client knows it
+     * @param run under which it may commit; of the same life
+     */
+    record Again(TransactionId name, TransactionId run) implements Control {
+        static final Schema<Again> SCHEMA = Schema
+                .message("again", 11, Again.class, "A transaction of the sender that has lost is run again.").of(
+                        Field.of("name", TransactionId.SCHEMA, Again::name),
+                        Field.of("run", TransactionId.SCHEMA, Again::run), Again::new);
+    }
+
     /** From here on nothing counts that this life of a node has sent; see {@link Outcomes}. */
     record Fence(int node, long incarnation) implements Control {
         static final Schema<Fence> SCHEMA = Schema
@@ -137,7 +151,7 @@ sealed interface Control extends Encoded {
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
                             Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
-                            Replaced.SCHEMA));
+                            Replaced.SCHEMA, Again.SCHEMA));
         }
 
         /** A message of the protocol as one of these. */

@@ -92,6 +92,11 @@ final class ControlMessages {
                     questions.ended(ended.transaction());
                 }
             }
+            case Control.Again told -> {
+                if (sender == told.name().node()) {
+                    outcomes.again(told.name(), told.run());
+                }
+            }
             case Control.Inapplicable told -> settlement.delivered(sender, told);
             case Control.Applied told -> settlement.delivered(sender, told);
             case Control.Decided told -> settlement.delivered(told);

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -29,7 +30,13 @@ import tutti.core.txn.TransactionId;
  * request that was logged before, which others execute) is still open.
  *
  * <p>
- * Everything here is a function of the delivered prefix, but for {@link #executed}. A bit per transaction is kept, for
+ * <b>A transaction that is run again</b> ({@link #again}) has a name for each run, of which its client knows the first: that one has
+ * committed if any of them has. Its node says in the order which run belongs to which name before it says anything else of the run, so
+ * whoever is delivered all that a life has sent knows all runs. Of the last {@value #RUNS} runs it is known to which name they belong;
+ * an older one, or one from before a restart here, is of a transaction whose outcome is {@link Answer#UNKNOWN}.
+ *
+ * <p>
+ * Everything here is a function of the delivered prefix, but for {@link #executed} and which runs belong to which name. A bit per transaction is kept, for
  * the last {@value #WINDOW} of each life and for {@value #LIVES} lives of each node; about older ones nothing is known.
  * For one thread at a time.
  */
@@ -53,6 +60,8 @@ final class Outcomes {
     static final int WINDOW = 1 << 22;
     /** Lives of one node that are kept. */
     static final int LIVES = 8;
+    /** Runs of which is known whose they are. */
+    static final int RUNS = 1 << 14;
     private static final int CHUNK = 1 << 15;
     private static final int CHUNK_WORDS = CHUNK / Long.SIZE;
 
@@ -60,7 +69,7 @@ final class Outcomes {
     private static final class Life {
         /** Bits of the committed ones, by number of the chunk. */
         private final TreeMap<Integer, long[]> committed = new TreeMap<>();
-        /** Bits of the requests that every replica executes, whose result may be an error. */
+        /** Bits of those whose absence is no answer: requests that every replica executes, and transactions that are run again. */
         private final TreeMap<Integer, long[]> requests = new TreeMap<>();
         private boolean over;
         /** Chunks below are not kept. */
@@ -106,6 +115,9 @@ final class Outcomes {
     private final SortedMap<Integer, Long> fenced = new TreeMap<>();
     /** Requests that this replica is executing, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
+    /** To which transactions runs belong, the earliest first; and the last run of each of these. */
+    private final LinkedHashMap<TransactionId, TransactionId> runs = new LinkedHashMap<>();
+    private final Map<TransactionId, TransactionId> lastRuns = new HashMap<>();
 
     /** Without any that others could finish. */
     Outcomes(boolean conclusive) {
@@ -181,6 +193,10 @@ final class Outcomes {
         Life life = life(id);
         if (life != null) {
             life.set(life.committed, count(id));
+            TransactionId name = runs.get(id);
+            if (name != null) {
+                life.set(life.committed, count(name));
+            }
         }
     }
 
@@ -189,6 +205,33 @@ final class Outcomes {
         Life life = life(id);
         if (life != null) {
             life.clear(count(id));
+            TransactionId name = runs.get(id);
+            if (name != null) {
+                life.clear(count(name));
+            }
+        }
+    }
+
+    /**
+     * A transaction that has lost is run again.
+     *
+     * @param name under which it ran first
+     * @param run of the same life; it may have committed already, by another node's message
+     */
+    void again(TransactionId name, TransactionId run) {
+        Life life = life(name);
+        if (life == null || life(run) != life) {
+            return;
+        }
+        life.set(life.requests, count(name));
+        runs.put(run, name);
+        lastRuns.put(name, run);
+        if (Life.get(life.committed, count(run))) {
+            life.set(life.committed, count(name));
+        }
+        if (runs.size() > RUNS) {
+            Map.Entry<TransactionId, TransactionId> oldest = runs.pollFirstEntry();
+            lastRuns.remove(oldest.getValue(), oldest.getKey());
         }
     }
 
@@ -230,7 +273,7 @@ final class Outcomes {
         if (Life.get(life.committed, count(id))) {
             return Answer.COMMITTED;
         }
-        if (Life.get(life.requests, count(id))) {
+        if (Life.get(life.requests, count(id)) && !lastRuns.containsKey(id)) {
             return executing.containsValue(id) ? Answer.EXECUTING : Answer.UNKNOWN;
         }
         if (!life.over) {
@@ -261,7 +304,7 @@ final class Outcomes {
      *
      * @param lowest chunks below are not kept
      * @param committed bits of the committed ones, by number of the chunk
-     * @param requests bits of the requests that every replica executes
+     * @param requests bits of those whose absence is no answer
      */
     record LifeImage(long incarnation, boolean over, int lowest, Map<Integer, long[]> committed,
             Map<Integer, long[]> requests) {
@@ -285,7 +328,7 @@ final class Outcomes {
         }
     }
 
-    /** Everything but what is being executed. */
+    /** Everything but what is being executed, and which runs belong to which transaction. */
     record Image(Map<Integer, List<LifeImage>> nodes, Map<Integer, Long> fenced) {
         static final Schema<Image> SCHEMA = Schema.part("outcomes", Image.class).of(
                 Field.of("nodes", Types.map(Types.u8(0, 255), Types.list(LifeImage.SCHEMA, LIVES), 256), Image::nodes),

@@ -335,6 +335,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public Ticket again(LocalTransaction session, long since, TransactionId name) {
+        return core.transactions().again(session, since, name);
+    }
+
+    @Override
     public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
         barrier(statement, keys, null, done);
     }

@@ -97,7 +97,8 @@ public interface Transactions {
 
     /**
      * Names a transaction before it begins, so that its client can ask for it by that name whatever happens then. Each name
-     * is used for {@link #begin} or {@link #barrier}, or {@linkplain #release given back}.
+     * is used for one transaction of the client's, by {@link #begin}, or for {@link #barrier}, or for nothing; then it is
+     * {@linkplain #release given back}.
      *
      * @return null if this node does not name transactions beforehand
      */
@@ -105,11 +106,21 @@ public interface Transactions {
         return null;
     }
 
-    /** A name will not be used. */
+    /** Nothing begins under a name any more: it was not used, or its client's transaction is over. */
     default void release(TransactionId name) {}
 
     /** Like {@link #begin(LocalTransaction, long)}, under a reserved name, or any if that is null. */
     default Ticket begin(LocalTransaction transaction, long since, @Nullable TransactionId name) {
+        return begin(transaction, since);
+    }
+
+    /**
+     * Like {@link #begin(LocalTransaction, long)}: another run of a transaction that has lost, of which its client knows the name and has
+     * heard no end. Who asks for the name is told what becomes of all its runs; if somebody has, this one cannot commit.
+     *
+     * @param name under which the first run began, not given back
+     */
+    default Ticket again(LocalTransaction transaction, long since, TransactionId name) {
         return begin(transaction, since);
     }
 

@@ -56,6 +56,48 @@ class OutcomesTest {
     }
 
     @Test
+    void aTransactionThatIsRunAgainHasCommittedIfAnyRunHas() {
+        outcomes.born(1, 1);
+        outcomes.again(id(1, 1, 7), id(1, 1, 9));
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 7)));
+        outcomes.again(id(1, 1, 7), id(1, 1, 12));
+        outcomes.committed(id(1, 1, 12));
+        assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 7)));
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 9)), "a run that has lost");
+        outcomes.undone(id(1, 1, 12));
+        assertEquals(Answer.ABORTED, outcomes.ofEnded(id(1, 1, 7)));
+        outcomes.again(id(1, 1, 8), id(1, 1, 13));
+        outcomes.committed(id(1, 1, 15));
+        outcomes.again(id(1, 1, 10), id(1, 1, 15));
+        assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 10)), "by a message that another node has sent");
+        outcomes.born(1, 2);
+        assertEquals(Answer.ABORTED, outcomes.of(id(1, 1, 8)));
+        outcomes.again(id(1, 1, 8), id(1, 2, 1));
+        outcomes.committed(id(1, 2, 1));
+        assertEquals(Answer.ABORTED, outcomes.of(id(1, 1, 8)), "another life's");
+    }
+
+    /** A restarted replica does not know which runs there were, and an old one not of all. */
+    @Test
+    void absenceOfATransactionThatIsRunAgainIsNoAnswerToWhoDoesNotKnowTheRuns() {
+        outcomes.born(1, 1);
+        for (int i = 0; i <= Outcomes.RUNS; i++) {
+            outcomes.again(id(1, 1, 2L * i), id(1, 1, 2L * i + 1));
+        }
+        assertEquals(Answer.UNKNOWN, outcomes.of(id(1, 1, 0)));
+        assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 2)));
+        outcomes.committed(id(1, 1, 3));
+        Outcomes restored = new Outcomes(true);
+        restored.restore(outcomes.image());
+        assertEquals(Answer.COMMITTED, restored.of(id(1, 1, 2)));
+        assertEquals(Answer.UNKNOWN, restored.of(id(1, 1, 4)));
+        restored.again(id(1, 1, 4), id(1, 1, 100_001));
+        restored.born(1, 2);
+        assertEquals(Answer.ABORTED, restored.of(id(1, 1, 4)), "what ran before had lost when it was run again");
+        assertEquals(Answer.UNKNOWN, restored.of(id(1, 1, 6)));
+    }
+
+    @Test
     void aRequestThatEveryReplicaExecutesIsKnownByItsResult() {
         outcomes.born(1, 1);
         outcomes.request(id(1, 1, 1), 10, false);

@@ -14,6 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 
@@ -45,6 +46,28 @@ class QuestionsTest extends ReplicaTrio {
         assertEquals(TransactionOutcome.ABORTED, ask(2, unused));
         assertInstanceOf(Outcome.Aborted.class, new Client(0, unused, true).outcome(), "it was told to have ended");
         assertEquals(TransactionOutcome.UNKNOWN, ask(1, new TransactionId(0, 99L << 32 | 1)), "of a life to come");
+    }
+
+    /** Its session has run it again; the client knows the name of the first run only. */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
+    void aTransactionThatIsRunAgainIsKnownByItsName(String protocol) throws IOException {
+        openAll(protocol);
+        TransactionId committing = reserve(0);
+        TransactionId given = reserve(0);
+        for (TransactionId name : List.of(committing, given)) {
+            Client lost = new Client(0, name, false);
+            lost.ticket.failed(new AbortReason.Failed("first-updater"));
+        }
+        Client.again(this, 0, committing).committed();
+        for (int node : ALL) {
+            assertEquals(TransactionOutcome.COMMITTED, ask(node, committing));
+        }
+        assertEquals(TransactionOutcome.ABORTED, ask(1, given), "between two runs");
+        assertInstanceOf(Outcome.Aborted.class, Client.again(this, 0, given).outcome(), "it was told to have ended");
+        nodes.get(0).close();
+        assertEquals(TransactionOutcome.COMMITTED, ask(1, committing), "its node is lost");
+        assertEquals(TransactionOutcome.ABORTED, ask(2, given));
     }
 
     @ParameterizedTest

@@ -219,13 +219,25 @@ abstract class ReplicaTrio {
             this(node, name, name.toString(), name.serial() * 4 + name.node(), name.serial() * 4 + name.node(), asks);
         }
 
+        /** Another run of a transaction that has lost. */
+        static Client again(ReplicaTrio trio, int node, TransactionId name) {
+            return trio.new Client(node, name, "again " + name, name.serial() * 4, name.serial() * 4, true, true);
+        }
+
         private Client(int node, @Nullable TransactionId name, String change, long key, long conflictClass,
                 boolean asks) {
+            this(node, name, change, key, conflictClass, asks, false);
+        }
+
+        private Client(int node, @Nullable TransactionId name, String change, long key, long conflictClass,
+                boolean asks, boolean again) {
             this.asks = asks;
             session = engines.get(node).new Session(change);
             writes = change.isEmpty() ? WriteSet.EMPTY : writes(change, key);
             ReplicaNode at = nodes.get(node);
-            ticket = at.begin(this, at.visiblePosition(), name);
+            ticket = again && name != null
+                    ? at.again(this, at.visiblePosition(), name)
+                    : at.begin(this, at.visiblePosition(), name);
             if (at.executesAtOnce()) {
                 run(Priority.OPTIMISTIC);
             } else {

@@ -77,6 +77,11 @@ public final class EmbeddedSession implements AutoCloseable {
         /** Completed when it may run, or has been answered without that. */
         private final CompletableFuture<@Nullable Void> turn = new CompletableFuture<>();
         private Transactions.@Nullable Ticket ticket;
+        private final @Nullable TransactionId name;
+
+        Open(@Nullable TransactionId name) {
+            this.name = name;
+        }
 
         @Override
         public void run(Priority priority) {
@@ -176,6 +181,14 @@ public final class EmbeddedSession implements AutoCloseable {
         return taken;
     }
 
+    /** No transaction is open any more. */
+    private void over(Open open) {
+        current = null;
+        if (open.name != null) {
+            node.release(open.name);
+        }
+    }
+
     /**
      * Says which tables the next transaction will touch. Under protocols that order transactions by conflict classes it
      * waits only for those that touch one of them, too, and is held to it: if it has changed another table, or
@@ -238,14 +251,14 @@ public final class EmbeddedSession implements AutoCloseable {
         if (current != null || node.executesAtOnce()) {
             return statement(work);
         }
-        Open open = new Open();
+        Open open = new Open(null);
         open.ticket = node.begin(open);
         current = open;
         try {
             return session.statement(work);
         } finally {
             session.forget();
-            current = null;
+            over(open);
             open.ticket().ended();
         }
     }
@@ -255,14 +268,14 @@ public final class EmbeddedSession implements AutoCloseable {
             if (!readOnly && !queries && node.executesAtOnce()) {
                 awaitDelivered();
             }
-            Open open = new Open();
-            open.ticket = node.begin(open, takeName());
+            Open open = new Open(takeName());
+            open.ticket = node.begin(open, open.name);
             current = open;
             if (!readOnly && !queries && !node.executesAtOnce()) {
                 open.ticket().submit(new TransactionRequest.Interactive(classes));
                 await(open.turn);
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
-                    ended();
+                    ended(open);
                     throw error(reason, CapturedWrites.NOTHING);
                 }
                 Footprints declaredFor = asOf;
@@ -311,9 +324,9 @@ public final class EmbeddedSession implements AutoCloseable {
     }
 
     /** The node has answered. */
-    private void ended() {
+    private void ended(Open open) {
         forgetDeclared();
-        current = null;
+        over(open);
         session.forget();
     }
 
@@ -371,7 +384,7 @@ public final class EmbeddedSession implements AutoCloseable {
                 session.commitUnchanged();
                 open.ticket().ended();
                 forgetDeclared();
-                current = null;
+                over(open);
                 return;
             }
             checkClasses(writes);
@@ -381,7 +394,7 @@ public final class EmbeddedSession implements AutoCloseable {
         }
         open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
         Outcome outcome = await(open.outcome);
-        ended();
+        ended(open);
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
             throw error(reason, captured);
         }
@@ -427,7 +440,7 @@ public final class EmbeddedSession implements AutoCloseable {
             return;
         }
         session.forget();
-        current = null;
+        over(open);
         open.ticket().failed(new AbortReason.Failed("user"));
     }
 

@@ -23,6 +23,8 @@ final class CurrentTransaction {
     private final ReportedParameters reports;
     private SessionState state = SessionState.IDLE;
     private volatile @Nullable OpenTransaction open;
+    /** What the client takes for its open transaction has lost, and is run again. */
+    private boolean repeats;
     private TransactionActivity work = new TransactionActivity();
     /** How often something was executed in this session of which nothing is proven. */
     private int unproven;
@@ -153,7 +155,10 @@ final class CurrentTransaction {
         if (current == null) {
             current = new OpenTransaction(control, loop, extent);
             open = current;
-            current.begun(node.begin(current, since, reports.takeName()));
+            TransactionId again = repeats ? reports.takenName() : null;
+            current.begun(again == null
+                    ? node.begin(current, since, reports.takeName())
+                    : node.again(current, since, again));
             letGo();
         } else {
             current.extent(extent);
@@ -226,6 +231,17 @@ final class CurrentTransaction {
     /** It is over as far as the session is concerned. Returns it, or null if none was open. */
     @Nullable
     OpenTransaction forget() {
+        repeats = false;
+        return forgetOpen();
+    }
+
+    /** It has lost, and another one begins in its place, which is the same to the client. */
+    void forgetToRepeat() {
+        repeats = true;
+        forgetOpen();
+    }
+
+    private @Nullable OpenTransaction forgetOpen() {
         OpenTransaction over = open;
         if (over != null) {
             open = null;
@@ -237,9 +253,17 @@ final class CurrentTransaction {
         return over;
     }
 
+    /** What the client takes for its open transaction is not run again after all. */
+    void repeatsNoMore() {
+        if (repeats && open == null) {
+            repeats = false;
+            report();
+        }
+    }
+
     /** Tells the client what it wants to know. */
     void report() {
-        reports.report(open != null);
+        reports.report(open != null || repeats);
     }
 
     /** The name under which something begins that is no transaction of the session's; null for any. */

@@ -402,7 +402,7 @@ final class Repetition {
     }
 
     private void end(OpenTransaction over, boolean decided) {
-        session.transaction().forget();
+        session.transaction().forgetToRepeat();
         if (!decided) {
             over.ticket().ended();
         }
@@ -582,6 +582,7 @@ final class Repetition {
     private void tell() {
         over();
         unrepeatable = true;
+        session.transaction().repeatsNoMore();
         session.node().repeatedInVain();
         if (client == Client.IDLE) {
             session.transaction().abortUnheard(cause);

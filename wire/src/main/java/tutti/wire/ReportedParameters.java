@@ -17,6 +17,8 @@ final class ReportedParameters {
     private final ClientStream client;
     private final boolean wanted;
     private @Nullable TransactionId name;
+    /** A transaction has begun under the name, whose end the client has not been told. */
+    private boolean taken;
     private long reported = -1;
     private boolean over;
 
@@ -27,12 +29,19 @@ final class ReportedParameters {
         this.wanted = parameters.getOrDefault("options", "").contains("tutti.report=on");
     }
 
-    /** Tells what has changed; no transaction is open if a name is to be told. */
+    /**
+     * Tells what has changed.
+     *
+     * @param transactionOpen whether the client's transaction goes on, perhaps by being run again: it keeps its name
+     */
     void report(boolean transactionOpen) {
         if (!wanted || over || client.gone()) {
             return;
         }
         ByteBuf out = client.buffer();
+        if (taken && !transactionOpen) {
+            drop();
+        }
         if (name == null && !transactionOpen) {
             name = node.reserve();
             if (name != null) {
@@ -50,17 +59,31 @@ final class ReportedParameters {
     /** The name of the transaction that begins now; null if the client has been told none. */
     @Nullable
     TransactionId takeName() {
-        TransactionId taken = name;
-        name = null;
-        return taken;
+        if (taken) {
+            return null;
+        }
+        taken = name != null;
+        return name;
     }
 
-    /** The session is over: a name that has been told will not be used. */
+    /** The name under which the client's transaction has begun; null if the client has been told none. */
+    @Nullable
+    TransactionId takenName() {
+        return taken ? name : null;
+    }
+
+    /** The session is over: nothing begins under the name any more. */
     void over() {
         over = true;
-        TransactionId unused = takeName();
-        if (unused != null) {
-            node.release(unused);
+        drop();
+    }
+
+    private void drop() {
+        TransactionId told = name;
+        name = null;
+        taken = false;
+        if (told != null) {
+            node.release(told);
         }
     }
 }

@@ -1,6 +1,9 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.Conversation.extended;
@@ -19,6 +22,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -33,6 +37,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 import tutti.core.txn.AbortReason;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -118,6 +124,72 @@ class RepetitionTest {
             }, get(answer));
             assertEquals("1:101 2:20", fixture.accounts());
         }
+    }
+
+    /**
+     * Whoever loses sight of the node asks for the name that it was told before it sent anything: so all runs go by that name, which is told
+     * anew, and given back, when the client hears the end and not before.
+     */
+    @Test
+    void theNameThatItsClientKnowsIsThatOfAllRuns() throws Exception {
+        node.manual = true;
+        try (Connection connection = fixture.jdbc("options=-c tutti.report=on");
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            for (boolean commits : new boolean[]{true, false}) {
+                statement.execute("update account set balance = balance + 1 where id = 1");
+                String name = told(connection);
+                CompletableFuture<@Nullable SQLException> end = CompletableFuture.supplyAsync(() -> {
+                    try {
+                        connection.commit();
+                        return null;
+                    } catch (SQLException failure) {
+                        return failure;
+                    }
+                });
+                for (int run = 0; run < TIMES; run++) {
+                    ScriptedNode.Open lost = take(node.asked);
+                    assertEquals(name, String.valueOf(lost.name));
+                    assertEquals(run > 0, lost.again);
+                    lost.rollBack(LOST);
+                }
+                ScriptedNode.Open last = take(node.asked);
+                assertEquals(name, String.valueOf(last.name));
+                assertTrue(last.again);
+                assertTrue(node.names.contains(last.name), "nobody else gets it meanwhile");
+                if (commits) {
+                    last.commit();
+                    assertNull(end.get(20, TimeUnit.SECONDS));
+                } else {
+                    last.rollBack(LOST);
+                    assertEquals("40001", Objects.requireNonNull(end.get(20, TimeUnit.SECONDS)).getSQLState());
+                }
+                assertNotEquals(name, told(connection));
+                assertFalse(node.names.contains(last.name));
+                connection.rollback();
+            }
+            statement.execute("update account set balance = balance + 1 where id = 1");
+            ScriptedNode.Open idle = node.begun.stream().reduce((_, later) -> later).orElseThrow();
+            String name = told(connection);
+            idle.rollBack(LOST);
+            CompletableFuture<Void> end = CompletableFuture.runAsync(() -> {
+                try {
+                    connection.commit();
+                } catch (SQLException failure) {
+                    throw new IllegalStateException(failure);
+                }
+            });
+            ScriptedNode.Open again = take(node.asked);
+            assertEquals(name, String.valueOf(again.name), "its client was idle when it was lost");
+            assertTrue(again.again);
+            again.commit();
+            end.get(20, TimeUnit.SECONDS);
+        }
+        assertEquals("1:12 2:20", fixture.accounts());
+    }
+
+    private static String told(Connection connection) throws SQLException {
+        return Objects.requireNonNull(connection.unwrap(PGConnection.class).getParameterStatus("tutti.transaction"));
     }
 
     @Test

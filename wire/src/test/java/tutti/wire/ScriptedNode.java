@@ -8,8 +8,10 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -67,16 +69,25 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     private final ExecutorService loop = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().factory());
     private final AtomicLong position = new AtomicLong();
     private final AtomicLong serial = new AtomicLong();
+    /** Names that clients have been told and that have not been given back. */
+    final Set<TransactionId> names = ConcurrentHashMap.newKeySet();
 
     final class Open implements Ticket {
         final LocalTransaction transaction;
-        final TransactionId id = new TransactionId(0, serial.incrementAndGet());
+        final TransactionId id;
+        /** By which its client knows it; null if it knows none. */
+        final @Nullable TransactionId name;
+        /** Whether it is another run of a transaction that has lost. */
+        final boolean again;
         volatile WriteSet writes = WriteSet.EMPTY;
         volatile ReadSet reads = ReadSet.EMPTY;
         volatile @Nullable TransactionRequest request;
 
-        Open(LocalTransaction transaction) {
+        Open(LocalTransaction transaction, @Nullable TransactionId name, boolean again) {
             this.transaction = transaction;
+            this.id = name == null || again ? nextId() : name;
+            this.name = name;
+            this.again = again;
         }
 
         @Override
@@ -226,9 +237,38 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         return position.get();
     }
 
+    private TransactionId nextId() {
+        return new TransactionId(0, serial.incrementAndGet());
+    }
+
+    @Override
+    public TransactionId reserve() {
+        TransactionId name = nextId();
+        names.add(name);
+        return name;
+    }
+
+    @Override
+    public void release(TransactionId name) {
+        names.remove(name);
+    }
+
     @Override
     public Ticket begin(LocalTransaction transaction, long since) {
-        Open open = new Open(transaction);
+        return begin(transaction, since, null);
+    }
+
+    @Override
+    public Ticket begin(LocalTransaction transaction, long since, @Nullable TransactionId name) {
+        return open(new Open(transaction, name, false));
+    }
+
+    @Override
+    public Ticket again(LocalTransaction transaction, long since, TransactionId name) {
+        return open(new Open(transaction, name, true));
+    }
+
+    private Ticket open(Open open) {
         begun.add(open);
         return open;
     }
