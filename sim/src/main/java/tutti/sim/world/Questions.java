@@ -93,7 +93,7 @@ final class Questions {
         private void end(Client.Outcome outcome) {
             over = true;
             if (outcome != Client.Outcome.UNKNOWN) {
-                recording.answered(about, outcome == Client.Outcome.COMMITTED);
+                recording.told(about, outcome == Client.Outcome.COMMITTED);
             }
             told.accept(outcome);
         }

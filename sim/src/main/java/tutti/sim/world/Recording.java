@@ -29,6 +29,9 @@ final class Recording implements WorldLog {
     private final HistoryRecorder recorder = new HistoryRecorder();
     private final DeliveryHistory deliveries = new DeliveryHistory();
     private final Set<TransactionId> executed = new HashSet<>();
+    /** By name that the client knows: the last run, and which of them somebody was told to be aborted. */
+    private final Map<TransactionId, TransactionId> lastRuns = new HashMap<>();
+    private final Set<TransactionId> toldAborted = new HashSet<>();
     private final TreeMap<String, Integer> counts = new TreeMap<>();
     /** By node: where its protocol has decided transactions. */
     private final Map<Integer, Map<TransactionId, Long>> positions = new HashMap<>();
@@ -68,6 +71,22 @@ final class Recording implements WorldLog {
     @Override
     public void begun(TransactionId transaction, int session) {
         recorder.begun(transaction, session, clock.now());
+    }
+
+    @Override
+    public void again(TransactionId name, TransactionId run) {
+        lastRuns.put(name, run);
+        if (toldAborted.contains(name)) {
+            answered(run, false);
+        }
+    }
+
+    /** Who has asked was told what became of a transaction, whichever of its runs that was. */
+    void told(TransactionId name, boolean committed) {
+        if (!committed) {
+            toldAborted.add(name);
+        }
+        answered(lastRuns.getOrDefault(name, name), committed);
     }
 
     @Override

@@ -17,6 +17,7 @@ public interface Client {
     /**
      * The end of a transaction.
      *
+     * @param transaction its name; it may have had others since
      * @param why a short stable name if it was aborted, or the node was lost sight of, otherwise empty
      * @param operations what it did to lists; if the outcome is not known, what it may have appended
      */

@@ -23,7 +23,8 @@ import tutti.workload.listappend.ListAppendOperation;
 
 /**
  * A client's transaction at its node, as a front end carries it through: begins it, runs its statements in the database, asks
- * the node to commit, does what the node asks for, and tells the client once. What decides is the node's business.
+ * the node to commit, does what the node asks for, and tells the client once. What decides is the node's business. If it loses, some
+ * sessions run it again, which is another transaction to the node ({@link #runAgain}), whether their client still sees the node or not.
  */
 final class ClientTransaction implements LocalTransaction {
     /** How long a session waits for what has been delivered before its transaction begins. */
@@ -32,12 +33,20 @@ final class ClientTransaction implements LocalTransaction {
     /** How many clients lose sight of their node while it commits, and how long after they have asked for that. */
     private static final double LOST_SIGHT = 0.05;
     private static final double LOST_SIGHT_NANOS_MEAN = 3 * Nanos.MILLI;
+    /** How often a session runs a transaction again, and after how long. */
+    private static final int AGAIN_MAX = 3;
+    private static final double AGAIN_NANOS_MEAN = 2 * Nanos.MILLI;
 
     private final NodeLife life;
     private final Transactions node;
     private final Submission submission;
     private final Client client;
-    private final TransactionId id;
+    /** By which the client knows it. */
+    private final TransactionId name;
+    /** How often it was run before. */
+    private final int former;
+    private TransactionId id;
+    private @Nullable ClientTransaction next;
     private Transactions.@Nullable Ticket ticket;
     private @Nullable SimTransaction running;
     private @Nullable Run executed;
@@ -47,6 +56,8 @@ final class ClientTransaction implements LocalTransaction {
     private boolean mayCommit;
     private boolean answered;
     private boolean over;
+    /** Its client has lost sight of the node, which does not know. */
+    private boolean blind;
     /** The session is ending it by itself, with nothing to commit. */
     private boolean ending;
     private int runs;
@@ -56,11 +67,27 @@ final class ClientTransaction implements LocalTransaction {
         this.node = node;
         this.submission = submission;
         this.client = client;
-        this.id = Objects.requireNonNull(node.reserve(), "nodes name transactions beforehand");
+        this.name = Objects.requireNonNull(node.reserve(), "nodes name transactions beforehand");
+        this.id = name;
+        this.former = 0;
     }
 
-    TransactionId id() {
-        return id;
+    /** Another run of one that has lost. */
+    private ClientTransaction(ClientTransaction lost) {
+        this.life = lost.life;
+        this.node = lost.node;
+        this.submission = lost.submission;
+        this.client = lost.client;
+        this.name = lost.name;
+        this.id = name;
+        this.former = lost.former + 1;
+        this.mayCommit = lost.mayCommit;
+        this.blind = lost.blind;
+    }
+
+    /** By which its client knows it. */
+    TransactionId name() {
+        return name;
     }
 
     void begin() {
@@ -111,6 +138,23 @@ final class ClientTransaction implements LocalTransaction {
 
     private void beginHere() {
         ticket = node.begin(this, id);
+        beginWork();
+    }
+
+    private void beginAgain() {
+        long since = node.hold();
+        try {
+            ticket = node.again(this, since, name);
+        } finally {
+            node.unhold(since);
+        }
+        id = ticket().id();
+        life.log().begun(id, submission.session());
+        life.log().again(name, id);
+        beginWork();
+    }
+
+    private void beginWork() {
         handedIn = submission.program().writes() && !node.executesAtOnce();
         if (handedIn) {
             ticket().submit(submission.request(node));
@@ -181,7 +225,11 @@ final class ClientTransaction implements LocalTransaction {
         } else {
             ticket().ended();
         }
-        end(Client.Outcome.ABORTED, end.label());
+        if (repeatable && repeats()) {
+            runAgain();
+        } else {
+            end(Client.Outcome.ABORTED, end.label());
+        }
     }
 
     private void finish(SimTransaction of) {
@@ -206,7 +254,7 @@ final class ClientTransaction implements LocalTransaction {
         if (submission.loses()) {
             life.later((long) life.random().exponential(LOSE_NANOS_MEAN), of::disconnected);
         }
-        if (!submission.isWhole() && life.random().chance(LOST_SIGHT)) {
+        if (!submission.isWhole() && !blind && life.random().chance(LOST_SIGHT)) {
             life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), this::lostSight);
         }
         if (life.isLostSightOf()) {
@@ -261,7 +309,13 @@ final class ClientTransaction implements LocalTransaction {
         answered = true;
         switch (outcome) {
             case Outcome.Committed _ -> end(Client.Outcome.COMMITTED, "");
-            case Outcome.Aborted(AbortReason reason) -> end(Client.Outcome.ABORTED, reason.label());
+            case Outcome.Aborted(AbortReason reason) -> {
+                if (!over && hasLost(reason) && repeats()) {
+                    runAgain();
+                } else {
+                    end(Client.Outcome.ABORTED, reason.label());
+                }
+            }
         }
     }
 
@@ -272,6 +326,31 @@ final class ClientTransaction implements LocalTransaction {
             operations = RunResponse.read(result.response());
             super.succeeded(result);
         }
+    }
+
+    /** Whether it may do better if it is run again, as sessions see it. */
+    private static boolean hasLost(AbortReason reason) {
+        return switch (reason) {
+            case AbortReason.LostCertification _,AbortReason.StaleRead _,AbortReason.Victim _,AbortReason.TooOld _ ->
+                true;
+            case AbortReason.Refused _,AbortReason.Failed _,AbortReason.Inapplicable _ -> false;
+        };
+    }
+
+    /** Whether the session runs it again: every other session does. */
+    private boolean repeats() {
+        return former < AGAIN_MAX && submission.session() % 2 == 1 && !submission.isWhole()
+                && (running == null || !running.isLost());
+    }
+
+    private void runAgain() {
+        over = true;
+        life.log().answered(id, false);
+        life.log().count("run again");
+        ClientTransaction again = new ClientTransaction(this);
+        next = again;
+        life.goesOn(again);
+        life.later((long) life.random().exponential(AGAIN_NANOS_MEAN), again::beginAgain);
     }
 
     /** Told what became of a request that every node executes. */
@@ -304,30 +383,36 @@ final class ClientTransaction implements LocalTransaction {
         }
         over = true;
         life.forget(this);
-        life.log().answered(id, outcome == Client.Outcome.COMMITTED);
-        client.ended(new Client.End(id, outcome, why, executed == null ? operations : executed.operations()));
+        node.release(name);
+        if (!blind) {
+            life.log().answered(id, outcome == Client.Outcome.COMMITTED);
+            client.ended(new Client.End(name, outcome, why, executed == null ? operations : executed.operations()));
+        }
     }
 
     /** Its client will soon lose sight of the node, if that commits for it. */
     void losesSight() {
         if (mayCommit && !over && (!submission.isWhole() || submission.isForAll(node) || submission.isForOwner(node))) {
             life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), () -> {
-                if (!over) {
+                if (lostSight()) {
                     life.sightLost();
-                    lostSight();
                 }
             });
         }
     }
 
-    /** Its client cannot reach the node any more, which goes on with it. */
-    private void lostSight() {
-        if (!over) {
-            life.log().count("client lost sight");
-            over = true;
-            life.forget(this);
-            client.ended(new Client.End(id, Client.Outcome.UNKNOWN, Client.LOST_SIGHT, submission.program().appends()));
+    /** Its client cannot reach the node any more, which goes on with it. Returns whether it could before. */
+    private boolean lostSight() {
+        if (next != null) {
+            return next.lostSight();
         }
+        if (over || blind) {
+            return false;
+        }
+        life.log().count(former == 0 ? "client lost sight" : "client lost sight of another run");
+        blind = true;
+        client.ended(new Client.End(name, Client.Outcome.UNKNOWN, Client.LOST_SIGHT, submission.program().appends()));
+        return true;
     }
 
     /** Its node is gone, and has told nothing. */
@@ -337,11 +422,14 @@ final class ClientTransaction implements LocalTransaction {
         }
         over = true;
         life.forget(this);
+        if (blind) {
+            return;
+        }
         if (mayCommit) {
-            client.ended(new Client.End(id, Client.Outcome.UNKNOWN, "", submission.program().appends()));
+            client.ended(new Client.End(name, Client.Outcome.UNKNOWN, "", submission.program().appends()));
         } else {
             life.log().answered(id, false);
-            client.ended(new Client.End(id, Client.Outcome.ABORTED, "crash", List.of()));
+            client.ended(new Client.End(name, Client.Outcome.ABORTED, "crash", List.of()));
         }
     }
 

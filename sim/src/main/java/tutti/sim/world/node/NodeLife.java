@@ -182,12 +182,17 @@ final class NodeLife {
             throw new IllegalStateException(home + " does not serve");
         }
         ClientTransaction transaction = new ClientTransaction(this, node, submission, client);
-        clients.put(transaction.id(), transaction);
+        clients.put(transaction.name(), transaction);
         transaction.begin();
     }
 
+    /** One is run again. */
+    void goesOn(ClientTransaction again) {
+        clients.put(again.name(), again);
+    }
+
     void forget(ClientTransaction transaction) {
-        clients.remove(transaction.id());
+        clients.remove(transaction.name());
     }
 
     @Nullable

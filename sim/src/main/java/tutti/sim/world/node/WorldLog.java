@@ -14,6 +14,9 @@ public interface WorldLog {
     /** A client began a transaction. */
     void begun(TransactionId transaction, int session);
 
+    /** A transaction that has lost runs again, which its client does not know. */
+    void again(TransactionId name, TransactionId run);
+
     /** A transaction has been executed, perhaps once more, and wants to commit. */
     void executed(Run run);
 
