@@ -627,7 +627,8 @@ class RepetitionTest {
         List<String> plain = List.of("select id, balance from account order by id",
                 "update account set balance = balance + 1 where id = 1", "delete from account where id = 2",
                 "insert into account values (2, 7)", "insert into account values (3, 1) on conflict do nothing",
-                "update account set balance = balance * 2 returning id, balance", "select 1/0",
+                // of one row: in which order several are returned depends on where the engine has put them
+                "update account set balance = balance * 2 where id = 1 returning id, balance", "select 1/0",
                 "select repeat('x', 3000)", "select repeat('x', 100000) || balance from account where id = 1",
                 "create temp table if not exists t (a int)", "savepoint s",
                 "rollback to s", "set local work_mem = '1MB'", "show work_mem");
