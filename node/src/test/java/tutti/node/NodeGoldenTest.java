@@ -42,6 +42,7 @@ class NodeGoldenTest extends GoldenContract {
                 List.of(MESSAGES.said(said), new Control.Hello(8, -5, "si"), new Control.Restart(90),
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
+                        new Control.Replaced(2, 77),
                         new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12))),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),

@@ -32,8 +32,10 @@ import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopyDonor;
 import tutti.node.WorkloadRecorder;
 import tutti.node.metrics.NodeMetrics;
+import tutti.order.CopiedOrder;
 import tutti.order.OrderSettings;
 import tutti.pgwire.Transport;
 import tutti.runtime.real.PathDirectory;
@@ -224,6 +226,12 @@ final class NodeLife implements AutoCloseable {
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
+        if (order instanceof CopiedOrder copied) {
+            CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(),
+                    new NodeCopies(config, read.cluster(), node, copied, opened), config.copies().bytesPerSecond());
+            started.push(donor);
+            copied.visitors(donor);
+        }
         if (config.workloadRecording().enabled()) {
             WorkloadRecorder workload = new WorkloadRecorder(RealMachine.INSTANCE,
                     PathDirectory.of(config.data().resolve("workload")), config.node(),
@@ -252,6 +260,11 @@ final class NodeLife implements AutoCloseable {
 
             @Override
             public void excluded(Throwable cause) {
+                IncomingCopy.ExcludedException excluded = new IncomingCopy.ExcludedException(cause);
+                if (IncomingCopy.helps(config, excluded)) {
+                    ended.complete(new Ending(excluded, true));
+                    return;
+                }
                 Thread.startVirtualThread(NodeLife.this::closeFrontEnd);
             }
         };

@@ -26,6 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.OwnSessions;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.node.Transactions;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -76,6 +77,15 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         }
 
         /**
+         * Sequences that the node asks for values of, and which have some that no node has been given.
+         *
+         * @param error what the engine has said of one that has none left; null to ask ahead of time
+         */
+        default CompletableFuture<List<SequenceName>> wantedSequences(@Nullable String error) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+
+        /**
          * Asked about each engine connection before its client may use it: completes if the engine is still the one that
          * the node has recovered, and fails if it has restarted in between and may have lost commits. Completed on any
          * thread.
@@ -97,7 +107,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(),
-                new KeptBytes.Shared(KEPT_BYTES_MAX), registry);
+                new KeptBytes.Shared(KEPT_BYTES_MAX), registry,
+                new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
@@ -284,6 +295,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public void close() {
         port.close();
+        services.sequences().close();
         roles.close();
     }
 }

@@ -122,6 +122,10 @@ final class Session {
         return services.kept();
     }
 
+    SequenceSupply sequences() {
+        return services.sequences();
+    }
+
     Modes modes() {
         return modes;
     }
@@ -265,6 +269,7 @@ final class Session {
     /** A message has come that is not skipped: a cycle begins, if none is under way. */
     void cycleMayBegin() {
         if (cycle.begins()) {
+            services.sequences().used();
             transaction.cycleBegins();
             cycle.inBlock(!backend.outsideOfTransaction());
         }
