@@ -14,7 +14,6 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.cluster.Cluster;
-import tutti.cluster.ClusterFile;
 import tutti.command.Failure;
 import tutti.report.BenchFiles;
 import tutti.server.http.NodeStatus;
