@@ -30,7 +30,7 @@ public enum FaultKind {
     DISK_FULL(Need.FILE_SYSTEM),
     /** Somebody else keeps a node's disk busy: what it forces to disk takes long. */
     DISK_SLOW(Need.DISK),
-    /** A node's directory is lost; it gets a copy of another's, as docs/operations.md says. */
+    /** A node's directory is lost; it gets a copy of another's by itself. */
     LOST_DIRECTORY(Need.NOTHING),
     /** All nodes are stopped and started, one after the other. */
     ROLLING_RESTART(Need.NOTHING);
@@ -67,7 +67,7 @@ public enum FaultKind {
 
     /** Whether the node that it is done to may end, although nobody has ended it. */
     boolean mayEndTheNode() {
-        return this == DISK_FULL || this == LOST_DIRECTORY;
+        return this == DISK_FULL;
     }
 
     /** Labels of all. */

@@ -14,7 +14,6 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.cluster.Cluster;
-import tutti.cluster.ClusterFile;
 import tutti.command.Failure;
 import tutti.command.Trees;
 import tutti.server.http.NodeStatus;
@@ -22,10 +21,8 @@ import tutti.server.http.NodeStatus;
 /** Does to a cluster what a plan says, and undoes it. One thread, except {@link #undo}, which ends whatever is on. */
 final class Faults {
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(40);
-    private static final Duration END_PATIENCE = Duration.ofSeconds(60);
 
     private final Cluster cluster;
-    private final List<String> nodeCommand;
     private final @Nullable Links links;
     private final @Nullable Disks disks;
     private final CountDownLatch stop;
@@ -34,15 +31,12 @@ final class Faults {
     /**
      * To a cluster.
      *
-     * @param nodeCommand what starts a node of it
      * @param links its network, if it has one of its own
      * @param disks its file systems, if it has such
      * @param stop opened when all is to end
      */
-    Faults(Cluster cluster, List<String> nodeCommand, @Nullable Links links, @Nullable Disks disks,
-            CountDownLatch stop) {
+    Faults(Cluster cluster, @Nullable Links links, @Nullable Disks disks, CountDownLatch stop) {
         this.cluster = cluster;
-        this.nodeCommand = nodeCommand;
         this.links = links;
         this.disks = disks;
         this.stop = stop;
@@ -77,8 +71,6 @@ final class Faults {
     List<Integer> concerned(TorturePlan.Step step, int victim) {
         return switch (step.kind()) {
             case POWER, ROLLING_RESTART -> IntStream.range(0, nodes()).boxed().toList();
-            // Whom it gets its copy from is stopped meanwhile.
-            case LOST_DIRECTORY -> List.of(victim, (victim + 1) % nodes());
             default -> List.of(victim);
         };
     }
@@ -214,31 +206,10 @@ final class Faults {
                 .strip());
     }
 
-    /** As docs/operations.md has an operator do it. */
-    private void loseDirectory(int victim) throws IOException, InterruptedException {
+    /** The others turn it away, and it gets a copy of one of them by itself. */
+    private void loseDirectory(int victim) throws IOException {
         cluster.kill(victim);
         clear(data(victim));
-        cluster.startNode(victim);
-        awaitEnd(victim);
-        int donor = (victim + 1) % nodes();
-        if (!cluster.stop(donor, STOP_PATIENCE)) {
-            throw new Failure("node-" + donor + " did not stop within " + STOP_PATIENCE.toSeconds() + " s", "");
-        }
-        clear(data(victim));
-        try (Stream<Path> parts = Files.list(data(donor))) {
-            for (Path part : parts.filter(part -> !part.endsWith("lost+found")).toList()) {
-                Tools.run("cp", "-a", part.toString(), data(victim).toString());
-            }
-        }
-        cluster.startNode(donor);
-        List<String> adopt = new ArrayList<>();
-        ClusterFile.Node node = cluster.nodes().get(victim);
-        nodeCommand.forEach(word -> adopt.add(word.replace("{node}", String.valueOf(victim))));
-        adopt.addAll(List.of("node", "--config", node.config(), "--adopt"));
-        Tools.run(adopt);
-        for (int id = 0; id < nodes(); id++) {
-            Files.deleteIfExists(data(id).resolve("order").resolve("met-" + victim));
-        }
         cluster.startNode(victim);
     }
 
@@ -246,20 +217,6 @@ final class Faults {
         try (Stream<Path> parts = Files.list(directory)) {
             for (Path part : parts.filter(part -> !part.endsWith("lost+found")).toList()) {
                 Trees.delete(part);
-            }
-        }
-    }
-
-    /** Waits until a node that must not go on has seen that. */
-    private void awaitEnd(int id) throws InterruptedException {
-        long deadline = System.nanoTime() + END_PATIENCE.toNanos();
-        while (cluster.isRunning(id)) {
-            if (System.nanoTime() > deadline) {
-                throw new Failure("node-" + id + " runs with an empty directory, and nobody has turned it away for "
-                        + END_PATIENCE.toSeconds() + " s", "its log is " + cluster.nodes().get(id).log());
-            }
-            if (stop.await(20, TimeUnit.MILLISECONDS)) {
-                throw new InterruptedException("stopped");
             }
         }
     }

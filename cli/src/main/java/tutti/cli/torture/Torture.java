@@ -150,7 +150,7 @@ public final class Torture {
             Settling.await(cluster);
             screen.line(cluster.nodes().size() + " nodes are ready in " + cluster.directory() + ", with "
                     + loaded.rows() + " rows of TPC-C");
-            Faults faults = new Faults(cluster, command, links, disks, stop);
+            Faults faults = new Faults(cluster, links, disks, stop);
             try {
                 stages(cluster, faults, plan, population);
             } catch (InterruptedException e) {

@@ -319,15 +319,6 @@ final class ClientTransaction implements LocalTransaction {
         }
     }
 
-    /** Told what became of a request that some owner has executed, and what that has seen. */
-    private final class ByOwner extends Everywhere {
-        @Override
-        public void succeeded(ExecuteResult result) {
-            operations = RunResponse.read(result.response());
-            super.succeeded(result);
-        }
-    }
-
     /** Whether it may do better if it is run again, as sessions see it. */
     private static boolean hasLost(AbortReason reason) {
         return switch (reason) {
@@ -351,6 +342,15 @@ final class ClientTransaction implements LocalTransaction {
         next = again;
         life.goesOn(again);
         life.later((long) life.random().exponential(AGAIN_NANOS_MEAN), again::beginAgain);
+    }
+
+    /** Told what became of a request that some owner has executed, and what that has seen. */
+    private final class ByOwner extends Everywhere {
+        @Override
+        public void succeeded(ExecuteResult result) {
+            operations = RunResponse.read(result.response());
+            super.succeeded(result);
+        }
     }
 
     /** Told what became of a request that every node executes. */
