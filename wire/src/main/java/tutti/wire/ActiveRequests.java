@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.function.Consumer;
 import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
@@ -11,15 +12,27 @@ import tutti.pgwire.Frontend;
 import tutti.wire.sql.StatementClasses;
 
 /**
- * Decides which whole requests every node executes (active replication), instead of this one that ships the changes: those
+ * Decides where whole requests are executed, if not by this node in the client's session. By every node (active replication): those
  * whose client, session or function asks for it ({@link Modes}), all under a protocol that knows nothing else, and those that can be
- * where the protocol prefers it. Only what has the same result everywhere may be. On the session's event loop.
+ * where the protocol prefers it. By their owner: those that can be where the protocol has owners. Only what has the same result
+ * everywhere may be. On the session's event loop.
  */
 final class ActiveRequests {
 
-    /** Whether a request is for every node. */
+    /** Where a request is executed. */
     private enum Place {
-        HERE, EVERYWHERE_IF_POSSIBLE, EVERYWHERE
+        /** In the client's session. */
+        HERE,
+        /** In the session of an executor, of the node that owns the request's log, if it comes to the same there. */
+        OWNER_IF_POSSIBLE,
+        /** By every node, if it comes to the same everywhere. */
+        EVERYWHERE_IF_POSSIBLE,
+        /** By every node; it is refused if it does not come to the same everywhere. */
+        EVERYWHERE;
+
+        boolean ifPossible() {
+            return this == OWNER_IF_POSSIBLE || this == EVERYWHERE_IF_POSSIBLE;
+        }
     }
 
     private final Session session;
@@ -39,7 +52,9 @@ final class ActiveRequests {
                 : switch (session.modes().now()) {
                     case ACTIVE -> Place.EVERYWHERE;
                     case PASSIVE -> Place.HERE;
-                    case DEFAULT -> node.everywhereIfPossible() ? Place.EVERYWHERE_IF_POSSIBLE : Place.HERE;
+                    case DEFAULT -> node.undertakes()
+                            ? Place.OWNER_IF_POSSIBLE
+                            : node.everywhereIfPossible() ? Place.EVERYWHERE_IF_POSSIBLE : Place.HERE;
                 };
     }
 
@@ -57,7 +72,7 @@ final class ActiveRequests {
     private StatementClasses.Statements statements(byte[] sql) {
         return texts.understood(sql)
                 ? session.capture().statements(sql, texts.standardStrings())
-                : new StatementClasses.Statements(List.of(), "text that is not in UTF-8", null);
+                : StatementClasses.Statements.unknown("text that is not in UTF-8");
     }
 
     private boolean declared(List<StatementClasses.Statements> parts) {
@@ -70,14 +85,17 @@ final class ActiveRequests {
                 && parts.stream().anyMatch(part -> "passive".equals(part.mode()));
     }
 
-    /** Whether a request of these statements is for every node. */
-    private boolean wants(List<StatementClasses.Statements> parts) {
+    /** Where a request of these statements is executed. */
+    private Place place(List<StatementClasses.Statements> parts) {
         Place place = place();
         if (place == Place.EVERYWHERE || declared(parts)) {
-            return true;
+            return Place.EVERYWHERE;
         }
-        return place == Place.EVERYWHERE_IF_POSSIBLE && !passive(parts)
+        boolean possible = place.ifPossible() && !passive(parts)
                 && parts.stream().allMatch(part -> part.varying() == null);
+        return possible && (place != Place.OWNER_IF_POSSIBLE || parts.stream().allMatch(StatementClasses.Statements::rows))
+                ? place
+                : Place.HERE;
     }
 
     private static ErrorFields varies(String what) {
@@ -87,19 +105,25 @@ final class ActiveRequests {
     }
 
     /**
-     * Has a simple query that is a transaction by itself executed by every node, if that is wanted.
+     * Has a simple query that is a transaction by itself executed elsewhere, if that is wanted.
      *
+     * @param here executes the message that it is given in the session, after all
      * @return whether it is, or is refused; if not, nothing has been done
      */
-    boolean query(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
+    boolean query(StatementKind kind, ByteBuf buffer, int start, int bodyLength, Consumer<byte[]> here) {
         if (!kind.mayWrite() || never()) {
             return false;
         }
         byte[] sql = Messages.queryText(buffer, start, bodyLength);
         StatementClasses.Statements statements = statements(sql);
         boolean copies = kind == StatementKind.COPY_IN;
-        if (!wants(List.of(statements)) || (copies && place() == Place.EVERYWHERE_IF_POSSIBLE)) {
+        Place place = place(List.of(statements));
+        if (place == Place.HERE || (copies && place.ifPossible())) {
             return false;
+        }
+        Capture.Classified touched = rules.classes(sql);
+        if (place == Place.OWNER_IF_POSSIBLE && (touched.vouched() || !session.turns().needed())) {
+            return false; // what is declared is checked here; and what has had its turn here stays here
         }
         ErrorFields refusal = rules.unavailable();
         String varying = copies ? "COPY from the client" : statements.varying();
@@ -111,8 +135,9 @@ final class ActiveRequests {
             return true;
         }
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
-        session.ordered().request(row -> session.capture().request(calls, row), rules.classes(sql).classes(),
-                response -> response);
+        byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
+        session.ordered().request(row -> session.capture().request(calls, row), touched.classes(), response -> response,
+                place == Place.OWNER_IF_POSSIBLE ? () -> here.accept(message) : null);
         return true;
     }
 
@@ -126,17 +151,18 @@ final class ActiveRequests {
     }
 
     /**
-     * Has a recorded cycle executed by every node, if that is wanted. Everything sent before it has been answered.
+     * Has a recorded cycle executed elsewhere, if that is wanted. Everything sent before it has been answered.
      *
+     * @param here executes it in the session, after all
      * @return whether it is, or is refused; if not, nothing has been done
      */
-    boolean recorded(RecordedCycle cycle) {
+    boolean recorded(RecordedCycle cycle, Runnable here) {
         if (never()) {
             return false;
         }
         List<RecordedCycle.Execution> executions = cycle.whole() ? cycle.executions() : null;
         if (executions == null) {
-            if (place() == Place.HERE || place() == Place.EVERYWHERE_IF_POSSIBLE) {
+            if (place() != Place.EVERYWHERE) {
                 return false;
             }
             refuse(cycle, Errors.error(Errors.READ_ONLY,
@@ -146,7 +172,12 @@ final class ActiveRequests {
         }
         List<StatementClasses.Statements> parts = executions.stream().map(execution -> execution.of().statements())
                 .toList();
-        if (!wants(parts)) {
+        Place place = place(parts);
+        if (place == Place.HERE) {
+            return false;
+        }
+        cycle.classify();
+        if (place == Place.OWNER_IF_POSSIBLE && cycle.classified().vouched()) {
             return false;
         }
         ErrorFields refusal = rules.unavailable();
@@ -160,10 +191,10 @@ final class ActiveRequests {
             refuse(cycle, refusal);
             return true;
         }
-        cycle.classify();
         List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
         parseAll(cycle, () -> session.ordered().request(row -> session.capture().request(calls, row),
-                cycle.classified().classes(), response -> answers(executions, response)));
+                cycle.classified().classes(), response -> answers(executions, response),
+                place == Place.OWNER_IF_POSSIBLE ? here : null));
         return true;
     }
 

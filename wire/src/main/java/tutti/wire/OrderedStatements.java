@@ -65,21 +65,29 @@ final class OrderedStatements {
     }
 
     /**
-     * Has a request, which is a whole cycle, executed by every node.
+     * Has a request, which is a whole cycle, executed by every node or by its owner.
      *
      * @param request makes it from what the session's settings are
      * @param response what the client sees of the engine's answer
+     * @param here executes it in this session, where that must be; null if it is for every node
      */
     void request(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
-            UnaryOperator<byte[]> response) {
+            UnaryOperator<byte[]> response, @Nullable Runnable here) {
         cycle.await();
         backend.batch().settings(List.of()).sync(reply -> {
             if (reply.error() != null) {
                 over(reply.error(), true);
+            } else if (here != null && !capture.likeOthers(reply.row())) {
+                here.run();
             } else {
                 transaction.becomes(SessionState.BARRIER);
-                session.node().request(request.apply(reply.row()), touched, capture.barrierKeys(),
-                        transaction.takeName(), whenExecuted(response, true));
+                Completion<ExecuteResult> done = whenExecuted(response, true);
+                if (here == null) {
+                    session.node().request(request.apply(reply.row()), touched, capture.barrierKeys(),
+                            transaction.takeName(), done);
+                } else {
+                    session.node().undertake(request.apply(reply.row()), touched, transaction.takeName(), done);
+                }
             }
         });
     }
@@ -89,7 +97,12 @@ final class OrderedStatements {
             @Override
             public void succeeded(ExecuteResult result) {
                 session.onLoop(() -> {
-                    if (!result.tookEffect()) {
+                    EngineFailure refusal = result.refusal();
+                    if (refusal != null && result.response().length == 0) {
+                        over(Errors.error(refusal.sqlState(), refusal.message()), wholeCycle);
+                        return;
+                    }
+                    if (refusal != null) {
                         cycle.fail();
                     }
                     client.write(client.buffer().writeBytes(response.apply(result.response())));

@@ -57,6 +57,11 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     volatile byte[] answer = new byte[0];
     volatile boolean wholeOnly;
     volatile boolean everywhereIfPossible;
+    volatile boolean undertakes;
+    /** Classes of requests that are for their owner. */
+    final BlockingQueue<ConflictClasses> undertaken = new LinkedBlockingQueue<>();
+    /** Why the owner's engine refuses them, without an answer in the engine's form; null if it does not. */
+    volatile @Nullable EngineFailure ownerRefuses;
     final BlockingQueue<String> failures = new LinkedBlockingQueue<>();
     /** What becomes of transactions that ask: null commits them, otherwise they are aborted for this reason. */
     volatile @Nullable AbortReason abort;
@@ -169,6 +174,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         answer = new byte[0];
         wholeOnly = false;
         everywhereIfPossible = false;
+        undertakes = false;
+        ownerRefuses = null;
         abort = null;
         manual = false;
         refusal = null;
@@ -176,7 +183,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
 
     /** Forgets what transactions have done. */
     void forget() {
-        List.of(committed, begun, submitted, asked, ended, barriers, requests, failures).forEach(BlockingQueue::clear);
+        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures).forEach(BlockingQueue::clear);
     }
 
     long position() {
@@ -264,6 +271,21 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     @Override
     public boolean everywhereIfPossible() {
         return everywhereIfPossible;
+    }
+
+    @Override
+    public boolean undertakes() {
+        return undertakes;
+    }
+
+    @Override
+    public void undertake(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        undertaken.add(classes);
+        byte[] response = request[0] == 1 ? answer : undescribed(answer);
+        EngineFailure refusal = ownerRefuses;
+        loop.execute(() -> done.succeeded(
+                refusal == null ? ExecuteResult.done(response) : new ExecuteResult(refusal, new byte[0])));
     }
 
     private static ExecuteResult refused(byte[] response) {
