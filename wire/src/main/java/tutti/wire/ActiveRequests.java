@@ -93,9 +93,10 @@ final class ActiveRequests {
         }
         boolean possible = place.ifPossible() && !passive(parts)
                 && parts.stream().allMatch(part -> part.varying() == null);
-        return possible && (place != Place.OWNER_IF_POSSIBLE || parts.stream().allMatch(StatementClasses.Statements::rows))
-                ? place
-                : Place.HERE;
+        return possible
+                && (place != Place.OWNER_IF_POSSIBLE || parts.stream().allMatch(StatementClasses.Statements::rows))
+                        ? place
+                        : Place.HERE;
     }
 
     private static ErrorFields varies(String what) {

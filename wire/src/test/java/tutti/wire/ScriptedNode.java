@@ -183,7 +183,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
 
     /** Forgets what transactions have done. */
     void forget() {
-        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures).forEach(BlockingQueue::clear);
+        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures)
+                .forEach(BlockingQueue::clear);
     }
 
     long position() {

@@ -130,7 +130,8 @@ final class SmallCapture implements Capture {
         return new StatementClasses.Statements(
                 Arrays.stream(text.split(";", -1)).map(String::strip).filter(one -> !one.isEmpty())
                         .toList(),
-                text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null, !text.startsWith("do "));
+                text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null,
+                !text.startsWith("do "));
     }
 
     @Override

@@ -154,7 +154,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         return schema;
     }
 
-    /** The tables as of the last schema change that the engine has made or was told of. */
+    @Override
     public TableCatalog catalog() {
         return schema.catalog();
     }

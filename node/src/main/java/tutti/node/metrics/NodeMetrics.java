@@ -30,6 +30,9 @@ public interface NodeMetrics {
         public void undeclared() {}
 
         @Override
+        public void undertaken() {}
+
+        @Override
         public void repeated() {}
 
         @Override
@@ -73,6 +76,9 @@ public interface NodeMetrics {
 
     /** A transaction was ordered by conflict classes and had to be taken to touch all of them. */
     void undeclared();
+
+    /** This node begins to execute a client's request as the owner of its log. */
+    void undertaken();
 
     /** A session ran a transaction again that had lost. */
     void repeated();
