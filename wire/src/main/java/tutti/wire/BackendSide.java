@@ -194,6 +194,9 @@ final class BackendSide implements FrameSink {
                 ? InBandResults.error(fields, backend.parsing())
                 : Repetition.shown(fields);
         boolean skips = first != null && !first.query() && backend.skipsToSync();
+        if (first != null && first.query()) {
+            backend.queryFailed(first);
+        }
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
                 && session.repetition().repeats(fields)) {
