@@ -2,8 +2,11 @@ package tutti.node;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -36,6 +39,9 @@ final class ActiveRequestTable {
     private final Clock clock;
     private final NodeMetrics metrics;
     private final Map<TransactionId, Request> requests = new HashMap<>();
+    /** Those that nobody has been told of yet that they are logged, in the order in which they were handed in. */
+    private final Set<LoggedRequest> unlogged = new LinkedHashSet<>();
+    private int backlog;
 
     ActiveRequestTable(Clock clock, NodeMetrics metrics) {
         this.clock = clock;
@@ -57,6 +63,28 @@ final class ActiveRequestTable {
      */
     void add(TransactionId id, Completion<ExecuteResult> done, boolean counted) {
         requests.put(id, new Request(done, counted, clock.nanoTime()));
+        if (done instanceof LoggedRequest logged) {
+            unlogged.add(logged);
+            backlog++;
+            metrics.requestBacklog(backlog);
+        }
+    }
+
+    /** Requests of this node whose clients do not wait for what comes of them, and which have not been executed. */
+    int backlog() {
+        return backlog;
+    }
+
+    /** Tells the clients of those that are in the order by now. */
+    void tellLogged(Predicate<TransactionId> isLogged) {
+        if (!unlogged.isEmpty()) {
+            for (LoggedRequest request : List.copyOf(unlogged)) {
+                if (isLogged.test(request.ticket())) {
+                    unlogged.remove(request);
+                    request.isLogged();
+                }
+            }
+        }
     }
 
     /** Runs something when a request has been answered; false if there is no such request. */
@@ -87,6 +115,11 @@ final class ActiveRequestTable {
         Request request = requests.remove(id);
         if (request == null) {
             return false;
+        }
+        if (request.done instanceof LoggedRequest logged) {
+            unlogged.remove(logged);
+            backlog--;
+            metrics.requestBacklog(backlog);
         }
         request.waiters.forEach(Runnable::run);
         ExecuteResult result = request.result;

@@ -1,5 +1,6 @@
 package tutti.node;
 
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.Map;
@@ -77,8 +78,13 @@ final class ClientTransactions {
     /** Names of transactions that have not begun. */
     private final Set<TransactionId> reserved = ConcurrentHashMap.newKeySet();
 
+    /** Most requests of this node's clients that are acknowledged as logged and have not been executed; further ones wait. */
+    private static final int LOGGED_MAX = 10_000;
+
     /** Those that the protocol has heard of. */
     private final Map<TransactionId, ClientTransaction> known = new HashMap<>();
+    /** Requests that wait until there is room among those that have been logged and not been executed: one of each session at most. */
+    private final ArrayDeque<Runnable> toLog = new ArrayDeque<>();
     /** Requests that this replica is executing and somebody here waits for, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
 
@@ -242,6 +248,22 @@ final class ClientTransactions {
         hand(request, classes, keys, placement, name, done, true);
     }
 
+    /** Has an owner execute a client's request, who is told when it is logged; as {@link Transactions#log}. */
+    void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name, Completion<TransactionId> logged) {
+        if (everywhere.backlog() >= LOGGED_MAX) {
+            toLog.add(() -> log(request, classes, name, logged));
+        } else {
+            TransactionId ticket = name == null ? reserve() : name;
+            request(request, classes, KeySet.EMPTY, TransactionRequest.Placement.OWNER, ticket,
+                    new LoggedRequest(ticket, logged));
+        }
+    }
+
+    /** Something of this node's has been delivered: what has been logged with it, somebody may wait to hear. */
+    void tellLogged() {
+        everywhere.tellLogged(id -> node.protocol().undecided(id));
+    }
+
     private void hand(byte[] statement, ConflictClasses classes, KeySet keys, TransactionRequest.Placement placement,
             @Nullable TransactionId name, Completion<ExecuteResult> done, boolean counted) {
         if (name != null && !reserved.remove(name)) {
@@ -396,6 +418,9 @@ final class ClientTransactions {
                 && id.incarnation() == incarnation) {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
+        }
+        while (!toLog.isEmpty() && everywhere.backlog() < LOGGED_MAX) {
+            toLog.remove().run();
         }
     }
 }

@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
@@ -108,23 +109,30 @@ final class ActiveRequests {
     /**
      * Has a simple query that is a transaction by itself executed elsewhere, if that is wanted.
      *
-     * @param here executes the message that it is given in the session, after all
+     * @param inSession executes the message that it is given in the session, after all
      * @return whether it is, or is refused; if not, nothing has been done
      */
-    boolean query(StatementKind kind, ByteBuf buffer, int start, int bodyLength, Consumer<byte[]> here) {
-        if (!kind.mayWrite() || never()) {
+    boolean query(StatementKind kind, ByteBuf buffer, int start, int bodyLength, Consumer<byte[]> inSession) {
+        boolean logged = session.modes().logged();
+        if (!kind.mayWrite() || (never() && !logged)) {
             return false;
         }
         byte[] sql = Messages.queryText(buffer, start, bodyLength);
         StatementClasses.Statements statements = statements(sql);
         boolean copies = kind == StatementKind.COPY_IN;
         Place place = place(List.of(statements));
-        if (place == Place.HERE || (copies && place.ifPossible())) {
-            return false;
-        }
         Capture.Classified touched = rules.classes(sql);
-        if (place == Place.OWNER_IF_POSSIBLE && (touched.vouched() || !session.turns().needed())) {
-            return false; // what is declared is checked here; and what has had its turn here stays here
+        boolean here = place == Place.HERE || (copies && place.ifPossible());
+        if (place == Place.OWNER_IF_POSSIBLE) {
+            // what is declared is checked here; and what has had its turn here stays here
+            here |= touched.vouched() || !session.turns().needed();
+        }
+        if (logged && place != Place.EVERYWHERE && here) {
+            session.backend().refuse(notLogged(List.of(statements)), SentMessage.REFUSED_QUERY);
+            return true;
+        }
+        if (here) {
+            return false;
         }
         ErrorFields refusal = rules.unavailable();
         String varying = copies ? "COPY from the client" : statements.varying();
@@ -137,18 +145,24 @@ final class ActiveRequests {
         }
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
         byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
-        session.ordered().request(row -> session.capture().request(calls, row), touched.classes(), response -> response,
-                place == Place.OWNER_IF_POSSIBLE ? () -> here.accept(message) : null);
+        if (place == Place.OWNER_IF_POSSIBLE) {
+            session.ordered().undertaken(row -> session.capture().request(calls, row), touched.classes(),
+                    response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
+        } else {
+            session.ordered().request(row -> session.capture().request(calls, row), touched.classes(),
+                    response -> response);
+        }
         return true;
     }
 
     /** Whether a cycle that begins with binding this statement may be for every node, and is to be recorded. */
     boolean mayBe(Prepared prepared) {
-        if (!prepared.kind().mayWrite() || session.transaction().implicit() || never()) {
+        if (!prepared.kind().mayWrite() || session.transaction().implicit() || (never() && !session.modes().logged())) {
             return false;
         }
         StatementAccess access = prepared.access();
-        return place() != Place.HERE || (access != null && declared(List.of(access.statements())));
+        return place() != Place.HERE || session.modes().logged()
+                || (access != null && declared(List.of(access.statements())));
     }
 
     /**
@@ -158,11 +172,16 @@ final class ActiveRequests {
      * @return whether it is, or is refused; if not, nothing has been done
      */
     boolean recorded(RecordedCycle cycle, Runnable here) {
-        if (never()) {
+        boolean logged = session.modes().logged();
+        if (never() && !logged) {
             return false;
         }
         List<RecordedCycle.Execution> executions = cycle.whole() ? cycle.executions() : null;
         if (executions == null) {
+            if (logged) {
+                refuse(cycle, notLogged(List.of()));
+                return true;
+            }
             if (place() != Place.EVERYWHERE) {
                 return false;
             }
@@ -174,12 +193,14 @@ final class ActiveRequests {
         List<StatementClasses.Statements> parts = executions.stream().map(execution -> execution.of().statements())
                 .toList();
         Place place = place(parts);
-        if (place == Place.HERE) {
-            return false;
+        if (place != Place.HERE) {
+            cycle.classify();
         }
-        cycle.classify();
-        if (place == Place.OWNER_IF_POSSIBLE && cycle.classified().vouched()) {
-            return false;
+        if (place == Place.HERE || (place == Place.OWNER_IF_POSSIBLE && cycle.classified().vouched())) {
+            if (logged) {
+                refuse(cycle, notLogged(parts));
+            }
+            return logged;
         }
         ErrorFields refusal = rules.unavailable();
         for (StatementClasses.Statements part : parts) {
@@ -193,10 +214,32 @@ final class ActiveRequests {
             return true;
         }
         List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
-        parseAll(cycle, () -> session.ordered().request(row -> session.capture().request(calls, row),
-                cycle.classified().classes(), response -> answers(executions, response),
-                place == Place.OWNER_IF_POSSIBLE ? here : null));
+        parseAll(cycle, () -> {
+            if (place == Place.OWNER_IF_POSSIBLE) {
+                session.ordered().undertaken(row -> session.capture().request(calls, row),
+                        cycle.classified().classes(), response -> answers(executions, response),
+                        logged ? calls.size() : 0, here);
+            } else {
+                session.ordered().request(row -> session.capture().request(calls, row),
+                        cycle.classified().classes(), response -> answers(executions, response));
+            }
+        });
         return true;
+    }
+
+    /** Why a request cannot be acknowledged before it is executed. */
+    private static ErrorFields notLogged(List<StatementClasses.Statements> parts) {
+        String varying = parts.stream().map(StatementClasses.Statements::varying).filter(Objects::nonNull).findFirst()
+                .orElse(null);
+        return Errors.notSupported("the request cannot be acknowledged as logged, since "
+                + (varying != null
+                        ? "it may come out differently in another session: " + varying
+                        : "only INSERT, UPDATE, DELETE, MERGE, SELECT and CALL that come as a whole, and of which it is known"
+                                + " what they touch, are executed by the owner of a log"))
+                .with('H',
+                        "SET " + Acknowledgements.VARIABLE
+                                + " = 'executed', or let the client compute what varies and send"
+                                + " it as a parameter.");
     }
 
     private void refuse(RecordedCycle cycle, ErrorFields refusal) {

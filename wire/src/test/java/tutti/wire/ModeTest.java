@@ -18,6 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
 import tutti.engine.postgres.capture.Statement.Call;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -282,6 +283,45 @@ class ModeTest extends OnFrontEnd {
         }
         assertEquals(0, fixture.node.undertaken.size());
         assertEquals("1:7 2:8", fixture.accounts());
+    }
+
+    @Test
+    void aClientMayHearThatItsRequestIsLogged() throws Exception {
+        owners();
+        String ticket = "logged as " + new TransactionId(1, 77);
+        try (Connection connection = fixture.jdbc("preferQueryMode=simple"); Connection other = fixture.jdbc()) {
+            for (Connection each : List.of(connection, other)) {
+                execute(each, "set tutti.acknowledge = logged");
+                try (PreparedStatement update = each.prepareStatement("update account set balance = ?")) {
+                    update.setInt(1, 1);
+                    assertEquals(0, update.executeUpdate(), "nobody knows yet");
+                    assertEquals(ticket, update.getWarnings().getMessage());
+                }
+                take(fixture.node.undertaken);
+                assertTrue(refused(each, "update account set balance = random()", "0A000").getMessage()
+                        .contains("random()"));
+                refused(each, "do $$ begin update account set balance = 1; end $$", "0A000");
+                fixture.capture.likeOthers = false;
+                refused(each, "update account set balance = 1", "0A000");
+                fixture.capture.likeOthers = true;
+                assertEquals("logged", value(each, "show tutti.acknowledge"));
+                execute(each, "reset tutti.acknowledge");
+            }
+            execute(connection, "set local tutti.acknowledge = 'logged'; update account set balance = 3");
+            take(fixture.node.undertaken);
+            connection.setAutoCommit(false);
+            execute(connection, "insert into account values (1, 1)");
+            refused(connection, "set tutti.acknowledge = logged", "25001");
+            connection.rollback();
+        } finally {
+            fixture.capture.likeOthers = true;
+        }
+        fixture.node.undertakes = false;
+        try (Connection connection = fixture.jdbc()) {
+            refused(connection, "set tutti.acknowledge = logged", "0A000");
+            refused(connection, "set tutti.acknowledge = at_once", "22023");
+            assertEquals("executed", value(connection, "show tutti.acknowledge"));
+        }
     }
 
     private static byte[] tag(String tag) {

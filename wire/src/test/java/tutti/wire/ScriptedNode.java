@@ -289,6 +289,13 @@ final class ScriptedNode implements Transactions, AutoCloseable {
                 refusal == null ? ExecuteResult.done(response) : new ExecuteResult(refusal, new byte[0])));
     }
 
+    @Override
+    public void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<TransactionId> logged) {
+        undertaken.add(classes);
+        loop.execute(() -> logged.succeeded(new TransactionId(1, 77)));
+    }
+
     private static ExecuteResult refused(byte[] response) {
         return new ExecuteResult(new EngineFailure("XX000", "refused", false), response);
     }

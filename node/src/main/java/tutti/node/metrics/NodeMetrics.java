@@ -33,6 +33,9 @@ public interface NodeMetrics {
         public void undertaken() {}
 
         @Override
+        public void requestBacklog(int requests) {}
+
+        @Override
         public void repeated() {}
 
         @Override
@@ -79,6 +82,12 @@ public interface NodeMetrics {
 
     /** This node begins to execute a client's request as the owner of its log. */
     void undertaken();
+
+    /**
+     * The requests of this node's clients have changed in number that have been acknowledged as logged, or are about to be, and
+     * have not been executed.
+     */
+    void requestBacklog(int requests);
 
     /** A session ran a transaction again that had lost. */
     void repeated();

@@ -99,7 +99,7 @@ public final class StatementClasses {
                     varying = changesSession(tokens) ? "SET without LOCAL" : TouchedTables.varying(tokens, references);
                 }
                 mode = mode == null ? mode(tokens, references) : mode;
-                rows &= tokens.getFirst().isWordOf(OF_ROWS);
+                rows &= tokens.getFirst().isWordOf(OF_ROWS) || setsOurs(tokens);
             }
             start = -1;
             if (kind == SqlTokens.END) {
@@ -111,6 +111,12 @@ public final class StatementClasses {
     private static boolean changesSession(List<Token> tokens) {
         return tokens.getFirst().isWordOf(Set.of("set", "reset", "load", "prepare", "deallocate", "discard"))
                 && !(tokens.size() > 1 && tokens.get(1).isWord("local"));
+    }
+
+    /** Whether a statement sets one of the node's own variables for its transaction. */
+    private static boolean setsOurs(List<Token> tokens) {
+        return tokens.size() > 2 && tokens.getFirst().isWord("set") && tokens.get(1).isWord("local")
+                && tokens.get(2).isName() && tokens.get(2).text().equalsIgnoreCase("tutti");
     }
 
     private static @Nullable String mode(List<Token> tokens, References references) {
