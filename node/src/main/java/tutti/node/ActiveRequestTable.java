@@ -22,6 +22,11 @@ final class ActiveRequestTable {
     /** SQLSTATE of a change that this replica may not make under its protocol. */
     private static final String READ_ONLY = "25006";
 
+    /** Most requests that are acknowledged as logged and have not been executed; further ones wait. */
+    static final int LOGGED_MAX = 10_000;
+    /** Above so many bytes of them further ones wait, too. */
+    private static final long LOGGED_BYTES_MAX = 64L << 20;
+
     private static final class Request {
         private final Completion<ExecuteResult> done;
         private final boolean counted;
@@ -42,6 +47,7 @@ final class ActiveRequestTable {
     /** Those that nobody has been told of yet that they are logged, in the order in which they were handed in. */
     private final Set<LoggedRequest> unlogged = new LinkedHashSet<>();
     private int backlog;
+    private long backlogBytes;
 
     ActiveRequestTable(Clock clock, NodeMetrics metrics) {
         this.clock = clock;
@@ -66,25 +72,27 @@ final class ActiveRequestTable {
         if (done instanceof LoggedRequest logged) {
             unlogged.add(logged);
             backlog++;
+            backlogBytes += logged.bytes();
             metrics.requestBacklog(backlog);
         }
     }
 
-    /** Requests of this node whose clients do not wait for what comes of them, and which have not been executed. */
-    int backlog() {
-        return backlog;
+    /** Whether there are as many requests as there may be that are logged, or about to be, and have not been executed. */
+    boolean isFull() {
+        return backlog >= LOGGED_MAX || backlogBytes >= LOGGED_BYTES_MAX;
     }
 
-    /** Tells the clients of those that are in the order by now. */
+    /** Tells the clients of those that are in the order by now: the order keeps that in which they were handed in. */
     void tellLogged(Predicate<TransactionId> isLogged) {
-        if (!unlogged.isEmpty()) {
-            for (LoggedRequest request : List.copyOf(unlogged)) {
-                if (isLogged.test(request.ticket())) {
-                    unlogged.remove(request);
-                    request.isLogged();
-                }
+        List<LoggedRequest> logged = new ArrayList<>(0);
+        for (LoggedRequest request : unlogged) {
+            if (!isLogged.test(request.ticket())) {
+                break;
             }
+            logged.add(request);
         }
+        logged.forEach(unlogged::remove);
+        logged.forEach(LoggedRequest::isLogged);
     }
 
     /** Runs something when a request has been answered; false if there is no such request. */
@@ -119,6 +127,7 @@ final class ActiveRequestTable {
         if (request.done instanceof LoggedRequest logged) {
             unlogged.remove(logged);
             backlog--;
+            backlogBytes -= logged.bytes();
             metrics.requestBacklog(backlog);
         }
         request.waiters.forEach(Runnable::run);

@@ -78,9 +78,6 @@ final class ClientTransactions {
     /** Names of transactions that have not begun. */
     private final Set<TransactionId> reserved = ConcurrentHashMap.newKeySet();
 
-    /** Most requests of this node's clients that are acknowledged as logged and have not been executed; further ones wait. */
-    private static final int LOGGED_MAX = 10_000;
-
     /** Those that the protocol has heard of. */
     private final Map<TransactionId, ClientTransaction> known = new HashMap<>();
     /** Requests that wait until there is room among those that have been logged and not been executed: one of each session at most. */
@@ -250,12 +247,12 @@ final class ClientTransactions {
 
     /** Has an owner execute a client's request, who is told when it is logged; as {@link Transactions#log}. */
     void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name, Completion<TransactionId> logged) {
-        if (everywhere.backlog() >= LOGGED_MAX) {
+        if (everywhere.isFull()) {
             toLog.add(() -> log(request, classes, name, logged));
         } else {
             TransactionId ticket = name == null ? reserve() : name;
             request(request, classes, KeySet.EMPTY, TransactionRequest.Placement.OWNER, ticket,
-                    new LoggedRequest(ticket, logged));
+                    new LoggedRequest(ticket, request.length, logged));
         }
     }
 
@@ -419,7 +416,7 @@ final class ClientTransactions {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
         }
-        while (!toLog.isEmpty() && everywhere.backlog() < LOGGED_MAX) {
+        while (!toLog.isEmpty() && !everywhere.isFull()) {
             toLog.remove().run();
         }
     }

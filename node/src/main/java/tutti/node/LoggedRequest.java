@@ -14,16 +14,23 @@ import tutti.core.txn.TransactionId;
  */
 final class LoggedRequest implements Completion<ExecuteResult> {
     private final TransactionId ticket;
+    private final int bytes;
     private final Completion<TransactionId> logged;
     private boolean told;
 
-    LoggedRequest(TransactionId ticket, Completion<TransactionId> logged) {
+    LoggedRequest(TransactionId ticket, int bytes, Completion<TransactionId> logged) {
         this.ticket = ticket;
+        this.bytes = bytes;
         this.logged = logged;
     }
 
     TransactionId ticket() {
         return ticket;
+    }
+
+    /** How long it is. */
+    int bytes() {
+        return bytes;
     }
 
     /** It is in the order. */
