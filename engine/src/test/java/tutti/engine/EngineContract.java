@@ -46,6 +46,21 @@ public abstract class EngineContract {
         /** A statement that makes another table, or fails if it is there. */
         byte[] createTable();
 
+        /** A client's request that sets a key. */
+        default byte[] putRequest(int key, String value) {
+            throw new UnsupportedOperationException("this engine executes no requests");
+        }
+
+        /** A client's request that inserts a key, and so is refused if it is there. */
+        default byte[] insertRequest(int key, String value) {
+            throw new UnsupportedOperationException("this engine executes no requests");
+        }
+
+        /** A client's request that changes nothing. */
+        default byte[] readRequest() {
+            throw new UnsupportedOperationException("this engine executes no requests");
+        }
+
         @Override
         void close();
     }
@@ -104,6 +119,11 @@ public abstract class EngineContract {
             Object value = told.get(20, TimeUnit.SECONDS);
             assertFalse(value instanceof EngineFailure, String.valueOf(value));
             return (T) value;
+        }
+
+        /** Waits; whether it has succeeded. */
+        public boolean succeeds() throws Exception {
+            return !(told.get(20, TimeUnit.SECONDS) instanceof EngineFailure);
         }
 
         /** Waits for failure. */

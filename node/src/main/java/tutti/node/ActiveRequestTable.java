@@ -2,8 +2,11 @@ package tutti.node;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -18,6 +21,11 @@ import tutti.runtime.Clock;
 final class ActiveRequestTable {
     /** SQLSTATE of a change that this replica may not make under its protocol. */
     private static final String READ_ONLY = "25006";
+
+    /** Most requests that are acknowledged as logged and have not been executed; further ones wait. */
+    static final int LOGGED_MAX = 10_000;
+    /** Above so many bytes of them further ones wait, too. */
+    private static final long LOGGED_BYTES_MAX = 64L << 20;
 
     private static final class Request {
         private final Completion<ExecuteResult> done;
@@ -36,6 +44,10 @@ final class ActiveRequestTable {
     private final Clock clock;
     private final NodeMetrics metrics;
     private final Map<TransactionId, Request> requests = new HashMap<>();
+    /** Those that nobody has been told of yet that they are logged, in the order in which they were handed in. */
+    private final Set<LoggedRequest> unlogged = new LinkedHashSet<>();
+    private int backlog;
+    private long backlogBytes;
 
     ActiveRequestTable(Clock clock, NodeMetrics metrics) {
         this.clock = clock;
@@ -57,6 +69,30 @@ final class ActiveRequestTable {
      */
     void add(TransactionId id, Completion<ExecuteResult> done, boolean counted) {
         requests.put(id, new Request(done, counted, clock.nanoTime()));
+        if (done instanceof LoggedRequest logged) {
+            unlogged.add(logged);
+            backlog++;
+            backlogBytes += logged.bytes();
+            metrics.requestBacklog(backlog);
+        }
+    }
+
+    /** Whether there are as many requests as there may be that are logged, or about to be, and have not been executed. */
+    boolean isFull() {
+        return backlog >= LOGGED_MAX || backlogBytes >= LOGGED_BYTES_MAX;
+    }
+
+    /** Tells the clients of those that are in the order by now: the order keeps that in which they were handed in. */
+    void tellLogged(Predicate<TransactionId> isLogged) {
+        List<LoggedRequest> logged = new ArrayList<>(0);
+        for (LoggedRequest request : unlogged) {
+            if (!isLogged.test(request.ticket())) {
+                break;
+            }
+            logged.add(request);
+        }
+        logged.forEach(unlogged::remove);
+        logged.forEach(LoggedRequest::isLogged);
     }
 
     /** Runs something when a request has been answered; false if there is no such request. */
@@ -87,6 +123,12 @@ final class ActiveRequestTable {
         Request request = requests.remove(id);
         if (request == null) {
             return false;
+        }
+        if (request.done instanceof LoggedRequest logged) {
+            unlogged.remove(logged);
+            backlog--;
+            backlogBytes -= logged.bytes();
+            metrics.requestBacklog(backlog);
         }
         request.waiters.forEach(Runnable::run);
         ExecuteResult result = request.result;

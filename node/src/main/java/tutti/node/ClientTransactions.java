@@ -1,5 +1,6 @@
 package tutti.node;
 
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -83,6 +84,8 @@ final class ClientTransactions {
 
     /** Those that the protocol has heard of. */
     private final Map<TransactionId, ClientTransaction> known = new HashMap<>();
+    /** Requests that wait until there is room among those that have been logged and not been executed: one of each session at most. */
+    private final ArrayDeque<Runnable> toLog = new ArrayDeque<>();
     /** Requests that this replica is executing and somebody here waits for, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
 
@@ -265,6 +268,22 @@ final class ClientTransactions {
         hand(request, classes, keys, placement, name, done, true);
     }
 
+    /** Has an owner execute a client's request, who is told when it is logged; as {@link Transactions#log}. */
+    void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name, Completion<TransactionId> logged) {
+        if (everywhere.isFull()) {
+            toLog.add(() -> log(request, classes, name, logged));
+        } else {
+            TransactionId ticket = name == null ? reserve() : name;
+            request(request, classes, KeySet.EMPTY, TransactionRequest.Placement.OWNER, ticket,
+                    new LoggedRequest(ticket, request.length, logged));
+        }
+    }
+
+    /** Something of this node's has been delivered: what has been logged with it, somebody may wait to hear. */
+    void tellLogged() {
+        everywhere.tellLogged(id -> node.protocol().undecided(id));
+    }
+
     private void hand(byte[] statement, ConflictClasses classes, KeySet keys, TransactionRequest.Placement placement,
             @Nullable TransactionId name, Completion<ExecuteResult> done, boolean counted) {
         if (name != null && !reserved.remove(name)) {
@@ -336,6 +355,7 @@ final class ClientTransactions {
 
     /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
     void undertake(TransactionId id, TransactionRequest.Whole request) {
+        metrics().undertaken();
         Undertaking session = new Undertaking(loop, node.pipeline().executors(), request);
         ClientTransaction transaction = new ClientTransaction(this, id, session, request);
         session.of(transaction);
@@ -418,6 +438,9 @@ final class ClientTransactions {
                 && id.incarnation() == incarnation) {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
+        }
+        while (!toLog.isEmpty() && !everywhere.isFull()) {
+            toLog.remove().run();
         }
     }
 }

@@ -464,6 +464,9 @@ final class ReplicaCore {
         }
         if (counts && next.message() instanceof Control.Said(Message message, var _)) {
             world.tell(() -> protocol.delivered(next.position(), next.sender(), message));
+            if (next.sender() == settings.node()) {
+                transactions.tellLogged();
+            }
             return;
         }
         if (!settlement.listens()) {

@@ -432,6 +432,12 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<TransactionId> logged) {
+        core.loop().execute(() -> core.transactions().log(request, classes, name, logged));
+    }
+
+    @Override
     public @Nullable String refusal() {
         return core.refusal();
     }

@@ -203,6 +203,17 @@ public interface Transactions {
         throw new UnsupportedOperationException("the protocol has no owners of requests");
     }
 
+    /**
+     * Likewise, but its client is told as soon as the request is logged, and not what comes of it: it is in the order then, durably, and
+     * will be executed once. It waits before that while too many are logged that have not been executed.
+     *
+     * @param logged told the request's name, by which its {@link #outcome} can be asked for
+     */
+    default void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<TransactionId> logged) {
+        throw new UnsupportedOperationException("the protocol has no request logs");
+    }
+
     /** A session runs a transaction again that has lost, so that its client hears nothing of that. From any thread. */
     default void repeats() {}
 

@@ -12,6 +12,8 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.protocol.Response;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.runtime.Loop;
@@ -52,6 +54,11 @@ final class ListEngine implements Engine {
     /** What was committed, in order. */
     synchronized List<String> changes() {
         return List.copyOf(committed);
+    }
+
+    /** How many changes were committed. */
+    synchronized int count() {
+        return committed.size();
     }
 
     private synchronized void commit(long position, List<String> changes) {
@@ -99,6 +106,40 @@ final class ListEngine implements Engine {
     @Override
     public void skippedPositions(Completion<Set<Long>> done) {
         loop.execute(() -> done.succeeded(Set.copyOf(skipped)));
+    }
+
+    /** What a request changes is its text; executions are held as commits are. */
+    @Override
+    public Executor openExecutor() {
+        return new Executor() {
+            private String open = "";
+
+            @Override
+            public void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done) {
+                unlessHeld(() -> {
+                    open = new String(request, StandardCharsets.UTF_8);
+                    done.succeeded(new Executed(new WriteSet(KeySet.EMPTY, request), Response.done(request)));
+                });
+            }
+
+            @Override
+            public void commit(long position, Completion<Void> done) {
+                loop.execute(() -> {
+                    ListEngine.this.commit(position, List.of(open));
+                    done.succeeded(null);
+                });
+            }
+
+            @Override
+            public void rollback(Runnable done) {
+                loop.execute(done);
+            }
+
+            @Override
+            public void close() {
+                // Nothing is open.
+            }
+        };
     }
 
     @Override

@@ -57,6 +57,7 @@ abstract class ReplicaTrio {
     /** Replicas that came to an end that nobody asked for, and have not been opened again. */
     final Map<Integer, End> ends = new ConcurrentHashMap<>();
     long lingerNanos;
+    long snapshotPositions = SNAPSHOT_POSITIONS;
     ReplicaNode.Retention retention = ReplicaNode.Retention.UNLIMITED;
 
     /** Why a replica ended. */
@@ -116,7 +117,7 @@ abstract class ReplicaTrio {
         ChosenProtocol chosen = chosen(protocol);
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
         ReplicaNode replica = new ReplicaNode(
-                new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, SNAPSHOT_POSITIONS,
+                new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, snapshotPositions,
                         lingerNanos, retention),
                 machine, PathDirectory.of(files(node)), group.open(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));

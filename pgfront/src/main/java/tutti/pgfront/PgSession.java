@@ -26,6 +26,11 @@ import tutti.wire.ClusterQuestion;
  * is executed. One thread, except {@link #cancel}.
  */
 final class PgSession implements AutoCloseable {
+    private static final List<String> OF_ROWS = List.of("insert", "update", "delete", "merge");
+    /** What has another meaning in another session. */
+    private static final List<String> OF_SESSION = List.of("currval", "lastval", "identity", "scope_identity",
+            "session_id", "session_user", "user", "current_user", "current_schema");
+
     private final Transactions node;
     private final EmbeddedSession session;
     private final PgCatalog catalog;
@@ -190,7 +195,24 @@ final class PgSession implements AutoCloseable {
                 ended.run();
             }
         }
+        PgStatement statement = prepared.statement();
+        if (forOwner(statement)) {
+            return Rows.changed(session.undertaken(parameters.schema(), statement.sql(),
+                    statement.parameters().stream().map(place -> values[place - 1]).toList()));
+        }
         return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation));
+    }
+
+    /** Whether the owner of its log can execute a statement: it is a transaction by itself, and comes to the same in any session. */
+    private boolean forOwner(PgStatement statement) {
+        String whole = status == Backend.IDLE ? alone : null;
+        return session.undertakes() && whole != null
+                && (whole.equals(statement.sql()) || whole.equals(together(List.of(statement))))
+                && statement.kind() == Kind.CHANGE && statement.returning() == null
+                && OF_ROWS.stream().anyMatch(statement.tokens().getFirst()::is)
+                && statement.tokens().stream()
+                        .noneMatch(token -> token.text().equals("@") || OF_SESSION.stream().anyMatch(token::is))
+                && !parameters.readOnlyByDefault();
     }
 
     /**

@@ -3,6 +3,7 @@ package tutti.pgfront;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetAddress;
+import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +44,7 @@ final class JdbcNodes implements AutoCloseable {
     private final List<ReplicaNode> nodes = new ArrayList<>();
     private final List<JdbcFrontEnd> frontEnds = new ArrayList<>();
     private final List<String> urls = new ArrayList<>();
+    private final List<AtomicLong> undertaken = new ArrayList<>();
 
     JdbcNodes(EngineKind kind, Path directory, int count) throws Exception {
         this(kind, directory, count, "si", null);
@@ -70,7 +73,7 @@ final class JdbcNodes implements AutoCloseable {
             ReplicaNode replica = new ReplicaNode(
                     ReplicaNode.Settings.defaults(i, all, chosen), RealMachine.INSTANCE,
                     PathDirectory.of(directory.resolve("node" + i)), group.open(i), engine,
-                    world -> chosen.create(node, all, world), NodeMetrics.NONE, (cause, _) -> {
+                    world -> chosen.create(node, all, world), counting(), (cause, _) -> {
                         throw new AssertionError(cause);
                     });
             nodes.add(replica);
@@ -90,6 +93,19 @@ final class JdbcNodes implements AutoCloseable {
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
         }
+    }
+
+    private NodeMetrics counting() {
+        AtomicLong count = new AtomicLong();
+        undertaken.add(count);
+        return (NodeMetrics) Proxy.newProxyInstance(NodeMetrics.class.getClassLoader(),
+                new Class<?>[]{NodeMetrics.class},
+                (_, method, _) -> method.getName().equals("undertaken") ? count.incrementAndGet() : null);
+    }
+
+    /** How many requests the nodes have executed as the owners of their logs. */
+    List<Long> undertaken() {
+        return undertaken.stream().map(AtomicLong::get).toList();
     }
 
     String url(int node) {

@@ -98,4 +98,39 @@ class JdbcProtocolsTest {
             assertEquals("1", value(other, "select count(*) from word where id = ?", 5));
         }
     }
+
+    @ParameterizedTest
+    @EnumSource
+    void underHybridStatementsAreExecutedByTheirOwner(EngineKind kind) throws Exception {
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 3, "hybrid", null);
+                Connection one = nodes.connect(0);
+                Connection other = nodes.connect(1);
+                Connection third = nodes.connect(2)) {
+            run(one, "create table item (id int primary key, n int not null check (n >= 0), by_node varchar(20))");
+            try (PreparedStatement insert = other.prepareStatement("insert into item values (?, ?, ?)")) {
+                for (int i = 1; i <= 20; i++) {
+                    insert.setInt(1, i);
+                    insert.setInt(2, 10 * i);
+                    insert.setString(3, "a");
+                    assertEquals(1, insert.executeUpdate());
+                }
+                assertEquals("23505", state(insert::executeUpdate));
+            }
+            for (Connection each : java.util.List.of(one, other, third)) {
+                try (Statement update = each.createStatement()) {
+                    assertEquals(20, update.executeUpdate("update item set n = n + 1"));
+                }
+            }
+            assertEquals("23514", state(() -> run(third, "update item set n = -1 where id = 7")));
+            third.setAutoCommit(false);
+            run(third, "update item set n = n + 1 where id = 7", "update item set n = n + 1 where id = 8");
+            third.commit();
+            third.setAutoCommit(true);
+            assertEquals("74", value(third, "select n from item where id = ?", 7));
+            run(one, "update item set n = 0 where id = 7");
+            assertEquals("0", value(one, "select n from item where id = ?", 7));
+            assertEquals(3, nodes.undertaken().size());
+            assertEquals(26, nodes.undertaken().stream().mapToLong(Long::longValue).sum());
+        }
+    }
 }

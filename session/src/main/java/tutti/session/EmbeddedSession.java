@@ -2,6 +2,7 @@ package tutti.session;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +24,8 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.BarrierResponse;
 import tutti.engine.jdbc.BarrierStatement;
+import tutti.engine.jdbc.ClientAnswer;
+import tutti.engine.jdbc.ClientRequest;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.reads.Footprint;
@@ -458,22 +461,54 @@ public final class EmbeddedSession implements AutoCloseable {
         CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
         node.barrier(new BarrierStatement(schema, sql).toBytes(),
                 new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), takeName(),
-                new Completion<>() {
-                    @Override
-                    public void succeeded(ExecuteResult value) {
-                        result.complete(value);
-                    }
-
-                    @Override
-                    public void failed(EngineFailure failure) {
-                        result.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
-                    }
-                });
+                completing(result));
         BarrierResponse response = BarrierResponse.of(await(result).response());
         SQLException error = response == null ? null : response.error();
         if (error != null) {
             throw error;
         }
+    }
+
+    /** Whether {@link #undertaken} may be called: the protocol has owners, and no transaction is open. */
+    public boolean undertakes() {
+        return current == null && node.undertakes();
+    }
+
+    /**
+     * Has the owner of its log, wherever that is, execute a statement that changes rows and does not depend on anything that only this
+     * session has. It is a transaction by itself; its effects are visible here afterwards.
+     *
+     * @param schema the current schema for it, as the engine spells it
+     * @return how many rows it has changed
+     * @throws SQLException what the owner's engine said
+     */
+    public long undertaken(String schema, String sql, List<? extends @Nullable Object> parameters)
+            throws SQLException {
+        CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
+        node.undertake(new ClientRequest(schema, List.of(new ClientRequest.Call(sql, parameters))).toBytes(),
+                session.footprints().of(sql).classes(), takeName(), completing(result));
+        ExecuteResult executed = await(result);
+        EngineFailure refusal = executed.refusal();
+        if (refusal != null) {
+            throw new SQLException(refusal.message(), refusal.sqlState());
+        }
+        return ClientAnswer.of(executed.response()).parts().getFirst() instanceof ClientAnswer.Changed(long rows)
+                ? rows
+                : 0;
+    }
+
+    private static Completion<ExecuteResult> completing(CompletableFuture<ExecuteResult> result) {
+        return new Completion<>() {
+            @Override
+            public void succeeded(ExecuteResult value) {
+                result.complete(value);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                result.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
+            }
+        };
     }
 
     /** Rolls back and closes. */

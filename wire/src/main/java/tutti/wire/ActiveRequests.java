@@ -3,6 +3,8 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
 import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
@@ -11,15 +13,27 @@ import tutti.pgwire.Frontend;
 import tutti.wire.sql.StatementClasses;
 
 /**
- * Decides which whole requests every node executes (active replication), instead of this one that ships the changes: those
+ * Decides where whole requests are executed, if not by this node in the client's session. By every node (active replication): those
  * whose client, session or function asks for it ({@link Modes}), all under a protocol that knows nothing else, and those that can be
- * where the protocol prefers it. Only what has the same result everywhere may be. On the session's event loop.
+ * where the protocol prefers it. By their owner: those that can be where the protocol has owners. Only what has the same result
+ * everywhere may be. On the session's event loop.
  */
 final class ActiveRequests {
 
-    /** Whether a request is for every node. */
+    /** Where a request is executed. */
     private enum Place {
-        HERE, EVERYWHERE_IF_POSSIBLE, EVERYWHERE
+        /** In the client's session. */
+        HERE,
+        /** In the session of an executor, of the node that owns the request's log, if it comes to the same there. */
+        OWNER_IF_POSSIBLE,
+        /** By every node, if it comes to the same everywhere. */
+        EVERYWHERE_IF_POSSIBLE,
+        /** By every node; it is refused if it does not come to the same everywhere. */
+        EVERYWHERE;
+
+        boolean ifPossible() {
+            return this == OWNER_IF_POSSIBLE || this == EVERYWHERE_IF_POSSIBLE;
+        }
     }
 
     private final Session session;
@@ -39,7 +53,9 @@ final class ActiveRequests {
                 : switch (session.modes().now()) {
                     case ACTIVE -> Place.EVERYWHERE;
                     case PASSIVE -> Place.HERE;
-                    case DEFAULT -> node.everywhereIfPossible() ? Place.EVERYWHERE_IF_POSSIBLE : Place.HERE;
+                    case DEFAULT -> node.undertakes()
+                            ? Place.OWNER_IF_POSSIBLE
+                            : node.everywhereIfPossible() ? Place.EVERYWHERE_IF_POSSIBLE : Place.HERE;
                 };
     }
 
@@ -57,7 +73,7 @@ final class ActiveRequests {
     private StatementClasses.Statements statements(byte[] sql) {
         return texts.understood(sql)
                 ? session.capture().statements(sql, texts.standardStrings())
-                : new StatementClasses.Statements(List.of(), "text that is not in UTF-8", null);
+                : StatementClasses.Statements.unknown("text that is not in UTF-8");
     }
 
     private boolean declared(List<StatementClasses.Statements> parts) {
@@ -70,14 +86,18 @@ final class ActiveRequests {
                 && parts.stream().anyMatch(part -> "passive".equals(part.mode()));
     }
 
-    /** Whether a request of these statements is for every node. */
-    private boolean wants(List<StatementClasses.Statements> parts) {
+    /** Where a request of these statements is executed. */
+    private Place place(List<StatementClasses.Statements> parts) {
         Place place = place();
         if (place == Place.EVERYWHERE || declared(parts)) {
-            return true;
+            return Place.EVERYWHERE;
         }
-        return place == Place.EVERYWHERE_IF_POSSIBLE && !passive(parts)
+        boolean possible = place.ifPossible() && !passive(parts)
                 && parts.stream().allMatch(part -> part.varying() == null);
+        return possible
+                && (place != Place.OWNER_IF_POSSIBLE || parts.stream().allMatch(StatementClasses.Statements::rows))
+                        ? place
+                        : Place.HERE;
     }
 
     private static ErrorFields varies(String what) {
@@ -87,18 +107,31 @@ final class ActiveRequests {
     }
 
     /**
-     * Has a simple query that is a transaction by itself executed by every node, if that is wanted.
+     * Has a simple query that is a transaction by itself executed elsewhere, if that is wanted.
      *
+     * @param inSession executes the message that it is given in the session, after all
      * @return whether it is, or is refused; if not, nothing has been done
      */
-    boolean query(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
-        if (!kind.mayWrite() || never()) {
+    boolean query(StatementKind kind, ByteBuf buffer, int start, int bodyLength, Consumer<byte[]> inSession) {
+        boolean logged = session.modes().logged();
+        if (!kind.mayWrite() || (never() && !logged)) {
             return false;
         }
         byte[] sql = Messages.queryText(buffer, start, bodyLength);
         StatementClasses.Statements statements = statements(sql);
         boolean copies = kind == StatementKind.COPY_IN;
-        if (!wants(List.of(statements)) || (copies && place() == Place.EVERYWHERE_IF_POSSIBLE)) {
+        Place place = place(List.of(statements));
+        Capture.Classified touched = rules.classes(sql);
+        boolean here = place == Place.HERE || (copies && place.ifPossible());
+        if (place == Place.OWNER_IF_POSSIBLE) {
+            // what is declared is checked here; and what has had its turn here stays here
+            here |= touched.vouched() || !session.turns().needed();
+        }
+        if (logged && place != Place.EVERYWHERE && here) {
+            session.backend().refuse(notLogged(List.of(statements)), SentMessage.REFUSED_QUERY);
+            return true;
+        }
+        if (here) {
             return false;
         }
         ErrorFields refusal = rules.unavailable();
@@ -111,32 +144,45 @@ final class ActiveRequests {
             return true;
         }
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
-        session.ordered().request(row -> session.capture().request(calls, row), rules.classes(sql).classes(),
-                response -> response);
+        byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
+        if (place == Place.OWNER_IF_POSSIBLE) {
+            session.ordered().undertaken(row -> session.capture().request(calls, row), touched.classes(),
+                    response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
+        } else {
+            session.ordered().request(row -> session.capture().request(calls, row), touched.classes(),
+                    response -> response);
+        }
         return true;
     }
 
     /** Whether a cycle that begins with binding this statement may be for every node, and is to be recorded. */
     boolean mayBe(Prepared prepared) {
-        if (!prepared.kind().mayWrite() || session.transaction().implicit() || never()) {
+        if (!prepared.kind().mayWrite() || session.transaction().implicit() || (never() && !session.modes().logged())) {
             return false;
         }
         StatementAccess access = prepared.access();
-        return place() != Place.HERE || (access != null && declared(List.of(access.statements())));
+        return place() != Place.HERE || session.modes().logged()
+                || (access != null && declared(List.of(access.statements())));
     }
 
     /**
-     * Has a recorded cycle executed by every node, if that is wanted. Everything sent before it has been answered.
+     * Has a recorded cycle executed elsewhere, if that is wanted. Everything sent before it has been answered.
      *
+     * @param here executes it in the session, after all
      * @return whether it is, or is refused; if not, nothing has been done
      */
-    boolean recorded(RecordedCycle cycle) {
-        if (never()) {
+    boolean recorded(RecordedCycle cycle, Runnable here) {
+        boolean logged = session.modes().logged();
+        if (never() && !logged) {
             return false;
         }
         List<RecordedCycle.Execution> executions = cycle.whole() ? cycle.executions() : null;
         if (executions == null) {
-            if (place() == Place.HERE || place() == Place.EVERYWHERE_IF_POSSIBLE) {
+            if (logged) {
+                refuse(cycle, notLogged(List.of()));
+                return true;
+            }
+            if (place() != Place.EVERYWHERE) {
                 return false;
             }
             refuse(cycle, Errors.error(Errors.READ_ONLY,
@@ -146,8 +192,15 @@ final class ActiveRequests {
         }
         List<StatementClasses.Statements> parts = executions.stream().map(execution -> execution.of().statements())
                 .toList();
-        if (!wants(parts)) {
-            return false;
+        Place place = place(parts);
+        if (place != Place.HERE) {
+            cycle.classify();
+        }
+        if (place == Place.HERE || (place == Place.OWNER_IF_POSSIBLE && cycle.classified().vouched())) {
+            if (logged) {
+                refuse(cycle, notLogged(parts));
+            }
+            return logged;
         }
         ErrorFields refusal = rules.unavailable();
         for (StatementClasses.Statements part : parts) {
@@ -160,11 +213,33 @@ final class ActiveRequests {
             refuse(cycle, refusal);
             return true;
         }
-        cycle.classify();
         List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
-        parseAll(cycle, () -> session.ordered().request(row -> session.capture().request(calls, row),
-                cycle.classified().classes(), response -> answers(executions, response)));
+        parseAll(cycle, () -> {
+            if (place == Place.OWNER_IF_POSSIBLE) {
+                session.ordered().undertaken(row -> session.capture().request(calls, row),
+                        cycle.classified().classes(), response -> answers(executions, response),
+                        logged ? calls.size() : 0, here);
+            } else {
+                session.ordered().request(row -> session.capture().request(calls, row),
+                        cycle.classified().classes(), response -> answers(executions, response));
+            }
+        });
         return true;
+    }
+
+    /** Why a request cannot be acknowledged before it is executed. */
+    private static ErrorFields notLogged(List<StatementClasses.Statements> parts) {
+        String varying = parts.stream().map(StatementClasses.Statements::varying).filter(Objects::nonNull).findFirst()
+                .orElse(null);
+        return Errors.notSupported("the request cannot be acknowledged as logged, since "
+                + (varying != null
+                        ? "it may come out differently in another session: " + varying
+                        : "only INSERT, UPDATE, DELETE, MERGE, SELECT and CALL that come as a whole, and of which it is known"
+                                + " what they touch, are executed by the owner of a log"))
+                .with('H',
+                        "SET " + Acknowledgements.VARIABLE
+                                + " = 'executed', or let the client compute what varies and send"
+                                + " it as a parameter.");
     }
 
     private void refuse(RecordedCycle cycle, ErrorFields refusal) {

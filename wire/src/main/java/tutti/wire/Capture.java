@@ -140,7 +140,7 @@ public interface Capture {
 
     /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
     default StatementClasses.Statements statements(byte[] sql, boolean standardStrings) {
-        return new StatementClasses.Statements(List.of(), "everything", null);
+        return StatementClasses.Statements.unknown("everything");
     }
 
     /**
@@ -150,6 +150,14 @@ public interface Capture {
      */
     default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
+    }
+
+    /**
+     * Whether a session of which {@link Calls#settings} returned this row has nothing that others of its role lack: no temporary
+     * relations, and no read-only transactions.
+     */
+    default boolean likeOthers(List<@Nullable String> settings) {
+        return true;
     }
 
     /** The keys that a statement outside of a transaction is taken to touch. */

@@ -62,11 +62,16 @@ final class DeferredMessages {
 
     /** Keeps a simple query that is a transaction by itself until its turn has come. Returns false. */
     boolean awaitQuery(StatementKind kind, ByteBuf buffer, int start, int bodyLength) {
-        byte[] message = Messages.copy(buffer, start, bodyLength);
-        Capture.Classified classified = rules.classes(Messages.queryText(buffer, start, bodyLength));
+        awaitQuery(kind, Messages.copy(buffer, start, bodyLength));
+        return false;
+    }
+
+    /** Likewise, the whole message. */
+    void awaitQuery(StatementKind kind, byte[] message) {
+        Capture.Classified classified = rules.classes(Messages.queryText(Unpooled.wrappedBuffer(message),
+                Messages.HEADER, message.length - Messages.HEADER));
         session.turns().await(request(classified.classes(), kind != StatementKind.COPY_IN), classified.vouched(), true,
                 () -> again(Frontend.QUERY, message));
-        return false;
     }
 
     /** Keeps a part of a script until the turn of its transaction has come. */
@@ -140,7 +145,7 @@ final class DeferredMessages {
                 backend.synchronize();
             } else if (cycle.failed()) {
                 cycle.skip();
-            } else if (!active.recorded(done)) {
+            } else if (!active.recorded(done, () -> here(done))) {
                 here(done);
             }
         });

@@ -73,7 +73,9 @@ public final class EngineCapture implements Capture {
         this.life = functions.life();
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
-        settings.append(", EXISTS (SELECT FROM pg_catalog.pg_class")
+        settings.append(", pg_catalog.pg_my_temp_schema() OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
+                + " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'")
+                .append(", EXISTS (SELECT FROM pg_catalog.pg_class")
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
                 .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
@@ -224,6 +226,11 @@ public final class EngineCapture implements Capture {
         Map<String, String> settings = settings(row);
         settings.put(CaptureInstaller.Functions.ORIGIN, life);
         return new Statement(0, statement, String.valueOf(row.getFirst()), settings).toBytes();
+    }
+
+    @Override
+    public boolean likeOthers(List<@Nullable String> row) {
+        return "t".equals(row.get(SETTINGS.size() + 1));
     }
 
     @Override

@@ -6,12 +6,13 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
 import tutti.wire.sql.Variables;
 
 /**
- * Where a session wants its whole requests to be executed: its variable {@code tutti.mode}. PostgreSQL keeps the variable, for
- * SHOW; here is what follows from it. On the session's event loop.
+ * Where a session wants its whole requests to be executed: its variable {@code tutti.mode}; and {@linkplain Acknowledgements when} it wants
+ * to hear of them. PostgreSQL keeps the variable, for SHOW; here is what follows from it. On the session's event loop.
  */
 final class Modes {
     /** How the variable is called. */
@@ -44,14 +45,21 @@ final class Modes {
     }
 
     private final boolean wholeOnly;
+    private final Acknowledgements acknowledgements;
     private Mode initial = Mode.DEFAULT;
     private Mode session = Mode.DEFAULT;
     private @Nullable Mode transaction;
     private @Nullable Mode request;
 
-    /** Of a session under a protocol that needs everything to be executed by every node, or does not. */
-    Modes(boolean wholeOnly) {
-        this.wholeOnly = wholeOnly;
+    /** Of a session of a node under some protocol. */
+    Modes(Transactions node) {
+        this.wholeOnly = node.wholeOnly();
+        this.acknowledgements = new Acknowledgements(node.undertakes());
+    }
+
+    /** Whether the client wants to hear that its request is logged, and no more. */
+    boolean logged() {
+        return acknowledgements.logged();
     }
 
     /** What a client's start-up packet asks for. Returns null if that is all right. */
@@ -63,10 +71,11 @@ final class Modes {
             value = option.group(1);
         }
         if (value == null) {
-            return null;
+            return acknowledgements.begin(parameters);
         }
         ErrorFields refusal = check(value);
         if (refusal == null) {
+            refusal = acknowledgements.begin(parameters);
             initial = java.util.Objects.requireNonNull(Mode.of(value));
             session = initial;
         }
@@ -82,6 +91,7 @@ final class Modes {
     /** The request is over. */
     void requestOver() {
         request = null;
+        acknowledgements.requestOver();
     }
 
     /** The transaction is over. */
@@ -111,9 +121,10 @@ final class Modes {
      */
     @Nullable
     ErrorFields statement(String sql, boolean inTransaction) {
+        ErrorFields other = acknowledgements.statement(sql, inTransaction);
         Variables.Setting set = Variables.read(sql, SHORT);
-        if (set == null) {
-            return null;
+        if (set == null || other != null) {
+            return other;
         }
         String value = set.value();
         ErrorFields refusal = value == null ? null : check(value);
@@ -146,9 +157,10 @@ final class Modes {
      */
     @Nullable
     ErrorFields part(String sql, boolean first) {
+        ErrorFields other = acknowledgements.part(sql, first);
         Variables.Setting set = Variables.read(sql, SHORT);
-        if (set == null || set.all()) {
-            return null;
+        if (set == null || set.all() || other != null) {
+            return other;
         }
         String value = set.value();
         if (!first || !set.local()) {

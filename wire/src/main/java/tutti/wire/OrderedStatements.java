@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -9,6 +10,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
@@ -72,16 +74,77 @@ final class OrderedStatements {
      */
     void request(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
             UnaryOperator<byte[]> response) {
+        withSettings(row -> {
+            transaction.becomes(SessionState.BARRIER);
+            session.node().request(request.apply(row), touched, capture.barrierKeys(), transaction.takeName(),
+                    whenExecuted(response, true));
+        });
+    }
+
+    /**
+     * Has a request, which is a whole cycle, executed by its owner.
+     *
+     * @param logged of how many statements the client is to hear when they are logged; 0 if when they have been executed
+     * @param here executes it in this session, where that must be
+     */
+    void undertaken(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
+            UnaryOperator<byte[]> response, int logged, Runnable here) {
+        withSettings(row -> {
+            if (!capture.likeOthers(row)) {
+                if (logged == 0) {
+                    here.run();
+                } else {
+                    over(Errors.notSupported("the request cannot be acknowledged as logged: the session has temporary"
+                            + " tables, or may only read")
+                            .with('H', "Use another session, or SET " + Acknowledgements.VARIABLE + " = 'executed'."),
+                            true);
+                }
+                return;
+            }
+            transaction.becomes(SessionState.BARRIER);
+            if (logged == 0) {
+                session.node().undertake(request.apply(row), touched, transaction.takeName(),
+                        whenExecuted(response, true));
+            } else {
+                session.node().log(request.apply(row), touched, transaction.takeName(), whenLogged(response, logged));
+            }
+        });
+    }
+
+    private void withSettings(Consumer<List<@Nullable String>> then) {
         cycle.await();
         backend.batch().settings(List.of()).sync(reply -> {
             if (reply.error() != null) {
                 over(reply.error(), true);
             } else {
-                transaction.becomes(SessionState.BARRIER);
-                session.node().request(request.apply(reply.row()), touched, capture.barrierKeys(),
-                        transaction.takeName(), whenExecuted(response, true));
+                then.accept(reply.row());
             }
         });
+    }
+
+    private Completion<TransactionId> whenLogged(UnaryOperator<byte[]> response, int statements) {
+        return new Completion<>() {
+            @Override
+            public void succeeded(TransactionId ticket) {
+                session.onLoop(() -> {
+                    ByteBuf out = client.buffer();
+                    Backend.noticeResponse(out, ErrorFields.of("NOTICE", "00000", "logged as " + ticket)
+                            .with('H', "SELECT tutti_outcome('" + ticket + "') tells what became of it."));
+                    for (int i = 0; i < statements; i++) {
+                        Backend.commandComplete(out, "LOGGED");
+                    }
+                    byte[] bytes = new byte[out.readableBytes()];
+                    out.readBytes(bytes);
+                    client.write(out.clear().writeBytes(response.apply(bytes)));
+                    over(null, true);
+                });
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                session.onLoop(() -> over(Errors.error(failure.sqlState(), failure.message()), true));
+            }
+        };
     }
 
     private Completion<ExecuteResult> whenExecuted(UnaryOperator<byte[]> response, boolean wholeCycle) {
@@ -89,7 +152,12 @@ final class OrderedStatements {
             @Override
             public void succeeded(ExecuteResult result) {
                 session.onLoop(() -> {
-                    if (!result.tookEffect()) {
+                    EngineFailure refusal = result.refusal();
+                    if (refusal != null && result.response().length == 0) {
+                        over(Errors.error(refusal.sqlState(), refusal.message()), wholeCycle);
+                        return;
+                    }
+                    if (refusal != null) {
                         cycle.fail();
                     }
                     client.write(client.buffer().writeBytes(response.apply(result.response())));

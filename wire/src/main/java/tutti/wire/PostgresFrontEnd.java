@@ -177,13 +177,16 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             return CompletableFuture.failedFuture(
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
         }
-        ErrorFields mode = new Modes(services.transactions().wholeOnly()).begin(parameters);
+        ErrorFields mode = new Modes(services.transactions()).begin(parameters);
         if (mode != null) {
             return CompletableFuture
                     .failedFuture(new PostgresException(Errors.fatal(mode.sqlState(), mode.message())));
         }
         if (!parameters.getOrDefault("options", "").contains(Modes.VARIABLE)) {
             parameters.putIfAbsent(Modes.VARIABLE, Modes.Mode.DEFAULT.toString());
+        }
+        if (!parameters.getOrDefault("options", "").contains(Acknowledgements.VARIABLE)) {
+            parameters.putIfAbsent(Acknowledgements.VARIABLE, Acknowledgements.Level.EXECUTED.toString());
         }
         return BackendConnection
                 .connect(arrival.client().eventLoop(),

@@ -70,7 +70,7 @@ final class Session {
         this.clientReader = clientReader;
         this.connection = connection;
         this.parameters = Map.copyOf(parameters);
-        this.modes = new Modes(services.transactions().wholeOnly());
+        this.modes = new Modes(services.transactions());
         modes.begin(parameters);
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);

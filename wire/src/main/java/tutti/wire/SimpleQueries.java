@@ -101,7 +101,7 @@ final class SimpleQueries {
 
     private boolean run(StatementKind kind, boolean single, ByteBuf buffer, int start, int bodyLength) {
         if (backend.outsideOfTransaction() && !transaction.implicit()
-                && active.query(kind, buffer, start, bodyLength)) {
+                && active.query(kind, buffer, start, bodyLength, message -> deferred.awaitQuery(kind, message))) {
             return false;
         }
         if (deferred.mustWait(kind, backend.inTransaction())) {

@@ -17,9 +17,12 @@ import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
 import tutti.engine.postgres.capture.Statement.Call;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.PostgresException;
 
 /** Which requests go to every node, and what their clients see of it. */
 @Timeout(60)
@@ -225,5 +228,107 @@ class ModeTest extends OnFrontEnd {
             connection.commit();
             assertEquals("1:9", fixture.accounts());
         }
+    }
+
+    /** A protocol that has owners orders all transactions first. */
+    private void owners() {
+        fixture.node.undertakes = true;
+        fixture.node.atOnce = false;
+        fixture.node.runs = true;
+    }
+
+    @Test
+    void whatComesToTheSameThereGoesToItsOwner() throws Exception {
+        owners();
+        BackendConnection client = fixture.client();
+        assertEquals("42", client.execute("update account set balance = 2; update account set note = 'x'", PATIENCE)
+                .value());
+        take(fixture.node.undertaken);
+        assertEquals(2, take(fixture.capture.requests).size());
+        fixture.node.ownerRefuses = new EngineFailure("23514", "less than nothing", false);
+        PostgresException refused = assertThrows(PostgresException.class,
+                () -> client.execute("update account set balance = -2", PATIENCE));
+        assertEquals("23514", refused.sqlState());
+        fixture.node.ownerRefuses = null;
+        client.execute("update account set balance = 3", PATIENCE);
+        client.close();
+        fixture.node.answer = tag("INSERT 0 1");
+        try (Connection connection = fixture.jdbc();
+                PreparedStatement insert = connection.prepareStatement("insert into account values (?, 1)")) {
+            insert.setInt(1, 1);
+            fixture.node.undertaken.clear();
+            assertEquals(1, insert.executeUpdate());
+            take(fixture.node.undertaken);
+        }
+        assertEquals("null", fixture.accounts());
+    }
+
+    @Test
+    void whatDependsOnTheSessionStaysThere() throws Exception {
+        owners();
+        try (Connection connection = fixture.jdbc("preferQueryMode=simple"); Connection other = fixture.jdbc()) {
+            execute(connection, "insert into account values (1, 2 * random()::int)");
+            execute(connection, "do $$ begin insert into account values (2, 2); end $$");
+            execute(connection, "set tutti.mode = passive");
+            execute(connection, "update account set balance = 9");
+            execute(connection, "reset tutti.mode");
+            fixture.capture.likeOthers = false;
+            execute(connection, "update account set balance = 7 where id = 1");
+            try (PreparedStatement update = other.prepareStatement("update account set balance = ? where id = 2")) {
+                update.setInt(1, 8);
+                assertEquals(1, update.executeUpdate());
+            }
+        } finally {
+            fixture.capture.likeOthers = true;
+        }
+        assertEquals(0, fixture.node.undertaken.size());
+        assertEquals("1:7 2:8", fixture.accounts());
+    }
+
+    @Test
+    void aClientMayHearThatItsRequestIsLogged() throws Exception {
+        owners();
+        String ticket = "logged as " + new TransactionId(1, 77);
+        try (Connection connection = fixture.jdbc("preferQueryMode=simple"); Connection other = fixture.jdbc()) {
+            for (Connection each : List.of(connection, other)) {
+                execute(each, "set tutti.acknowledge = logged");
+                try (PreparedStatement update = each.prepareStatement("update account set balance = ?")) {
+                    update.setInt(1, 1);
+                    assertEquals(0, update.executeUpdate(), "nobody knows yet");
+                    assertEquals(ticket, update.getWarnings().getMessage());
+                }
+                take(fixture.node.undertaken);
+                assertTrue(refused(each, "update account set balance = random()", "0A000").getMessage()
+                        .contains("random()"));
+                refused(each, "do $$ begin update account set balance = 1; end $$", "0A000");
+                fixture.capture.likeOthers = false;
+                refused(each, "update account set balance = 1", "0A000");
+                fixture.capture.likeOthers = true;
+                assertEquals("logged", value(each, "show tutti.acknowledge"));
+                execute(each, "reset tutti.acknowledge");
+            }
+            execute(connection, "set local tutti.acknowledge = 'logged'; update account set balance = 3");
+            take(fixture.node.undertaken);
+            connection.setAutoCommit(false);
+            execute(connection, "insert into account values (1, 1)");
+            refused(connection, "set tutti.acknowledge = logged", "25001");
+            connection.rollback();
+        } finally {
+            fixture.capture.likeOthers = true;
+        }
+        fixture.node.undertakes = false;
+        try (Connection connection = fixture.jdbc()) {
+            refused(connection, "set tutti.acknowledge = logged", "0A000");
+            refused(connection, "set tutti.acknowledge = at_once", "22023");
+            assertEquals("executed", value(connection, "show tutti.acknowledge"));
+        }
+    }
+
+    private static byte[] tag(String tag) {
+        ByteBuf out = Unpooled.buffer();
+        Backend.commandComplete(out, tag);
+        byte[] bytes = new byte[out.readableBytes()];
+        out.readBytes(bytes);
+        return bytes;
     }
 }

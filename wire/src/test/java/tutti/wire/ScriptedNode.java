@@ -59,6 +59,11 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     volatile byte[] answer = new byte[0];
     volatile boolean wholeOnly;
     volatile boolean everywhereIfPossible;
+    volatile boolean undertakes;
+    /** Classes of requests that are for their owner. */
+    final BlockingQueue<ConflictClasses> undertaken = new LinkedBlockingQueue<>();
+    /** Why the owner's engine refuses them, without an answer in the engine's form; null if it does not. */
+    volatile @Nullable EngineFailure ownerRefuses;
     final BlockingQueue<String> failures = new LinkedBlockingQueue<>();
     /** What becomes of transactions that ask: null commits them, otherwise they are aborted for this reason. */
     volatile @Nullable AbortReason abort;
@@ -180,6 +185,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         answer = new byte[0];
         wholeOnly = false;
         everywhereIfPossible = false;
+        undertakes = false;
+        ownerRefuses = null;
         abort = null;
         manual = false;
         refusal = null;
@@ -187,7 +194,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
 
     /** Forgets what transactions have done. */
     void forget() {
-        List.of(committed, begun, submitted, asked, ended, barriers, requests, failures).forEach(BlockingQueue::clear);
+        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures)
+                .forEach(BlockingQueue::clear);
     }
 
     long position() {
@@ -304,6 +312,28 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     @Override
     public boolean everywhereIfPossible() {
         return everywhereIfPossible;
+    }
+
+    @Override
+    public boolean undertakes() {
+        return undertakes;
+    }
+
+    @Override
+    public void undertake(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        undertaken.add(classes);
+        byte[] response = request[0] == 1 ? answer : undescribed(answer);
+        EngineFailure refusal = ownerRefuses;
+        loop.execute(() -> done.succeeded(
+                refusal == null ? ExecuteResult.done(response) : new ExecuteResult(refusal, new byte[0])));
+    }
+
+    @Override
+    public void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<TransactionId> logged) {
+        undertaken.add(classes);
+        loop.execute(() -> logged.succeeded(new TransactionId(1, 77)));
     }
 
     private static ExecuteResult refused(byte[] response) {

@@ -59,6 +59,14 @@ final class SmallCapture implements Capture {
     /** The statements of the requests that every node has been given. */
     final BlockingQueue<List<Statement.Call>> requests = new LinkedBlockingQueue<>();
 
+    /** Whether sessions have nothing that others lack. */
+    volatile boolean likeOthers = true;
+
+    @Override
+    public boolean likeOthers(List<@Nullable String> settings) {
+        return likeOthers;
+    }
+
     static String table(String name, String columns) {
         return "CREATE TABLE " + name + " (" + columns + "); CREATE CONSTRAINT TRIGGER cap AFTER INSERT OR UPDATE OR"
                 + " DELETE ON " + name + " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cap.row();"
@@ -122,7 +130,8 @@ final class SmallCapture implements Capture {
         return new StatementClasses.Statements(
                 Arrays.stream(text.split(";", -1)).map(String::strip).filter(one -> !one.isEmpty())
                         .toList(),
-                text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null);
+                text.contains("random()") ? "random()" : null, text.contains("at_all") ? "active" : null,
+                !text.startsWith("do "));
     }
 
     @Override

@@ -14,4 +14,10 @@ public interface ClientEngine extends Engine {
      * @param current the client's open transaction that may be rolled back, or null; called from any thread
      */
     ClientSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException;
+
+    /** Of requests that are {@link ClientRequest}s; what they answer is a {@link ClientAnswer}. */
+    @Override
+    default Executor openExecutor() {
+        return new JdbcExecutor(this);
+    }
 }

@@ -34,6 +34,8 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
+import tutti.engine.postgres.apply.ExecutorServices;
+import tutti.engine.postgres.apply.PostgresExecutor;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
@@ -61,7 +63,7 @@ import tutti.pgwire.QueryResult;
  * <p>
  * Safe for use from any thread.
  */
-public final class PostgresEngine implements Engine, ApplierServices {
+public final class PostgresEngine implements Engine, ApplierServices, ExecutorServices {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     /** Questions under way, above which no other is asked. */
@@ -152,7 +154,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
         return schema;
     }
 
-    /** The tables as of the last schema change that the engine has made or was told of. */
+    @Override
     public TableCatalog catalog() {
         return schema.catalog();
     }
@@ -208,13 +210,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
                 });
     }
 
-    /**
-     * Makes a front end's session known, so that whoever blocks an applier can be named.
-     *
-     * @param backendPid process id of its server process
-     * @param current its open transaction that may be rolled back, or null; called from any thread
-     * @return to be closed when the session ends
-     */
+    @Override
     public Registration registerSession(int backendPid, Supplier<? extends @Nullable LocalTransaction> current) {
         sessions.put(backendPid, current);
         return () -> sessions.remove(backendPid, current);
@@ -225,14 +221,6 @@ public final class PostgresEngine implements Engine, ApplierServices {
         int pid = connection.processId();
         appliers.put(pid, applier);
         CompletableFuture<Void> _ = connection.closed().whenComplete((_, _) -> appliers.remove(pid, applier));
-    }
-
-    /** A session's entry. */
-    @FunctionalInterface
-    public interface Registration extends AutoCloseable {
-        /** Forgets the session. */
-        @Override
-        void close();
     }
 
     /** A server that does not answer is taken for lost. */
@@ -296,13 +284,49 @@ public final class PostgresEngine implements Engine, ApplierServices {
                         && !PASSING_REFUSALS.contains(refused.sqlState().substring(0, 2))
                                 ? restoreRoles().thenCompose(_ -> connect(loop, powerless, role))
                                 : CompletableFuture.failedFuture(failed))
-                .thenCompose(connection -> confirm().handle((_, failed) -> {
-                    if (failed != null) {
-                        connection.abort();
-                        throw new CompletionException(failed);
+                .thenCompose(this::confirmed);
+    }
+
+    @Override
+    public Executor openExecutor() {
+        return new PostgresExecutor(this, loops.next());
+    }
+
+    /** The role is made anew each time: it may have been dropped, and made again under its name, since. */
+    @Override
+    public CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role) {
+        return query("SELECT oid FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) "
+                + literal(role)).thenCompose(found -> {
+                    String id = found.rows().isEmpty() ? null : found.value();
+                    if (id == null) {
+                        throw new CompletionException(new PostgresException(ErrorFields.of("ERROR", "28000",
+                                "role \"" + role + "\" does not exist")));
                     }
-                    return connection;
-                }));
+                    String name = CaptureInstaller.executorName(functions(), id);
+                    try {
+                        return query(CaptureInstaller.executorRole(secret, functions(), name, role))
+                                .thenApply(_ -> name);
+                    } catch (IOException unreadable) {
+                        return CompletableFuture.failedFuture(unreadable);
+                    }
+                }).thenCompose(name -> connect(loop, OwnSessions.plain(settings.as(name,
+                        new BackendSettings.Credentials.Password(CaptureInstaller.password(secret))), "tutti executor")
+                        .withParameters(Map.of("synchronous_commit", "off")), CaptureInstaller.Role.EXECUTOR))
+                .thenCompose(this::confirmed);
+    }
+
+    private static String literal(String text) {
+        return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'";
+    }
+
+    private CompletableFuture<BackendConnection> confirmed(BackendConnection connection) {
+        return confirm().handle((_, failed) -> {
+            if (failed != null) {
+                connection.abort();
+                throw new CompletionException(failed);
+            }
+            return connection;
+        });
     }
 
     private static CompletableFuture<BackendConnection> connect(EventLoop loop, BackendSettings settings,
@@ -367,12 +391,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
                 TimeUnit.MILLISECONDS);
     }
 
-    /**
-     * Looks after a session whose transaction has its place in the order, until the returned task is cancelled: whenever it
-     * waits, whoever of this node's sessions it waits for is named.
-     *
-     * @param waits whether the session has a statement under way; from the loop
-     */
+    @Override
     public ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits) {
         return loop.scheduleAtFixedRate(() -> {
             if (waits.getAsBoolean()) {

@@ -6,9 +6,11 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -16,6 +18,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
+import tutti.engine.ExecutorContract;
 
 /** Binds the suite to a database in this virtual machine. */
 public abstract class JdbcEngineContract extends EngineContract {
@@ -32,7 +35,11 @@ public abstract class JdbcEngineContract extends EngineContract {
 
     @Override
     protected Harness open() throws SQLException {
-        return new JdbcHarness(engine(withTable("one")), JdbcEngine.open(withTable("other")));
+        return harness("");
+    }
+
+    private Harness harness(String of) throws SQLException {
+        return new JdbcHarness(engine(withTable(of + "one")), JdbcEngine.open(withTable(of + "other")));
     }
 
     private EmbeddedDatabase withTable(String name) throws SQLException {
@@ -42,6 +49,15 @@ public abstract class JdbcEngineContract extends EngineContract {
             statement.execute("CREATE TABLE KV (K INTEGER PRIMARY KEY, V VARCHAR(100))");
         }
         return database;
+    }
+
+    /** The same, for executors of requests. */
+    @Nested
+    class Executors extends ExecutorContract {
+        @Override
+        protected Harness open() throws SQLException {
+            return harness("executor of ");
+        }
     }
 
     private static void put(ClientSession session, int key, String value) throws SQLException {
@@ -125,6 +141,23 @@ public abstract class JdbcEngineContract extends EngineContract {
         @Override
         public byte[] createTable() {
             return new BarrierStatement("PUBLIC", "CREATE TABLE MADE (ID INTEGER PRIMARY KEY)").toBytes();
+        }
+
+        @Override
+        public byte[] putRequest(int key, String value) {
+            return new ClientRequest("PUBLIC", List.of(
+                    new ClientRequest.Call("DELETE FROM KV WHERE K = ?", List.of(key)),
+                    new ClientRequest.Call("INSERT INTO KV VALUES (?, ?)", List.of(key, value)))).toBytes();
+        }
+
+        @Override
+        public byte[] insertRequest(int key, String value) {
+            return ClientRequest.of("PUBLIC", "INSERT INTO KV VALUES (?, ?)", key, value).toBytes();
+        }
+
+        @Override
+        public byte[] readRequest() {
+            return ClientRequest.of("PUBLIC", "SELECT COUNT(*) FROM KV").toBytes();
         }
 
         @Override

@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.postgresql.PGConnection;
 import tutti.core.spi.Completion;
@@ -14,6 +15,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
+import tutti.engine.postgres.apply.ExecutorServices;
 import tutti.engine.postgres.capture.Statement;
 
 class PostgresEngineContractTest extends EngineContract {
@@ -22,6 +24,11 @@ class PostgresEngineContractTest extends EngineContract {
 
     @Override
     protected Harness open() throws Exception {
+        return harness();
+    }
+
+    /** A new database of the test server, and another one. */
+    static Harness harness() throws Exception {
         String database = TestServer.database(TABLE);
         String other = TestServer.database(TABLE);
         TestServer.install(other, 1);
@@ -66,7 +73,7 @@ class PostgresEngineContractTest extends EngineContract {
             WriteSet writes = session.capture().writes();
             int pid = session.connection().unwrap(PGConnection.class).getBackendPID();
             SessionTransaction transaction = new SessionTransaction(session, postgres.secret());
-            PostgresEngine.Registration _ = postgres.registerSession(pid, () -> transaction);
+            ExecutorServices.Registration _ = postgres.registerSession(pid, () -> transaction);
             return new Local(transaction, writes);
         }
 
@@ -74,6 +81,26 @@ class PostgresEngineContractTest extends EngineContract {
         public byte[] createTable() {
             return new Statement("CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
                     Map.of("search_path", "public")).toBytes();
+        }
+
+        private static byte[] request(String sql) {
+            return Statement.request(List.of(Statement.Call.plain(sql)), TestServer.USER,
+                    Map.of("search_path", "public")).toBytes();
+        }
+
+        @Override
+        public byte[] putRequest(int key, String value) {
+            return request(PUT.formatted(key, value));
+        }
+
+        @Override
+        public byte[] insertRequest(int key, String value) {
+            return request("INSERT INTO kv VALUES (%d, '%s')".formatted(key, value));
+        }
+
+        @Override
+        public byte[] readRequest() {
+            return request("SELECT count(*) FROM kv");
         }
 
         @Override

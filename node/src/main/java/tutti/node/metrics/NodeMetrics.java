@@ -30,6 +30,12 @@ public interface NodeMetrics {
         public void undeclared() {}
 
         @Override
+        public void undertaken() {}
+
+        @Override
+        public void requestBacklog(int requests) {}
+
+        @Override
         public void repeated() {}
 
         @Override
@@ -73,6 +79,15 @@ public interface NodeMetrics {
 
     /** A transaction was ordered by conflict classes and had to be taken to touch all of them. */
     void undeclared();
+
+    /** This node begins to execute a client's request as the owner of its log. */
+    void undertaken();
+
+    /**
+     * The requests of this node's clients have changed in number that have been acknowledged as logged, or are about to be, and
+     * have not been executed.
+     */
+    void requestBacklog(int requests);
 
     /** A session ran a transaction again that had lost. */
     void repeated();

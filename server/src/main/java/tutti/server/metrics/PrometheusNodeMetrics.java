@@ -4,6 +4,8 @@ import io.prometheus.metrics.core.datapoints.CounterDataPoint;
 import io.prometheus.metrics.core.datapoints.DistributionDataPoint;
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
+import io.prometheus.metrics.core.datapoints.GaugeDataPoint;
+import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
@@ -51,6 +53,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint certified;
     private final CounterDataPoint certifiedKeys;
     private final CounterDataPoint undeclared;
+    private final CounterDataPoint undertaken;
+    private final GaugeDataPoint requestBacklog;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
@@ -81,6 +85,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
         undeclared = unlabelled("tutti_transactions_undeclared_total",
                 "Transactions that were ordered by conflict classes and taken to touch all of them.");
+        undertaken = unlabelled("tutti_requests_undertaken_total",
+                "Clients' requests, of any node, that this one has executed as the owner of their log.");
+        requestBacklog = Gauge.builder().name("tutti_request_backlog")
+                .help("Requests of this node's clients that are acknowledged as logged and have not been executed.")
+                .register(registry).labelValues();
         repeated = unlabelled("tutti_transactions_repeated_total",
                 "Times that a transaction which had lost was run again, unknown to its client.");
         repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
@@ -225,6 +234,16 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void undeclared() {
         undeclared.inc();
+    }
+
+    @Override
+    public void requestBacklog(int requests) {
+        requestBacklog.set(requests);
+    }
+
+    @Override
+    public void undertaken() {
+        undertaken.inc();
     }
 
     @Override

@@ -27,6 +27,8 @@ import tutti.wire.sql.SqlText.Token;
 public final class StatementClasses {
     /** Of a statement that touches no replicated table, and has to have some class. */
     private static final long NO_TABLE = KeyHash.seed("no table");
+    private static final Set<String> OF_ROWS = Set.of("insert", "update", "delete", "merge", "with", "select", "call");
+
     private StatementClasses() {}
 
     /**
@@ -67,14 +69,21 @@ public final class StatementClasses {
      * @param texts one by one
      * @param varying what in them may have another result at another replica; null if nothing may
      * @param mode where the schema says that a function in them is to be executed: "active", "passive", or null
+     * @param rows whether they are all about rows, and so leave nothing in their session
      */
-    public record Statements(List<String> texts, @Nullable String varying, @Nullable String mode) {}
+    public record Statements(List<String> texts, @Nullable String varying, @Nullable String mode, boolean rows) {
+        /** Of which nothing is known but that they cannot be told from their text. */
+        public static Statements unknown(String varying) {
+            return new Statements(List.of(), varying, null, false);
+        }
+    }
 
     /** Looks at a piece of SQL that every replica is to execute. */
     public static Statements statements(byte[] sql, boolean standardStrings, References references) {
         List<String> texts = new ArrayList<>();
         String varying = null;
         String mode = null;
+        boolean rows = true;
         SqlTokens reader = new SqlTokens();
         reader.reset(sql, 0, sql.length, standardStrings);
         int start = -1;
@@ -90,10 +99,11 @@ public final class StatementClasses {
                     varying = changesSession(tokens) ? "SET without LOCAL" : TouchedTables.varying(tokens, references);
                 }
                 mode = mode == null ? mode(tokens, references) : mode;
+                rows &= tokens.getFirst().isWordOf(OF_ROWS) || setsOurs(tokens);
             }
             start = -1;
             if (kind == SqlTokens.END) {
-                return new Statements(texts, varying, mode);
+                return new Statements(texts, varying, mode, rows);
             }
         }
     }
@@ -101,6 +111,12 @@ public final class StatementClasses {
     private static boolean changesSession(List<Token> tokens) {
         return tokens.getFirst().isWordOf(Set.of("set", "reset", "load", "prepare", "deallocate", "discard"))
                 && !(tokens.size() > 1 && tokens.get(1).isWord("local"));
+    }
+
+    /** Whether a statement sets one of the node's own variables for its transaction. */
+    private static boolean setsOurs(List<Token> tokens) {
+        return tokens.size() > 2 && tokens.getFirst().isWord("set") && tokens.get(1).isWord("local")
+                && tokens.get(2).isName() && tokens.get(2).text().equalsIgnoreCase("tutti");
     }
 
     private static @Nullable String mode(List<Token> tokens, References references) {

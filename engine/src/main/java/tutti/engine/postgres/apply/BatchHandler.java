@@ -40,16 +40,23 @@ final class BatchHandler implements ResponseHandler {
 
     private final List<Expectation> expectations;
     private final BitSet responses;
+    private final int resultPlace;
     private final Listener listener;
     private final ByteArrayOutputStream response = new ByteArrayOutputStream(0);
+    private byte @Nullable [] result;
     private int completed;
     private boolean refusedByAll;
     private @Nullable EngineFailure failure;
 
-    /** The responses to which statements are kept, is told by their places. */
-    BatchHandler(List<Expectation> expectations, BitSet responses, Listener listener) {
+    /**
+     * The responses to which statements are kept, is told by their places.
+     *
+     * @param resultPlace of the function whose result is kept; -1 if there is none
+     */
+    BatchHandler(List<Expectation> expectations, BitSet responses, int resultPlace, Listener listener) {
         this.expectations = expectations;
         this.responses = responses;
+        this.resultPlace = resultPlace;
         this.listener = listener;
     }
 
@@ -71,6 +78,9 @@ final class BatchHandler implements ResponseHandler {
                 Expectation expectation = completed < expectations.size()
                         ? expectations.get(completed)
                         : Expectation.ANY;
+                if (completed == resultPlace) {
+                    keepResult(body);
+                }
                 completed++;
                 if (expectation.rows() >= 0) {
                     check(expectation, body);
@@ -98,6 +108,16 @@ final class BatchHandler implements ResponseHandler {
         }
     }
 
+    private void keepResult(ByteBuf body) {
+        int at = body.readerIndex();
+        int length = body.getInt(at);
+        if (length >= 0) {
+            byte[] bytes = new byte[length];
+            body.getBytes(at + Integer.BYTES, bytes);
+            result = bytes;
+        }
+    }
+
     private void keep(byte type, ByteBuf body) {
         boolean wanted = type == Backend.COMMAND_COMPLETE || type == Backend.ERROR_RESPONSE
                 || type == Backend.NOTICE_RESPONSE || type == Backend.ROW_DESCRIPTION || type == Backend.DATA_ROW
@@ -118,6 +138,11 @@ final class BatchHandler implements ResponseHandler {
     /** Number of statements that completed before the first that failed. */
     int completed() {
         return completed;
+    }
+
+    /** What the chosen function returned; null if that was NULL. */
+    byte @Nullable [] result() {
+        return result;
     }
 
     /** The messages that the chosen statements were answered with, or the error that undid them. */

@@ -2,10 +2,8 @@ package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
@@ -31,7 +29,6 @@ import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
-import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 
 /**
@@ -216,7 +213,7 @@ public final class PostgresApplier implements Applier {
     private int statement(Batch batch, Statement statement, String sql) {
         touched.add(Role.APPLIER);
         batch.plain("RESET ALL");
-        settings(batch, statement);
+        batch.settings(statement);
         call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
         call(batch, engine.functions().beginAs(), bytes(statement.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
@@ -228,20 +225,6 @@ public final class PostgresApplier implements Applier {
         return call(batch, engine.functions().endAs());
     }
 
-    private static void settings(Batch batch, Statement statement) {
-        if (!statement.settings().isEmpty()) {
-            List<String> settings = new ArrayList<>();
-            StringBuilder set = new StringBuilder("SELECT ");
-            statement.settings().forEach((name, value) -> {
-                set.append(settings.isEmpty() ? "" : ", ").append("pg_catalog.set_config($")
-                        .append(settings.size() + 1).append(", $").append(settings.size() + 2).append(", true)");
-                settings.add(name);
-                settings.add(value);
-            });
-            batch.plain(set.toString(), settings.toArray(String[]::new));
-        }
-    }
-
     /** Gives a life of a node the next values of sequences; nothing of that is refused. */
     private int grant(Batch batch, Statement statement) {
         for (SequenceName sequence : statement.sequences()) {
@@ -249,10 +232,6 @@ public final class PostgresApplier implements Applier {
                     bytes(statement.role()), bytes(Integer.toString(sequence.shares())));
         }
         return 0;
-    }
-
-    private static byte[] bytes(long position) {
-        return ByteBuffer.allocate(Long.BYTES).putLong(position).array();
     }
 
     private static byte[] bytes(String text) {
@@ -276,7 +255,7 @@ public final class PostgresApplier implements Applier {
      * @return the place in the batch up to which an error is the request's own
      */
     private int request(Batch batch, Statement request) {
-        settings(batch, request);
+        batch.settings(request);
         call(batch, engine.functions().beginAs(), bytes(request.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
         int first = batch.size();
@@ -328,7 +307,7 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        call(batch, engine.functions().record(), bytes(position));
+        call(batch, engine.functions().record(), Batch.bytes(position));
         batch.query("COMMIT", 1);
     }
 
@@ -428,7 +407,7 @@ public final class PostgresApplier implements Applier {
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
             begin(batch);
-            call(batch, engine.functions().skip(), bytes(position));
+            call(batch, engine.functions().skip(), Batch.bytes(position));
             batch.query("COMMIT", 1);
             batch.send(server, new BatchHandler.Listener() {
                 @Override
@@ -505,95 +484,5 @@ public final class PostgresApplier implements Applier {
             closed = true;
             connections.values().forEach(BackendConnection::close);
         });
-    }
-
-    /** Statements and function calls to be sent together. */
-    private static final class Batch {
-        private final ByteBuf bytes;
-        private final List<BatchHandler.Expectation> expectations = new ArrayList<>();
-        private int answers;
-        /** Statements have been appended that no Sync follows yet. After an error in them the server skips all up to it. */
-        private boolean open;
-        private final BitSet responses = new BitSet();
-
-        Batch(ByteBuf bytes) {
-            this.bytes = bytes;
-        }
-
-        /** A statement, without a name. */
-        int plain(String sql, String... parameters) {
-            Frontend.statement(bytes, sql, parameters);
-            open = true;
-            return expect(BatchHandler.Expectation.ANY);
-        }
-
-        /** Statements in one simple query. */
-        void query(String sql, int statements) {
-            sync();
-            Frontend.query(bytes, sql);
-            answers++;
-            for (int i = 0; i < statements; i++) {
-                expect(BatchHandler.Expectation.ANY);
-            }
-        }
-
-        /** Calls a function whose first parameter is the secret. */
-        int call(int function, BatchHandler.Expectation expectation, byte[] secret, byte @Nullable []... more) {
-            byte @Nullable [][] parameters = new byte[more.length + 1][];
-            parameters[0] = secret;
-            System.arraycopy(more, 0, parameters, 1, more.length);
-            sync();
-            Frontend.functionCall(bytes, function, parameters);
-            answers++;
-            return expect(expectation);
-        }
-
-        /** One of a client's statements. */
-        void statement(Statement.Call call) {
-            Frontend.parse(bytes, "", call.sql(), call.types());
-            Frontend.bindAgain(bytes, "", "", call.bound());
-            if (call.described()) {
-                Frontend.describePortal(bytes, "");
-            }
-            Frontend.execute(bytes, "", call.rowsMax());
-            open = true;
-            expect(BatchHandler.Expectation.ANY);
-        }
-
-        private int expect(BatchHandler.Expectation expectation) {
-            expectations.add(expectation);
-            return expectations.size() - 1;
-        }
-
-        int size() {
-            return expectations.size();
-        }
-
-        void keepResponses(int first, int last) {
-            responses.set(first, last + 1);
-        }
-
-        private void sync() {
-            if (open) {
-                Frontend.sync(bytes);
-                answers++;
-                open = false;
-            }
-        }
-
-        void send(BackendConnection server, BatchHandler.Listener listener) {
-            sync();
-            BatchHandler handler = new BatchHandler(expectations, responses, listener);
-            if (answers == 0) {
-                bytes.release(); // nothing is to be done: the server would not answer
-                listener.done(handler);
-            } else {
-                server.send(bytes, answers, handler);
-            }
-        }
-
-        void release() {
-            bytes.release();
-        }
     }
 }

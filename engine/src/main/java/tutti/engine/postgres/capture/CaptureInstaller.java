@@ -10,8 +10,10 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.CatalogQuery;
+import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
 import tutti.core.spi.Engine;
@@ -234,8 +236,36 @@ public final class CaptureInstaller {
                 + "\nCOMMIT;";
     }
 
+    /**
+     * The statements that make a role which may take one other role and do nothing else, in which requests of that role are executed.
+     * To be sent as one query.
+     *
+     * @param name of the role that is made: {@link #executorName}
+     * @param role which it may take
+     * @throws IOException if the resource cannot be read
+     */
+    public static String executorRole(String secret, Functions functions, String name, String role) throws IOException {
+        return "SET LOCAL search_path = pg_catalog;\n"
+                + script("roles.sql", secret, functions.roleNames(), List.of(name))
+                + "\nGRANT " + Table.quote(role) + " TO " + Table.quote(name)
+                + " WITH ADMIN FALSE, INHERIT FALSE, SET TRUE;";
+    }
+
+    /** What the role is called that executes requests of another one, which has this object id. */
+    public static String executorName(Functions functions, String roleId) {
+        return functions.name(Role.EXECUTOR) + "_" + roleId;
+    }
+
     private static String script(String name, String secret, List<String> roleNames) throws IOException {
-        return resource(name).replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
+        return script(name, secret, roleNames, roleNames);
+    }
+
+    /** @param made the roles that the script makes, if it makes any */
+    private static String script(String name, String secret, List<String> roleNames, List<String> made)
+            throws IOException {
+        return resource(name)
+                .replace("<names>", made.stream().map(each -> "'" + each + "'").collect(Collectors.joining(", ")))
+                .replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
                 .replace("<executor>", roleNames.get(Role.EXECUTOR.ordinal()))
                 .replace("<verifier>", verifier(secret));
     }

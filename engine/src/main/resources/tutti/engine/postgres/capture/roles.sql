@@ -1,12 +1,12 @@
 -- Run by CaptureInstaller, as a superuser with search_path = pg_catalog, before install.sql and whenever these roles cannot connect.
--- The roles that apply. Their password is derived from the secret. Whatever somebody has made of them is taken back.
+-- The roles that apply, or one that executes for a role. Their password is derived from the secret. Whatever somebody has made of them is taken back.
 DO $block$
 DECLARE
     name text;
     g record;
 BEGIN
     PERFORM set_config('session_preload_libraries', '', true);
-    FOREACH name IN ARRAY ARRAY['<applier>', '<executor>'] LOOP
+    FOREACH name IN ARRAY ARRAY[<names>] LOOP
         IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN
             EXECUTE format('CREATE ROLE %I', name);
         END IF;

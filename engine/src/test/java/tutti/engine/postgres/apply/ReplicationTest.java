@@ -312,7 +312,7 @@ class ReplicationTest {
                     }
                 }
             });
-            try (PostgresEngine.Registration registered = pair.engine.registerSession(between.processId(),
+            try (ExecutorServices.Registration registered = pair.engine.registerSession(between.processId(),
                     () -> middle)) {
                 Result<Void> held = new Result<>();
                 pair.applier.apply(0, List.of(one), held);

@@ -1,0 +1,134 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.ClusterSpec;
+
+/** Under {@code hybrid} a request is executed by the owner of its log, once, whatever becomes of owners. */
+@Tag("long")
+class OwnersClusterTest {
+    private static final int TABLES = 8;
+    private static final int CLIENTS = 4;
+    private static final long MORE = 150;
+    private static final Pattern UNDERTAKEN = Pattern.compile("(?m)^tutti_requests_undertaken_total (\\S+)$");
+
+    @TempDir
+    private Path directory;
+
+    /** Clients of the nodes that stay never lose their connection, so each of their requests counts exactly once. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgres", "h2"})
+    @Timeout(150)
+    void nothingIsLostOrRepeatedWhenAnOwnerDies(String engine) throws Exception {
+        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory, 3, "hybrid"), ClusterSpec.ENGINE, engine);
+        try (FaultCluster cluster = FaultCluster.start(spec);
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            try (Connection connection = cluster.connect(0); Statement statement = connection.createStatement()) {
+                for (int table = 0; table < TABLES; table++) {
+                    statement.execute("create table counter" + table + " (id int primary key, n bigint not null)");
+                    statement.execute("insert into counter" + table + " values (0, 0)");
+                }
+            }
+            AtomicLong done = new AtomicLong();
+            AtomicLong until = new AtomicLong(Long.MAX_VALUE);
+            List<Future<?>> clients = new ArrayList<>();
+            for (int i = 0; i < CLIENTS; i++) {
+                ClusterFile.Node at = cluster.node(1 + i % 2);
+                int first = i;
+                clients.add(threads.submit(() -> count(at, first, done, until)));
+            }
+            FaultCluster.await("requests", () -> done.get() > MORE);
+            for (int node = 0; node < cluster.size(); node++) {
+                assertTrue(undertaken(cluster.node(node)) > 0, "node " + node + " has executed nothing");
+            }
+            cluster.cluster.kill(0);
+            long before = done.get();
+            FaultCluster.await("requests without an owner", () -> done.get() > before + MORE);
+            cluster.cluster.startNode(0);
+            cluster.awaitReady();
+            FaultCluster.await("the owner that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
+            until.set(0);
+            for (Future<?> client : clients) {
+                client.get(60, TimeUnit.SECONDS);
+            }
+            for (int node = 0; node < cluster.size(); node++) {
+                int at = node;
+                FaultCluster.await("node " + node + " counts " + done, () -> sum(cluster.node(at)) == done.get());
+            }
+        }
+    }
+
+    private static @Nullable Void count(ClusterFile.Node at, int first, AtomicLong done,
+            AtomicLong until) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(at.jdbcUrl())) {
+            List<PreparedStatement> updates = new ArrayList<>();
+            for (int table = 0; table < TABLES; table++) {
+                updates.add(connection.prepareStatement("update counter" + table + " set n = n + ? where id = ?"));
+            }
+            for (int i = first; done.get() < until.get(); i++) {
+                PreparedStatement update = updates.get(i % TABLES);
+                update.setInt(1, 1);
+                update.setInt(2, 0);
+                assertEquals(1, update.executeUpdate());
+                done.incrementAndGet();
+            }
+        }
+        return null;
+    }
+
+    private static long sum(ClusterFile.Node at) {
+        long sum = 0;
+        try (Connection connection = DriverManager.getConnection(at.jdbcUrl());
+                Statement statement = connection.createStatement()) {
+            for (int table = 0; table < TABLES; table++) {
+                try (ResultSet row = statement.executeQuery("select n from counter" + table)) {
+                    row.next();
+                    sum += row.getLong(1);
+                }
+            }
+        } catch (SQLException failed) {
+            throw new AssertionError(failed);
+        }
+        return sum;
+    }
+
+    private static double undertaken(ClusterFile.Node at) {
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            String page = client.send(HttpRequest.newBuilder(URI.create(at.httpUrl() + "/metrics")).build(),
+                    HttpResponse.BodyHandlers.ofString()).body();
+            Matcher found = UNDERTAKEN.matcher(page);
+            assertTrue(found.find(), page);
+            return Double.parseDouble(found.group(1));
+        } catch (java.io.IOException | InterruptedException failed) {
+            throw new AssertionError(failed);
+        }
+    }
+}

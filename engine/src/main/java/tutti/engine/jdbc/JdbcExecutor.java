@@ -1,0 +1,196 @@
+package tutti.engine.jdbc;
+
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Response;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.Executed;
+import tutti.core.spi.Engine.Executor;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+
+/**
+ * Executes clients' {@linkplain ClientRequest requests} in a session of its own, on a thread of its own. Safe for use from any
+ * thread.
+ *
+ * <p>
+ * <b>Rollbacks</b> come at any time. One counts the run up, and has the session end what it has open: what the thread finds out
+ * afterwards about the earlier run is told to nobody. The session refuses all statements from then until {@code forget}, which the
+ * thread calls before it looks whether its run is still the one that counts; so a run that was rolled back executes nothing more.
+ */
+final class JdbcExecutor implements Executor {
+    private static final int MESSAGE_LENGTH_MAX = 10_000;
+
+    private final ClientEngine engine;
+    private final ExecutorService thread = Executors
+            .newSingleThreadExecutor(Thread.ofVirtual().name("tutti-executor-", 0).factory());
+    private final AtomicReference<@Nullable LocalTransaction> current = new AtomicReference<>();
+    private final AtomicInteger run = new AtomicInteger();
+    private volatile @Nullable ClientSession session;
+    private String schema = "";
+
+    JdbcExecutor(ClientEngine engine) {
+        this.engine = engine;
+    }
+
+    @Override
+    public void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done) {
+        int own = run.incrementAndGet();
+        current.set(transaction);
+        try {
+            thread.execute(() -> execute(own, request, done));
+        } catch (RejectedExecutionException closed) {
+            done.failed(new EngineFailure("57P01", "the executor is closed", true));
+        }
+    }
+
+    private void execute(int own, byte[] request, Completion<Executed> done) {
+        Executed executed;
+        try {
+            ClientSession in = session();
+            in.forget();
+            if (own != run.get()) {
+                return;
+            }
+            executed = executed(in, ClientRequest.of(request));
+        } catch (SQLException failed) {
+            forget();
+            EngineFailure failure = JdbcEngine.failure(failed);
+            if (failure.transientFailure()) {
+                failed(own, failure, done);
+                return;
+            }
+            executed = refused(failure);
+        } catch (IllegalArgumentException damaged) {
+            forget();
+            executed = refused(new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false));
+        } catch (RuntimeException | Error unexpected) {
+            forget();
+            failed(own, new EngineFailure("XX000", String.valueOf(unexpected), true), done);
+            return;
+        }
+        if (own == run.get()) {
+            done.succeeded(executed);
+        }
+    }
+
+    private void failed(int own, EngineFailure failure, Completion<Executed> done) {
+        if (own == run.get()) {
+            done.failed(failure);
+        }
+    }
+
+    private static Executed refused(EngineFailure why) {
+        String message = why.message();
+        return new Executed(WriteSet.EMPTY, new Response(why.sqlState().length() == 5 ? why.sqlState() : "HY000",
+                message.length() > MESSAGE_LENGTH_MAX ? message.substring(0, MESSAGE_LENGTH_MAX) : message,
+                new byte[0]));
+    }
+
+    private ClientSession session() throws SQLException {
+        ClientSession open = session;
+        if (open == null) {
+            open = engine.openSession(current::get);
+            session = open;
+        }
+        return open;
+    }
+
+    private void forget() {
+        ClientSession open = session;
+        if (open != null) {
+            open.forget();
+        }
+    }
+
+    private Executed executed(ClientSession in, ClientRequest request) throws SQLException {
+        List<ClientAnswer.Part> parts = new ArrayList<>();
+        for (ClientRequest.Call call : request.calls()) {
+            parts.add(in.statement(call.sql(), call.parameters(), connection -> {
+                if (!schema.equals(request.schema())) {
+                    connection.setSchema(request.schema());
+                    schema = request.schema();
+                }
+                try (PreparedStatement statement = connection.prepareStatement(call.sql())) {
+                    return answer(statement, call.parameters());
+                }
+            }));
+        }
+        WriteSet writes = in.capture().writes();
+        if (writes.isEmpty()) {
+            in.commitUnchanged();
+        }
+        return new Executed(writes, Response.done(new ClientAnswer(parts).toBytes()));
+    }
+
+    private static ClientAnswer.Part answer(PreparedStatement statement, List<? extends @Nullable Object> parameters)
+            throws SQLException {
+        for (int i = 0; i < parameters.size(); i++) {
+            statement.setObject(i + 1, parameters.get(i));
+        }
+        if (!statement.execute()) {
+            return new ClientAnswer.Changed(Math.max(0, statement.getLargeUpdateCount()));
+        }
+        try (ResultSet results = statement.getResultSet()) {
+            return ClientAnswer.rows(results);
+        }
+    }
+
+    @Override
+    public void commit(long position, Completion<Void> done) {
+        ClientSession open = session;
+        if (open == null) {
+            done.failed(new EngineFailure("40001", "nothing has been executed", true));
+            return;
+        }
+        open.commit(position, new Completion<>() {
+            @Override
+            public void succeeded(Void nothing) {
+                current.set(null);
+                done.succeeded(null);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                current.set(null);
+                done.failed(failure);
+            }
+        });
+    }
+
+    @Override
+    public void rollback(Runnable done) {
+        run.incrementAndGet();
+        ClientSession open = session;
+        LocalTransaction expected = current.get();
+        if (open == null || expected == null) {
+            done.run();
+        } else {
+            open.rollback(expected, done);
+        }
+    }
+
+    @Override
+    public void close() {
+        run.incrementAndGet();
+        ClientSession open = session;
+        LocalTransaction expected = current.get();
+        if (open != null && expected != null) {
+            open.rollback(expected, () -> {});
+        }
+        thread.close();
+        if (open != null) {
+            open.close();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package tutti.engine.postgres.apply;
+
+import io.netty.channel.EventLoop;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledFuture;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
+
+/** What an executor of clients' requests needs of its engine. From any thread. */
+public interface ExecutorServices {
+    /** The functions to call, by object id. */
+    CaptureInstaller.Functions functions();
+
+    /** Their first parameter. */
+    byte[] functionSecret();
+
+    /** The tables as of the last schema change that the engine has made or was told of. */
+    TableCatalog catalog();
+
+    /** Loads the schema anew. */
+    CompletableFuture<Void> refreshCatalog();
+
+    /** A connection that may take this role, and otherwise has no rights; fails if the role does not exist. */
+    CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role);
+
+    /**
+     * Makes a session known, so that whoever blocks an applier can be named.
+     *
+     * @param backendPid process id of its server process
+     * @param current its open transaction that may be rolled back, or null; called from any thread
+     * @return to be closed when the session ends
+     */
+    Registration registerSession(int backendPid, Supplier<? extends @Nullable LocalTransaction> current);
+
+    /**
+     * Looks after a session whose transaction has its place in the order, until the returned task is cancelled: whenever it
+     * waits, whoever of this node's sessions it waits for is named.
+     *
+     * @param waits whether the session has a statement under way; from the loop
+     */
+    ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits);
+
+    /** A session's entry. */
+    @FunctionalInterface
+    interface Registration extends AutoCloseable {
+        /** Forgets the session. */
+        @Override
+        void close();
+    }
+}

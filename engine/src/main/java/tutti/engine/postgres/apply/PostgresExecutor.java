@@ -1,0 +1,393 @@
+package tutti.engine.postgres.apply;
+
+import io.netty.channel.EventLoop;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ScheduledFuture;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Response;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.Executed;
+import tutti.core.spi.Engine.Executor;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.CaptureException;
+import tutti.engine.postgres.capture.CaptureReader;
+import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.catalog.Table;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.PostgresException;
+
+/**
+ * Executes clients' whole requests of any node, each in a session of a role that may take the client's role and do nothing else: all of a
+ * request, and the closing of its capture, in one round trip. A lost connection is replaced at the next call.
+ *
+ * <p>
+ * <b>Clients' code</b> runs in these sessions, and what it can do to them is undone when its transaction ends: a session serves one role
+ * only, so that code which resets the role is left with that one or none; settings, cursors, temporary tables, prepared statements and
+ * advisory locks are given up. The variables in which rows are gathered are named by a key that is drawn for each executor.
+ *
+ * <p>
+ * All state belongs to the event loop; the methods hand over to it.
+ */
+public final class PostgresExecutor implements Executor {
+    private static final String BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ WRITE";
+    /** Leaves nothing of a client's in the session. */
+    private static final String CLEAN = "RESET ROLE; RESET ALL; CLOSE ALL; UNLISTEN *; DEALLOCATE ALL; DISCARD TEMP;"
+            + " SELECT pg_catalog.pg_advisory_unlock_all()";
+    private static final int CLEAN_STATEMENTS = 7;
+    private static final int KEY_BYTES = 8;
+    /** Sessions of one executor: most roles whose requests it executes without connecting again. */
+    private static final int ROLES_MAX = 4;
+    private static final int MESSAGE_LENGTH_MAX = 10_000;
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final ExecutorServices engine;
+    private final EventLoop loop;
+    private final byte[] key;
+    /** By role, the one that was used last at the end. */
+    private final Map<String, BackendConnection> connections = new LinkedHashMap<>(8, 0.75f, true);
+    /** What waits until everything has been rolled back. */
+    private final List<Runnable> rollbacks = new ArrayList<>();
+    /** The session in which a transaction is open, or being ended. */
+    private @Nullable BackendConnection server;
+    private volatile @Nullable LocalTransaction transaction;
+    /** Counts the executions and their ends: what belongs to an earlier one means nothing. */
+    private int run;
+    /** Something has been sent that is not answered. */
+    private boolean underWay;
+    private int cancels;
+    private boolean closed;
+
+    /** Made by its engine. */
+    public PostgresExecutor(ExecutorServices engine, EventLoop loop) {
+        this.engine = engine;
+        this.loop = loop;
+        byte[] random = new byte[KEY_BYTES];
+        RANDOM.nextBytes(random);
+        this.key = HexFormat.of().formatHex(random).getBytes(StandardCharsets.US_ASCII);
+    }
+
+    // ------------------------------------------------------------------------------------------ executing
+
+    @Override
+    public void execute(LocalTransaction whose, byte[] encoded, Completion<Executed> done) {
+        loop.execute(() -> {
+            int own = ++run;
+            transaction = whose;
+            Statement request;
+            try {
+                request = Statement.of(encoded);
+                request.calls();
+            } catch (IllegalArgumentException damaged) {
+                done.succeeded(refused(ErrorFields.of("ERROR", "XX001", String.valueOf(damaged.getMessage()))));
+                return;
+            }
+            connection(request.role(), (opened, failed) -> {
+                if (own != run) {
+                    return;
+                }
+                if (opened != null) {
+                    send(opened, request, own, done);
+                } else if (failed instanceof PostgresException refusal && refusal.sqlState().equals("28000")) {
+                    done.succeeded(refused(refusal.fields()));
+                } else {
+                    done.failed(new EngineFailure("08006",
+                            failed == null ? "the executor is closed" : String.valueOf(failed.getMessage()), true));
+                }
+            });
+        });
+    }
+
+    private interface Connected {
+        void with(@Nullable BackendConnection opened, @Nullable Throwable failed);
+    }
+
+    private void connection(String role, Connected then) {
+        BackendConnection open = connections.get(role);
+        if (closed || open != null) {
+            then.with(closed ? null : open, null);
+            return;
+        }
+        var _ = engine.connectExecutor(loop, role).whenComplete((made, failed) -> loop.execute(() -> {
+            if (failed != null) {
+                then.with(null, failed instanceof CompletionException && failed.getCause() != null
+                        ? failed.getCause()
+                        : failed);
+            } else if (closed) {
+                made.close();
+                then.with(null, null);
+            } else {
+                keep(role, made);
+                then.with(made, null);
+            }
+        }));
+    }
+
+    private void keep(String role, BackendConnection made) {
+        if (connections.size() == ROLES_MAX) {
+            BackendConnection eldest = connections.remove(connections.keySet().iterator().next());
+            if (eldest != null) {
+                eldest.close();
+            }
+        }
+        connections.put(role, made);
+        ExecutorServices.Registration entry = engine.registerSession(made.processId(),
+                () -> made.equals(server) ? transaction : null);
+        CompletableFuture<Void> _ = made.closed().thenRun(() -> {
+            entry.close();
+            connections.remove(role, made);
+        });
+    }
+
+    private void send(BackendConnection to, Statement request, int own, Completion<Executed> done) {
+        Batch batch = new Batch(to.buffer());
+        batch.query(BEGIN, 1);
+        batch.settings(request);
+        batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
+        int first = batch.size();
+        request.calls().forEach(batch::statement);
+        batch.keepResponses(first, batch.size() - 1);
+        int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(), key);
+        batch.keepResult(last);
+        LocalTransaction whose = transaction;
+        ScheduledFuture<?> watch = whose == null
+                ? null
+                : engine.watch(loop, whose, to.processId(), () -> own == run && underWay);
+        server = to;
+        send(batch, to, new Answered(own) {
+            @Override
+            void over() {
+                if (watch != null) {
+                    watch.cancel(false);
+                }
+            }
+
+            @Override
+            void done(BatchHandler results) {
+                byte[] gathered = results.result();
+                if (gathered == null) {
+                    unchanged(results.response(), own, done);
+                } else {
+                    captured(gathered, results.response(), own, done);
+                }
+            }
+
+            @Override
+            void failed(EngineFailure failure, BatchHandler results) {
+                boolean refused = results.completed() >= first && results.completed() <= last
+                        && results.refusedByAll();
+                if (results.completed() < first) {
+                    to.abort(); // the role may not be what it was
+                }
+                end("ROLLBACK", own, () -> {
+                    if (refused) {
+                        done.succeeded(new Executed(WriteSet.EMPTY, new Response(failure.sqlState(),
+                                limited(failure.message()), results.response())));
+                    } else {
+                        done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
+                    }
+                });
+            }
+        });
+    }
+
+    private void captured(byte[] gathered, byte[] response, int own, Completion<Executed> done) {
+        try {
+            WriteSet writes = CaptureReader.read(engine.catalog(), gathered).writes();
+            done.succeeded(new Executed(writes, Response.done(response)));
+        } catch (CaptureReader.UnknownTable older) {
+            end("ROLLBACK", own, () -> {
+                var _ = engine.refreshCatalog().whenComplete((_, _) -> done.failed(new EngineFailure("40001",
+                        "the request changes a table that is not known yet: " + older.getMessage(), true)));
+            });
+        } catch (CaptureException cannot) {
+            end("ROLLBACK", own, () -> done.succeeded(refused(
+                    ErrorFields.of("ERROR", cannot.sqlState(), String.valueOf(cannot.getMessage())))));
+        }
+    }
+
+    private void unchanged(byte[] response, int own, Completion<Executed> done) {
+        end("COMMIT", own, () -> done.succeeded(new Executed(WriteSet.EMPTY, Response.done(response))));
+    }
+
+    private static String limited(String message) {
+        return message.length() > MESSAGE_LENGTH_MAX ? message.substring(0, MESSAGE_LENGTH_MAX) + "…" : message;
+    }
+
+    private static Executed refused(ErrorFields why) {
+        return new Executed(WriteSet.EMPTY,
+                new Response(why.sqlState(), limited(why.message()), new byte[0]));
+    }
+
+    // ------------------------------------------------------------------------------------------ ending
+
+    @Override
+    public void commit(long position, Completion<Void> done) {
+        loop.execute(() -> {
+            BackendConnection open = server;
+            if (open == null) {
+                done.failed(new EngineFailure("08006", "the executor's connection was lost before its commit", true));
+                return;
+            }
+            int own = run;
+            Batch batch = new Batch(open.buffer());
+            batch.call(engine.functions().record(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+                    Batch.bytes(position));
+            batch.query("COMMIT", 1);
+            int committed = batch.size();
+            batch.query(CLEAN, CLEAN_STATEMENTS);
+            send(batch, open, new Answered(own) {
+                @Override
+                void done(BatchHandler results) {
+                    ended();
+                    done.succeeded(null);
+                }
+
+                @Override
+                void failed(EngineFailure failure, BatchHandler results) {
+                    if (results.completed() >= committed) {
+                        open.abort();
+                        ended();
+                        done.succeeded(null);
+                    } else {
+                        end("ROLLBACK", own, () -> done.failed(
+                                new EngineFailure(failure.sqlState(), failure.message(), true)));
+                    }
+                }
+            });
+        });
+    }
+
+    @Override
+    public void rollback(Runnable done) {
+        loop.execute(() -> {
+            run++;
+            BackendConnection open = server;
+            if (open == null) {
+                transaction = null;
+                done.run();
+                return;
+            }
+            rollbacks.add(done);
+            if (rollbacks.size() > 1) {
+                return;
+            }
+            if (underWay) {
+                cancels++;
+                var _ = open.cancel().whenComplete((_, _) -> loop.execute(() -> {
+                    cancels--;
+                    rollBackIfQuiet();
+                }));
+            } else {
+                rollBackIfQuiet();
+            }
+        });
+    }
+
+    /** A cancellation that comes late would hit what is sent next. */
+    private void rollBackIfQuiet() {
+        if (!underWay && cancels == 0 && !rollbacks.isEmpty()) {
+            end("ROLLBACK", run, () -> {});
+        }
+    }
+
+    /** Ends the transaction in the engine; whoever waits for a rollback is told, whatever this was. */
+    private void end(String how, int own, Runnable then) {
+        BackendConnection open = server;
+        if (open == null) {
+            ended();
+            then.run();
+            return;
+        }
+        Batch batch = new Batch(open.buffer());
+        batch.query(how, 1);
+        batch.query(CLEAN, CLEAN_STATEMENTS);
+        send(batch, open, new Answered(own) {
+            @Override
+            void done(BatchHandler results) {
+                ended();
+                then.run();
+            }
+
+            @Override
+            void failed(EngineFailure failure, BatchHandler results) {
+                open.abort();
+                ended();
+                then.run();
+            }
+        });
+    }
+
+    /** Nothing is open any more. */
+    private void ended() {
+        server = null;
+        transaction = null;
+        List<Runnable> waiting = List.copyOf(rollbacks);
+        rollbacks.clear();
+        waiting.forEach(Runnable::run);
+    }
+
+    /** What becomes of something that was sent, unless a rollback has been asked for since. */
+    private abstract static class Answered {
+        final int run;
+
+        Answered(int run) {
+            this.run = run;
+        }
+
+        /** It has been answered, in any case. */
+        void over() {}
+
+        abstract void done(BatchHandler results);
+
+        abstract void failed(EngineFailure failure, BatchHandler results);
+    }
+
+    private void send(Batch batch, BackendConnection to, Answered answered) {
+        underWay = true;
+        batch.send(to, new BatchHandler.Listener() {
+            @Override
+            public void done(BatchHandler results) {
+                answered(() -> answered.done(results));
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                throw new IllegalStateException("decided by failedWith");
+            }
+
+            @Override
+            public void failedWith(EngineFailure failure, BatchHandler results) {
+                answered(() -> answered.failed(failure, results));
+            }
+
+            private void answered(Runnable then) {
+                underWay = false;
+                answered.over();
+                if (answered.run == run) {
+                    then.run();
+                } else {
+                    rollBackIfQuiet();
+                }
+            }
+        });
+    }
+
+    @Override
+    public void close() {
+        loop.execute(() -> {
+            closed = true;
+            List.copyOf(connections.values()).forEach(BackendConnection::close);
+        });
+    }
+}

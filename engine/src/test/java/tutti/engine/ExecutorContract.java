@@ -1,0 +1,219 @@
+package tutti.engine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.Executed;
+import tutti.core.spi.Engine.Executor;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract.Harness;
+import tutti.engine.EngineContract.Local;
+import tutti.engine.EngineContract.Result;
+
+/** What every {@link Executor} of clients' requests must do. */
+public abstract class ExecutorContract {
+    private Harness harness;
+    private Executor executor;
+
+    /** A new harness. */
+    protected abstract Harness open() throws Exception;
+
+    @BeforeEach
+    void begin() throws Exception {
+        harness = open();
+        executor = harness.engine().openExecutor();
+    }
+
+    @AfterEach
+    void end() {
+        executor.close();
+        harness.close();
+    }
+
+    /** What the node has of a request that it undertakes. */
+    private static final class Undertaken implements LocalTransaction {
+        private final Executor by;
+
+        Undertaken(Executor by) {
+            this.by = by;
+        }
+
+        @Override
+        public void commit(long position, Completion<Void> done) {
+            by.commit(position, done);
+        }
+
+        @Override
+        public void rollback(Runnable done) {
+            by.rollback(done);
+        }
+
+        @Override
+        public void answer(Outcome outcome) {
+            throw new UnsupportedOperationException("not asked for here");
+        }
+    }
+
+    private Result<Executed> execute(LocalTransaction transaction, byte[] request) {
+        Result<Executed> executed = new Result<>();
+        executor.execute(transaction, request, executed);
+        return executed;
+    }
+
+    private Executed execute(byte[] request) throws Exception {
+        return execute(new Undertaken(executor), request).success();
+    }
+
+    private void commit(long position) throws Exception {
+        Result<Void> committed = new Result<>();
+        executor.commit(position, committed);
+        committed.success();
+    }
+
+    private void rollback() throws Exception {
+        Result<Void> gone = new Result<>();
+        executor.rollback(() -> gone.succeeded(null));
+        gone.success();
+    }
+
+    private void apply(long position, WriteSet writes) throws Exception {
+        try (Applier applier = harness.engine().openApplier()) {
+            Result<Void> applied = new Result<>();
+            applier.applyAndCommit(position, List.of(writes), position, applied);
+            applied.success();
+        }
+    }
+
+    @Test
+    void aRequestIsVisibleWithItsPosition() throws Exception {
+        Executed executed = execute(harness.putRequest(1, "a"));
+        assertTrue(executed.response().tookEffect(), executed.response().toString());
+        assertTrue(executed.response().content().length > 0);
+        assertFalse(executed.writes().isEmpty());
+        assertEquals(Map.of(), harness.contents());
+        commit(5);
+        assertEquals(Map.of(1, "a"), harness.contents());
+        assertEquals(5, EngineContract.position(harness.engine()));
+        execute(harness.putRequest(1, "b"));
+        commit(6);
+        assertEquals(Map.of(1, "b"), harness.contents());
+    }
+
+    @Test
+    void whatItCapturesIsWhatOthersApply() throws Exception {
+        WriteSet writes = execute(harness.putRequest(1, "a")).writes();
+        rollback();
+        assertEquals(Map.of(), harness.contents());
+        apply(1, writes);
+        assertEquals(Map.of(1, "a"), harness.contents());
+    }
+
+    @Test
+    void whatTheEngineRefusesIsTheResult() throws Exception {
+        apply(1, harness.put(1, "theirs"));
+        Executed executed = execute(harness.insertRequest(1, "mine"));
+        assertTrue(executed.writes().isEmpty());
+        assertEquals("23505", executed.response().sqlState());
+        assertFalse(executed.response().message().isEmpty());
+        execute(harness.insertRequest(2, "mine"));
+        commit(2);
+        assertEquals(Map.of(1, "theirs", 2, "mine"), harness.contents());
+    }
+
+    @Test
+    void whatChangesNothingHasEnded() throws Exception {
+        apply(1, harness.put(1, "a"));
+        Executed executed = execute(harness.readRequest());
+        assertTrue(executed.writes().isEmpty());
+        assertTrue(executed.response().tookEffect());
+        rollback();
+        execute(harness.putRequest(1, "b"));
+        commit(2);
+        assertEquals(Map.of(1, "b"), harness.contents());
+    }
+
+    @Test
+    void givesWayToAnApplier() throws Exception {
+        BlockingQueue<LocalTransaction> blockers = new LinkedBlockingQueue<>();
+        harness.engine().onBlocked((position, holder) -> {
+            if (position == 3) {
+                blockers.add(holder);
+            }
+        });
+        Undertaken undertaken = new Undertaken(executor);
+        execute(undertaken, harness.putRequest(1, "mine")).success();
+        try (Applier applier = harness.engine().openApplier()) {
+            Result<Void> applied = new Result<>();
+            applier.applyAndCommit(3, List.of(harness.put(1, "theirs")), 3, applied);
+            LocalTransaction blocker = blockers.poll(20, TimeUnit.SECONDS);
+            assertNotNull(blocker);
+            assertEquals(undertaken, blocker);
+            rollback();
+            applied.success();
+        }
+        assertEquals(Map.of(1, "theirs"), harness.contents());
+    }
+
+    /** A request has its place in the order: whoever is in its way is told. */
+    @Test
+    void namesWhoIsInItsWay() throws Exception {
+        record Met(LocalTransaction waiter, LocalTransaction holder) {}
+        BlockingQueue<Met> met = new LinkedBlockingQueue<>();
+        harness.engine().onBlocked(new Engine.BlockedListener() {
+            @Override
+            public void blocked(long position, LocalTransaction holder) {
+                // No applier is there.
+            }
+
+            @Override
+            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
+                met.add(new Met(waiter, holder));
+            }
+        });
+        Local local = harness.begin(1, "other");
+        Undertaken undertaken = new Undertaken(executor);
+        Result<Executed> executed = execute(undertaken, harness.putRequest(1, "mine"));
+        Met first = met.poll(20, TimeUnit.SECONDS);
+        assertNotNull(first);
+        assertEquals(new Met(undertaken, local.transaction()), first);
+        Result<Void> gone = new Result<>();
+        local.transaction().rollback(() -> gone.succeeded(null));
+        gone.success();
+        if (!executed.succeeds()) {
+            assertTrue(executed.failure().transientFailure(), "an engine that does not wait has it run again");
+            executed = execute(undertaken, harness.putRequest(1, "mine"));
+        }
+        assertFalse(executed.success().writes().isEmpty());
+        commit(1);
+        assertEquals(Map.of(1, "mine"), harness.contents());
+    }
+
+    @Test
+    void aRollbackEndsWhatRuns() throws Exception {
+        Local local = harness.begin(1, "other");
+        Result<Executed> given = execute(new Undertaken(executor), harness.putRequest(1, "mine"));
+        rollback();
+        local.transaction().rollback(() -> {});
+        execute(harness.putRequest(1, "again"));
+        commit(1);
+        assertEquals(Map.of(1, "again"), harness.contents());
+        if (given.isDone()) {
+            assertTrue(given.failure().transientFailure(), "an engine that does not wait");
+        }
+    }
+}
