@@ -118,8 +118,8 @@ final class ReplicaCore {
             }
 
             @Override
-            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
-                loop.execute(() -> transactions.onBlocked(waiter, holder));
+            public void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {
+                loop.execute(() -> transactions.onBlocked(waiter, holders));
             }
 
             @Override

@@ -20,6 +20,8 @@ public enum Trait {
     ONE_PRIMARY,
     /** Whole requests that every replica can execute are executed by every replica unless their client asks for something else. */
     EVERYWHERE_IF_POSSIBLE,
+    /** {@link Protocol#blocked} is told of local transactions that run, too, where the world can tell. */
+    HEARS_OF_WAITS,
     /** {@link ReplicaWorld#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */
     PREPARES,
     /**
