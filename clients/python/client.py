@@ -257,7 +257,6 @@ def refusals():
         db.execute("CREATE TABLE py_keyless (a int)")
         db.execute("INSERT INTO py_keyless VALUES (1)")
         for sql in (
-            "SELECT setval('py_item_id_seq', 1)",
             "PREPARE TRANSACTION 'a'",
             "CREATE DATABASE other",
             "CREATE INDEX CONCURRENTLY ON py_owner (rank)",

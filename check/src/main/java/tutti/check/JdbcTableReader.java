@@ -33,6 +33,8 @@ final class JdbcTableReader extends TableReader {
         super(name, connection, bookkeepingSchemas);
         this.connection = connection;
         this.excluded = bookkeepingSchemas;
+        // Under protocols that order transactions before they run, one that might write would wait for that of the other replica's.
+        connection.setReadOnly(true);
         connection.setAutoCommit(false);
     }
 

@@ -23,11 +23,11 @@ import java.util.concurrent.Future;
  * meanwhile.
  *
  * <p>
- * Left out: sequences, because every node has its own stride of them; temporary tables and what a materialised view
+ * Left out: sequences, because every node has its own shares of them; temporary tables and what a materialised view
  * makes of other tables; large objects; schemas that hold a node's own bookkeeping.
  */
 public final class ReplicaComparison {
-    private static final String NOTE_SEQUENCES = "sequences are not compared: every node draws from its own stride";
+    private static final String NOTE_SEQUENCES = "sequences are not compared: every node draws from its own shares";
 
     private final List<Source> sources;
     private final int rowsShown;

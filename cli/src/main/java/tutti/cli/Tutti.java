@@ -13,7 +13,7 @@ import tutti.server.NodeCommand;
 
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
-        DemoCommand.class, StartCommand.class, StatusCommand.class,
+        DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
         TrainCommand.class,
         BenchCommand.class, GridCommand.class,

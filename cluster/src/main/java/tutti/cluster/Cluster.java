@@ -119,6 +119,11 @@ public final class Cluster implements AutoCloseable {
     }
 
     private void writeConfigurations() {
+        try {
+            spec.writeAccess();
+        } catch (IOException e) {
+            throw new Failure("cannot write to " + spec.directory() + ": " + e.getMessage(), "", e);
+        }
         for (ClusterFile.Node node : nodes) {
             Path file = Path.of(node.config());
             try {
@@ -188,6 +193,26 @@ public final class Cluster implements AutoCloseable {
         if (process != null) {
             process.kill();
         }
+    }
+
+    /**
+     * Asks a node to stop (SIGTERM), waits until it has, and kills it if it does not in time. It can be started again.
+     *
+     * @return whether it stopped by itself
+     */
+    public boolean stop(int id, Duration patience) {
+        NodeProcess process;
+        synchronized (this) {
+            process = running.remove(id);
+            record(id, 0);
+        }
+        if (process == null) {
+            return true;
+        }
+        process.terminate();
+        boolean stopped = process.awaitExit(patience.toMillis());
+        process.kill();
+        return stopped;
     }
 
     private synchronized void record(int id, long pid) {

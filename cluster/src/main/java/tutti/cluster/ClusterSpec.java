@@ -1,5 +1,6 @@
 package tutti.cluster;
 
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.TreeMap;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
+import tutti.runtime.real.PrivateFiles;
 import tutti.server.config.NodeConfig;
 
 /**
@@ -23,9 +25,11 @@ import tutti.server.config.NodeConfig;
  * @param database the database that is replicated
  * @param settings further lines of every node's configuration, by top-level key; and {@link #SECONDARIES}
  * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
+ * @param hosts where each node listens, by id; none for all on the loopback address. Other addresses are for networks that nobody else
+ *            is in: the servers beneath listen there, too
  */
 public record ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database, String password,
-        Map<String, String> settings, List<String> nodeCommand) {
+        Map<String, String> settings, List<String> nodeCommand, List<String> hosts) {
     /** Most nodes of a cluster on one machine. */
     public static final int NODES_MAX = NodeConfig.MEMBERS_MAX;
     /** The setting that says what holds the nodes' copies. */
@@ -40,12 +44,19 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
     private static final int DATABASE_PORT = 15432;
     private static final String USER = "postgres";
     private static final String PLAIN = "[A-Za-z0-9_-]{1,63}";
-    private static final String HOST = "127.0.0.1";
+    private static final String LOOPBACK = "127.0.0.1";
+    /** What a server beneath asks of those that come from other addresses than its own. */
+    private static final String ACCESS = "local all all scram-sha-256\nhost all all 0.0.0.0/0 scram-sha-256\n";
+    private static final String ACCESS_FILE = "access.conf";
 
     public ClusterSpec {
         directory = directory.toAbsolutePath().normalize();
         settings = Map.copyOf(settings);
         nodeCommand = List.copyOf(nodeCommand);
+        hosts = List.copyOf(hosts);
+        if (!hosts.isEmpty() && hosts.size() != nodes) {
+            throw new IllegalArgumentException(nodes + " nodes have " + hosts.size() + " hosts");
+        }
         if (!database.matches(PLAIN) || !password.matches(PLAIN)) {
             throw new Failure("the database's name and the password must be 1 to 63 letters, digits, _ or -",
                     "they become part of URLs");
@@ -59,6 +70,16 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                     "the base port must be 1 to " + (65535 - PORTS_PER_NODE * PORT_DISTANCE) + ", not " + basePort,
                     "choose with --base-port, or leave it out");
         }
+    }
+
+    /** All on the loopback address. */
+    public ClusterSpec(Path directory, int nodes, int basePort, String protocol, String database, String password,
+            Map<String, String> settings, List<String> nodeCommand) {
+        this(directory, nodes, basePort, protocol, database, password, settings, nodeCommand, List.of());
+    }
+
+    private String host(int id) {
+        return hosts.isEmpty() ? LOOPBACK : hosts.get(id);
     }
 
     /**
@@ -110,9 +131,10 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
             int beneath = port(ports, kept, id, 3, DATABASE_PORT);
             String name = "node-" + id;
             Path home = directory.resolve(name);
-            plan.add(new ClusterFile.Node(id, name, HOST, postgres, http, order, beneath,
-                    "postgresql://" + USER + ":" + secret + "@" + HOST + ":" + postgres + "/" + database,
-                    jdbcUrl(postgres, secret), "http://" + HOST + ":" + http, 0, 0,
+            String host = host(id);
+            plan.add(new ClusterFile.Node(id, name, host, postgres, http, order, beneath,
+                    "postgresql://" + USER + ":" + secret + "@" + host + ":" + postgres + "/" + database,
+                    jdbcUrl(host, postgres, secret), "http://" + host + ":" + http, 0, 0,
                     home.resolve("node.yaml").toString(), home.resolve("node.log").toString()));
         }
         for (int id = 0; id < before.size(); id++) {
@@ -134,13 +156,14 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
         }
     }
 
-    private String jdbcUrl(int port, String secret) {
-        return "jdbc:postgresql://" + HOST + ":" + port + "/" + database + "?user=" + USER + "&password=" + secret;
+    private String jdbcUrl(String host, int port, String secret) {
+        return "jdbc:postgresql://" + host + ":" + port + "/" + database + "?user=" + USER + "&password=" + secret;
     }
 
     /** Of all nodes, for the driver of Tutti. */
     String clusterUrl(List<ClusterFile.Node> all) {
-        return "jdbc:tutti://" + String.join(",", all.stream().map(node -> HOST + ":" + node.postgresPort()).toList())
+        return "jdbc:tutti://"
+                + String.join(",", all.stream().map(node -> node.host() + ":" + node.postgresPort()).toList())
                 + "/" + database + "?user=" + USER + "&password=" + secret();
     }
 
@@ -160,7 +183,7 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
 
     /** Where the server beneath a node can be looked at, past the node; a database in its process only through it. */
     String jdbcUrlBeneath(ClusterFile.Node node) {
-        return inProcess() ? node.jdbcUrl() : jdbcUrl(node.databasePort(), secret());
+        return inProcess() ? node.jdbcUrl() : jdbcUrl(node.host(), node.databasePort(), secret());
     }
 
     /** The password that the cluster has, or gets. */
@@ -185,6 +208,21 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
         return Protocols.STANDARD.choose(protocol).has(Trait.WHOLE_ONLY);
     }
 
+    /** How the server beneath a node is reached from another address than the loopback one, if it is to be. */
+    private String reached(ClusterFile.Node node) {
+        return hosts.isEmpty()
+                ? ""
+                : ", parameters: {listen_addresses: \"" + LOOPBACK + "," + node.host() + "\", hba_file: \""
+                        + directory.resolve(ACCESS_FILE) + "\"}";
+    }
+
+    /** Writes what nodes' configurations name. */
+    void writeAccess() throws IOException {
+        if (!hosts.isEmpty() && !inProcess()) {
+            PrivateFiles.write(directory.resolve(ACCESS_FILE), ACCESS);
+        }
+    }
+
     /** The configuration file of a node. */
     String configuration(ClusterFile.Node node, List<ClusterFile.Node> all) {
         StringBuilder yaml = new StringBuilder("# Written by `tutti start`, which writes it anew each time.\n");
@@ -194,7 +232,8 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
         yaml.append("members:\n");
         for (ClusterFile.Node member : all) {
             yaml.append("  - {id: ").append(member.id()).append(", name: ").append(member.name()).append(", order: \"")
-                    .append(HOST).append(':').append(member.orderPort()).append("\", http: \"").append(HOST).append(':')
+                    .append(member.host()).append(':').append(member.orderPort()).append("\", http: \"")
+                    .append(member.host()).append(':')
                     .append(member.httpPort()).append("\"}\n");
         }
         if (inProcess()) {
@@ -203,10 +242,11 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                     .append("}\n");
         } else {
             yaml.append("postgres: {database: \"").append(database).append("\", password: \"").append(secret())
-                    .append("\", embedded: {port: ").append(node.databasePort()).append("}}\n");
+                    .append("\", embedded: {port: ").append(node.databasePort()).append(reached(node))
+                    .append("}}\n");
         }
-        yaml.append("listen: {host: ").append(HOST).append(", port: ").append(node.postgresPort()).append("}\n");
-        yaml.append("http: {host: ").append(HOST).append(", port: ").append(node.httpPort()).append("}\n");
+        yaml.append("listen: {host: ").append(node.host()).append(", port: ").append(node.postgresPort()).append("}\n");
+        yaml.append("http: {host: ").append(node.host()).append(", port: ").append(node.httpPort()).append("}\n");
         settings.forEach((key, value) -> {
             if (!key.equals(SECONDARIES)) {
                 yaml.append(key).append(": ").append(value).append('\n');

@@ -14,7 +14,7 @@ import tutti.core.txn.TransactionId;
 import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Clock;
 
-/** Requests that every replica executes and for which a client of this node waits. Of the replica's loop. */
+/** Requests that every replica or an owner executes and for which a client of this node waits. Of the replica's loop. */
 final class ActiveRequestTable {
     /** SQLSTATE of a change that this replica may not make under its protocol. */
     private static final String READ_ONLY = "25006";
@@ -75,6 +75,11 @@ final class ActiveRequestTable {
         if (request != null) {
             request.result = result;
         }
+    }
+
+    /** What one has changed is left out everywhere; nothing happens if there is no such request. */
+    void leftOut(TransactionId id, EngineFailure why) {
+        executed(id, new ExecuteResult(why, new byte[0]));
     }
 
     /** Tells the client; false if there is no such request. */

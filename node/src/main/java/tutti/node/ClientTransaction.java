@@ -7,6 +7,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -71,6 +72,9 @@ final class ClientTransaction implements Transactions.Ticket {
     /** Position visible before its snapshot, registered with the horizon; negative if none is. */
     private long begun;
     private boolean tooOld;
+    /** What the client is told of a request that this node executes for another, or for itself; null before that is known. */
+    private @Nullable Response response;
+    private final boolean undertaken;
     private TransactionRequest request = TransactionRequest.Interactive.UNDECLARED;
     private Priority priority = Priority.OPTIMISTIC;
     private int runs;
@@ -101,8 +105,22 @@ final class ClientTransaction implements Transactions.Ticket {
         this.session = session;
         this.begun = begun;
         this.tooOld = tooOld;
+        this.undertaken = false;
         this.sinceNanos = all.clock().nanoTime();
         this.startedNanos = sinceNanos;
+    }
+
+    /** A whole request that the protocol has this node execute; {@link #run} follows. */
+    ClientTransaction(ClientTransactions all, TransactionId id, LocalTransaction session, TransactionRequest request) {
+        this.all = all;
+        this.id = id;
+        this.session = session;
+        this.begun = -1;
+        this.undertaken = true;
+        this.request = request;
+        this.sinceNanos = all.clock().nanoTime();
+        this.startedNanos = sinceNanos;
+        become(Phase.WAITING);
     }
 
     LocalTransaction session() {
@@ -153,6 +171,12 @@ final class ClientTransaction implements Transactions.Ticket {
         // Asked now: when its turn comes it may have lost its connection, and its locks with it.
         long visible = all.node().visible();
         all.loop().run(() -> onExecuted(writes, reads, visible));
+    }
+
+    /** A request that this node undertakes has run. On the loop. */
+    void undertaken(WriteSet writes, Response told) {
+        response = told;
+        onExecuted(writes, ReadSet.EMPTY, all.node().visible());
     }
 
     @Override
@@ -206,7 +230,7 @@ final class ClientTransaction implements Transactions.Ticket {
             // It was made a victim while it was asking; its answer is on its way.
             return;
         }
-        if (askedNanos == 0) {
+        if (askedNanos == 0 && !undertaken) {
             askedNanos = all.clock().nanoTime();
             WorkloadRecorder to = all.recorder();
             if (to != null) {
@@ -234,7 +258,12 @@ final class ClientTransaction implements Transactions.Ticket {
         become(Phase.ASKED);
         Execution execution = new Execution(begun, all.node().locksExclude() ? Math.max(begun, visible) : begun, writes,
                 reads);
-        all.node().tell(() -> all.node().protocol().executed(id, execution));
+        Response told = response;
+        if (told == null) {
+            all.node().tell(() -> all.node().protocol().executed(id, execution));
+        } else {
+            all.node().tell(() -> all.node().protocol().undertaken(id, execution, told));
+        }
     }
 
     private boolean whole() {
@@ -363,7 +392,7 @@ final class ClientTransaction implements Transactions.Ticket {
             return;
         }
         Outcome outcome = leftOut == null ? decided : new Outcome.Aborted(leftOut);
-        if (!gone) {
+        if (!gone && !undertaken) {
             switch (outcome) {
                 case Outcome.Committed _ -> all.metrics().committed(all.clock().nanoTime() - askedNanos);
                 case Outcome.Aborted aborted -> all.metrics().aborted(aborted.reason().label());

@@ -12,6 +12,7 @@ import tutti.core.protocol.Claims;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Trait;
 import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -231,18 +232,18 @@ final class ClientTransactions {
 
     /** Has every replica execute a statement that concerns everything. */
     void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
-        everywhere(statement, ConflictClasses.ALL, keys, name, done, false);
+        hand(statement, ConflictClasses.ALL, keys, TransactionRequest.Placement.ALL, name, done, false);
     }
 
-    /** Has every replica execute a client's request, which counts as a transaction. */
-    void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
-            Completion<ExecuteResult> done) {
+    /** Has every replica, or an owner, execute a client's request, which counts as a transaction. */
+    void request(byte[] request, ConflictClasses classes, KeySet keys, TransactionRequest.Placement placement,
+            @Nullable TransactionId name, Completion<ExecuteResult> done) {
         countUndeclared(classes);
-        everywhere(request, classes, keys, name, done, true);
+        hand(request, classes, keys, placement, name, done, true);
     }
 
-    private void everywhere(byte[] statement, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
-            Completion<ExecuteResult> done, boolean counted) {
+    private void hand(byte[] statement, ConflictClasses classes, KeySet keys, TransactionRequest.Placement placement,
+            @Nullable TransactionId name, Completion<ExecuteResult> done, boolean counted) {
         if (name != null && !reserved.remove(name)) {
             done.failed(new EngineFailure("40001", "the statement was given up before it was executed, because"
                     + " somebody has asked what became of it; try again", true));
@@ -256,7 +257,7 @@ final class ClientTransactions {
         TransactionId id = name == null ? nextId() : name;
         everywhere.add(id, done, counted);
         node.tell(() -> node.protocol().submitted(id,
-                new TransactionRequest.Whole(statement, classes, keys, TransactionRequest.Placement.ALL)));
+                new TransactionRequest.Whole(statement, classes, keys, placement)));
     }
 
     // ------------------------------------------------------------------------------------------ victims
@@ -323,6 +324,25 @@ final class ClientTransactions {
         transaction.run(priority);
     }
 
+    /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
+    void undertake(TransactionId id, TransactionRequest.Whole request) {
+        Undertaking session = new Undertaking(loop, node.pipeline().executors(), request);
+        ClientTransaction transaction = new ClientTransaction(this, id, session, request);
+        session.of(transaction);
+        if (known.putIfAbsent(id, transaction) != null) {
+            throw new Defect(id + " is to be undertaken but is known already");
+        }
+        bySession.put(session, transaction);
+        transaction.run(Priority.ORDERED);
+    }
+
+    /** {@link tutti.core.protocol.ReplicaWorld#respond}. */
+    void respond(TransactionId id, Response response) {
+        everywhere.executed(id, new ExecuteResult(
+                response.tookEffect() ? null : new EngineFailure(response.sqlState(), response.message(), false),
+                response.content()));
+    }
+
     /** {@link tutti.core.protocol.ReplicaWorld#commit}; false if it is none of this node. */
     boolean commit(TransactionId id, long position, WriteSet writes) {
         ClientTransaction transaction = known.get(id);
@@ -359,6 +379,7 @@ final class ClientTransactions {
         if (transaction != null) {
             transaction.leftOut(new AbortReason.Inapplicable(why.sqlState(), why.message()));
         }
+        everywhere.leftOut(id, why);
     }
 
     /** One that holds its locks is rolled back instead of committed; nothing happens if it is none of this node. */
@@ -382,7 +403,9 @@ final class ClientTransactions {
         ClientTransaction transaction = known.get(id);
         if (transaction != null) {
             transaction.answer(outcome);
-        } else if (!everywhere.answer(id, outcome) && id.node() == number && id.incarnation() == incarnation) {
+        }
+        if (!everywhere.answer(id, outcome) && transaction == null && id.node() == number
+                && id.incarnation() == incarnation) {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
         }

@@ -77,6 +77,7 @@ final class CommitPipeline {
     private final Linger linger;
     private final EngineCommits commits;
     private final ApplierPool appliers;
+    private final ExecutorPool executors;
     /** Decided and not visible, without a gap. */
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private final BusyKeys busy = new BusyKeys();
@@ -109,6 +110,7 @@ final class CommitPipeline {
         this.preparations = new Preparations(engine, loop, events);
         this.commits = new EngineCommits(engine, loop, events::failed);
         this.appliers = new ApplierPool(engine);
+        this.executors = new ExecutorPool(engine);
         this.groups = new Groups(slots, busy, load, appliers, commits, clock, loop, groupPositionsMax,
                 new GroupEvents());
     }
@@ -125,6 +127,11 @@ final class CommitPipeline {
         decided = before;
         commits.begin(position);
         appliers.open(applierCount);
+    }
+
+    /** Those that execute whole requests, whose transactions this pipeline commits. */
+    ExecutorPool executors() {
+        return executors;
     }
 
     /** Highest visible position. */
@@ -544,9 +551,10 @@ final class CommitPipeline {
         return new LoopCompletion<>(loop, success, failure);
     }
 
-    /** Closes the appliers. */
+    /** Closes what it has opened in the engine. */
     void close() {
         appliers.close();
         preparations.close();
+        executors.close();
     }
 }

@@ -112,6 +112,19 @@ sealed interface Control extends Encoded {
                         Field.of("holds", Types.BOOLEAN, Decided::holds), Decided::new);
     }
 
+    /**
+     * The sender gives a node a copy to begin anew with, since that has lost what it had or may not use it any more. All up to here
+     * is ordered without the node.
+     *
+     * @param directory number of the copy's order directory, by which it is known from here on
+     */
+    record Replaced(int node, long directory) implements Control {
+        static final Schema<Replaced> SCHEMA = Schema.message("replaced", 10, Replaced.class,
+                "The sender gives a node a copy to begin anew with.").of(
+                        Field.of("node", Types.u8(0, 255), Replaced::node),
+                        Field.of("directory", Types.LONG, Replaced::directory), Replaced::new);
+    }
+
     /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */
     final class Messages {
         private final Schema<Said> said;
@@ -123,7 +136,8 @@ sealed interface Control extends Encoded {
                     .of(Field.of("message", protocol, Said::message), this::said);
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
-                            Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA));
+                            Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
+                            Replaced.SCHEMA));
         }
 
         /** A message of the protocol as one of these. */

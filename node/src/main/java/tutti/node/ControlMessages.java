@@ -55,11 +55,12 @@ final class ControlMessages {
     private final LogKeeping logKeeping;
     private final Ballots ballots;
     private final Settlement settlement;
+    private final Copies copies;
     private final Node node;
 
     ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
             ClientTransactions transactions, LogKeeping logKeeping, Ballots ballots, Settlement settlement,
-            Node node) {
+            Copies copies, Node node) {
         this.life = life;
         this.files = files;
         this.outcomes = outcomes;
@@ -68,6 +69,7 @@ final class ControlMessages {
         this.logKeeping = logKeeping;
         this.ballots = ballots;
         this.settlement = settlement;
+        this.copies = copies;
         this.node = node;
     }
 
@@ -110,7 +112,18 @@ final class ControlMessages {
                     questions.marked(mark.number(), position);
                 }
             }
+            case Control.Replaced told -> copies.replaced(position, sender, told);
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
+        }
+    }
+
+    /** One was delivered to a node that takes part in the order and in nothing else. */
+    void deliveredToExcluded(long position, int sender, Control control) {
+        if (control instanceof Control.Restart told) {
+            // Its own part of the log must not grow for ever.
+            logKeeping.toldRestart(sender, told.position());
+        } else if (control instanceof Control.Replaced told) {
+            copies.replaced(position, sender, told);
         }
     }
 

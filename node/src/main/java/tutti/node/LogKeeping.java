@@ -23,7 +23,7 @@ import tutti.runtime.Machine;
  * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Before
  * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
  * with the snapshot compares it with what it had ({@link LogContinuity}). Nodes that are away for too long do not count
- * ({@link LogRetention}).
+ * ({@link LogRetention}). A node that gives another one a copy tells nothing meanwhile ({@link CopyRetention}).
  *
  * <p>
  * All methods are called on the node's loop, except {@link #durablePosition}, {@link #givenUp} and {@link #awaitSnapshot}.
@@ -67,6 +67,7 @@ final class LogKeeping {
     /** From where on each node would need the log after a crash, as it has told. */
     private final long[] restart = new long[256];
     private final LogRetention retention;
+    private final CopyRetention copy;
     /** Positions of the snapshots in files. */
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private long snapshotPosition;
@@ -83,6 +84,7 @@ final class LogKeeping {
         this.files = files;
         this.node = node;
         retention = new LogRetention(settings.node(), settings.replicas(), settings.retention());
+        copy = new CopyRetention(settings.node(), settings.retention().bytes(), loop, this::forget);
     }
 
     /** Begins to look, now and then, whom the log is kept for, and to tell from where on this node would need it. */
@@ -95,7 +97,13 @@ final class LogKeeping {
         if (retention.review(machine.clock().nanoTime(), node.view(), node.excluded(), node.logBytes(), restart)) {
             forget();
         }
+        copy.review(node.logBytes());
         loop.schedule(settings.durabilityNanos(), this::review);
+    }
+
+    /** What keeps the log for a node that this one gives a copy. */
+    CopyRetention copy() {
+        return copy;
     }
 
     /** Nodes for which the log is no longer kept. Any thread. */
@@ -120,7 +128,7 @@ final class LogKeeping {
             check(position);
             durablePosition = position;
             long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
-            if (needed > toldRestart && node.isReady()) {
+            if (needed > toldRestart && node.isReady() && !copy.keeps()) {
                 toldRestart = needed;
                 node.send(new Control.Restart(needed));
             }
@@ -169,6 +177,7 @@ final class LogKeeping {
     /** A node has told from where on it would need the log. */
     void toldRestart(int sender, long position) {
         restart[sender] = Math.max(restart[sender], position);
+        copy.told(sender);
         forget();
     }
 
@@ -176,6 +185,9 @@ final class LogKeeping {
      * What no node would need after a crash the log may forget, and snapshots that are of no use then are removed.
      */
     private void forget() {
+        if (copy.keeps()) {
+            return;
+        }
         Set<Integer> givenUp = retention.givenUp();
         long needless = settings.replicas().stream().filter(replica -> !givenUp.contains(replica))
                 .mapToLong(replica -> restart[replica]).min().orElse(0);

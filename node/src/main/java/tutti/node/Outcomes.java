@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
@@ -24,7 +25,8 @@ import tutti.core.txn.TransactionId;
  * of its next life ({@link #born}: the order delivers the messages of a node in order of its lives), and behind a
  * {@linkplain #fence fence}, from which on all replicas skip what that life has sent. Fences are ordered, so all skip the
  * same; to the protocols it is as if the node had crashed before it sent them, and the node itself, if it still lives, ends that life
- * when it is delivered the fence.
+ * when it is delivered the fence. What the protocol says is {@linkplain tutti.core.protocol.Protocol#undecided undecided} then (a
+ * request that was logged before, which others execute) is still open.
  *
  * <p>
  * Everything here is a function of the delivered prefix, but for {@link #executed}. A bit per transaction is kept, for
@@ -98,15 +100,25 @@ final class Outcomes {
     }
 
     private final boolean conclusive;
+    private final Predicate<TransactionId> undecided;
     /** Sorted, as is {@link #fenced}: equal states are encoded alike. */
     private final SortedMap<Integer, TreeMap<Long, Life>> nodes = new TreeMap<>();
     private final SortedMap<Integer, Long> fenced = new TreeMap<>();
     /** Requests that this replica is executing, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
 
-    /** @param conclusive whether each transaction commits by a message of its own node */
+    /** Without any that others could finish. */
     Outcomes(boolean conclusive) {
+        this(conclusive, _ -> false);
+    }
+
+    /**
+     * @param conclusive whether each transaction commits by a message of its own node
+     * @param undecided which may yet commit all the same, as the protocol says
+     */
+    Outcomes(boolean conclusive, Predicate<TransactionId> undecided) {
         this.conclusive = conclusive;
+        this.undecided = undecided;
     }
 
     private static long count(TransactionId id) {
@@ -222,6 +234,9 @@ final class Outcomes {
             return executing.containsValue(id) ? Answer.EXECUTING : Answer.UNKNOWN;
         }
         if (!life.over) {
+            return Answer.OPEN;
+        }
+        if (undecided.test(id)) {
             return Answer.OPEN;
         }
         return conclusive ? Answer.ABORTED : Answer.UNKNOWN;

@@ -7,6 +7,7 @@ import java.util.Set;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -107,6 +108,16 @@ final class ProtocolWorld implements ReplicaWorld {
     @Override
     public void run(TransactionId transaction, Priority priority) {
         effects.add(() -> node.transactions().run(transaction, priority));
+    }
+
+    @Override
+    public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
+        effects.add(() -> node.transactions().undertake(transaction, request));
+    }
+
+    @Override
+    public void respond(TransactionId transaction, Response response) {
+        effects.add(() -> node.transactions().respond(transaction, response));
     }
 
     @Override

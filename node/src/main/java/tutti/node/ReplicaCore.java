@@ -21,7 +21,6 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
-import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
@@ -65,6 +64,7 @@ final class ReplicaCore {
     private final Settlement settlement;
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
+    private final Copies copies;
     private final Arrival arrival = new Arrival();
 
     /* Read from any thread. */
@@ -91,7 +91,7 @@ final class ReplicaCore {
         this.claims = settings.protocol().claims();
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
                 machine.clock(), loop, parts, metrics, horizon);
-        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE));
+        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
@@ -103,30 +103,17 @@ final class ReplicaCore {
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
         this.settlement = new Settlement(life, files, ballots, parts);
-        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
-                settlement, parts);
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity);
+        this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
+                order.group(), parts);
+        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
+                settlement, copies, parts);
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
     CompletableFuture<Void> start() {
         lifecycle.begins();
-        engine.onBlocked(new Engine.BlockedListener() {
-            @Override
-            public void blocked(long position, LocalTransaction holder) {
-                loop.execute(() -> transactions.onBlocked(position, holder));
-            }
-
-            @Override
-            public void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {
-                loop.execute(() -> transactions.onBlocked(waiter, holders));
-            }
-
-            @Override
-            public void waits(Engine.Applier waiter, Set<LocalTransaction> locals, Set<Engine.Applier> appliers) {
-                loop.execute(() -> pipeline.waits(waiter, transactions.asking(locals), appliers));
-            }
-        });
+        engine.onBlocked(new Blockers(loop, transactions, pipeline));
         engine.onLost(() -> fail(new IllegalStateException(
                 "the engine's server went away or restarted; its last commits must be made again from the log"), true));
         engine.appliedPosition(answered(position -> engine.skippedPositions(answered(skipped -> {
@@ -211,6 +198,10 @@ final class ReplicaCore {
         return logKeeping;
     }
 
+    Copies copies() {
+        return copies;
+    }
+
     /** Has a message ordered, in a version that all nodes can read. */
     void send(Control message) {
         parts.send(message);
@@ -248,6 +239,7 @@ final class ReplicaCore {
                 Questions.Node,
                 LogKeeping.Node,
                 ControlMessages.Node,
+                Copies.Node,
                 Settlement.Node {
         @Override
         public Protocol protocol() {
@@ -447,9 +439,8 @@ final class ReplicaCore {
                 deliveredPosition = next.position();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
-                } else if (next.message() instanceof Control.Restart told) {
-                    // Its own part of the log must not grow for ever.
-                    logKeeping.toldRestart(next.sender(), told.position());
+                } else {
+                    controlMessages.deliveredToExcluded(next.position(), next.sender(), next.message());
                 }
             }
         }
@@ -463,6 +454,7 @@ final class ReplicaCore {
         advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition, () -> snapshots.take(deliveredPosition));
+        copies.delivered(deliveredPosition);
     }
 
     private void take(OrderInbox.Delivery next) {
@@ -516,6 +508,7 @@ final class ReplicaCore {
                 return;
             }
             questions.visible(position);
+            copies.visible(position);
             long seen = horizon.visible(position);
             world.tell(() -> protocol.committed(position, seen));
             backlog.measured(pipeline.queuedBytes());

@@ -11,6 +11,7 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.DurableLog;
@@ -383,6 +384,23 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.send(new Control.Fence(node, incarnation)));
     }
 
+    /**
+     * Begins to give a node a copy: has all nodes told that it begins anew, and takes what its replica begins with. From any thread.
+     *
+     * @param receiver takes no part in the order, from before this is called until it has the copy
+     * @param directory number of its new order directory, which no other has
+     * @param done told when the database may be copied: all is visible in it that the copy must hold. Fails if this node does not
+     *            serve, the other takes part, or another copy is begun. Never told if the node stops
+     */
+    public void copy(int receiver, long directory, Completion<StateCopy> done) {
+        core.loop().execute(() -> core.copies().begin(receiver, directory, done));
+    }
+
+    /** The copy for a node has been made, or given up. From any thread. */
+    public void copied(int receiver, boolean complete) {
+        core.loop().execute(() -> core.copies().end(receiver, complete));
+    }
+
     private void whenServing(Completion<?> done, Runnable task) {
         core.loop().execute(() -> {
             String refusal = refusal();
@@ -397,7 +415,20 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public void request(byte[] request, ConflictClasses classes, KeySet keys, @Nullable TransactionId name,
             Completion<ExecuteResult> done) {
-        core.loop().execute(() -> core.transactions().request(request, classes, keys, name, done));
+        core.loop().execute(() -> core.transactions().request(request, classes, keys,
+                TransactionRequest.Placement.ALL, name, done));
+    }
+
+    @Override
+    public boolean undertakes() {
+        return core.claims().has(Trait.UNDERTAKES);
+    }
+
+    @Override
+    public void undertake(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        core.loop().execute(() -> core.transactions().request(request, classes, KeySet.EMPTY,
+                TransactionRequest.Placement.OWNER, name, done));
     }
 
     @Override

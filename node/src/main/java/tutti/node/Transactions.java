@@ -178,6 +178,25 @@ public interface Transactions {
         barrier(request, keys, name, done);
     }
 
+    /** Whether whole requests may be handed in for {@link #undertake}. */
+    default boolean undertakes() {
+        return false;
+    }
+
+    /**
+     * Has a client's whole request executed by the replica that the protocol chooses, in one transaction. Only where the protocol
+     * {@linkplain #undertakes undertakes} requests. The session must not have a transaction open.
+     *
+     * @param request as the engine encodes it
+     * @param classes what it may touch
+     * @param name a {@linkplain #reserve reserved} name, or null for any
+     * @param done told when it is visible at this node; fails with a reason to give the client if it was not ordered
+     */
+    default void undertake(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<ExecuteResult> done) {
+        throw new UnsupportedOperationException("the protocol has no owners of requests");
+    }
+
     /** A session runs a transaction again that has lost, so that its client hears nothing of that. From any thread. */
     default void repeats() {}
 

@@ -41,7 +41,8 @@ class NodeGoldenTest extends GoldenContract {
         return Map.of("ordered payloads",
                 List.of(MESSAGES.said(said), new Control.Hello(8, -5, "si"), new Control.Restart(90),
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
-                        new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true)),
+                        new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
+                        new Control.Replaced(2, 77)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
                         new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots())));

@@ -104,7 +104,7 @@ class ProtocolNodesTest extends ReplicaTrio {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "hybrid"})
     void transactionsAtAllNodesEndAndCopiesAreEqual(String protocol) throws IOException {
         openAll(protocol);
         List<Client> clients = new ArrayList<>();
@@ -127,7 +127,7 @@ class ProtocolNodesTest extends ReplicaTrio {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"passive", "nodo", "akara", "2pc"})
+    @ValueSource(strings = {"passive", "nodo", "akara", "2pc", "hybrid"})
     void whatChangesNothingLetsTheNextOnesPass(String protocol) throws IOException {
         openAll(protocol);
         for (int i = 0; i < 20; i++) {
@@ -138,7 +138,7 @@ class ProtocolNodesTest extends ReplicaTrio {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "hybrid"})
     void aBarrierIsExecutedByEveryNode(String protocol) throws IOException {
         openAll(protocol);
         ReplicaNode at = nodes.get(writer());
@@ -150,7 +150,7 @@ class ProtocolNodesTest extends ReplicaTrio {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "hybrid"})
     void aNodeThatIsGoneHoldsUpNobodyAndCatchesUp(String protocol) throws IOException {
         openAll(protocol);
         for (int i = 0; i < 20; i++) {

@@ -28,7 +28,7 @@ class QuestionsTest extends ReplicaTrio {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "hybrid"})
     void aLivingNodeAnswersForItsTransactions(String protocol) throws IOException {
         openAll(protocol);
         TransactionId committing = reserve(0);
@@ -48,7 +48,7 @@ class QuestionsTest extends ReplicaTrio {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "postgres-r", "nodo", "2pc"})
+    @ValueSource(strings = {"si", "postgres-r", "nodo", "2pc", "hybrid"})
     void afterARestartAbsenceIsAnAnswer(String protocol) throws IOException {
         openAll(protocol);
         TransactionId committed = reserve(0);

@@ -42,9 +42,10 @@ public interface OrderDescriptor {
      * cut short.
      *
      * @param directory of this node's order alone
+     * @param number of the directory from now on, which no other has
      * @throws IOException if it cannot be; it says why, and what to do
      */
-    default void adopt(OrderSettings settings, Machine machine, Directory directory) throws IOException {
+    default void adopt(OrderSettings settings, Machine machine, Directory directory, long number) throws IOException {
         throw new IOException("an order of kind " + name() + " keeps nothing in " + directory.location()
                 + " that could be adopted: remove that, and start the node");
     }

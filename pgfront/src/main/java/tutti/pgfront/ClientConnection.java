@@ -42,6 +42,7 @@ final class ClientConnection implements FrameSink {
     private boolean paused;
     private boolean writable = true;
     private boolean closed;
+    private boolean dismissed;
     private @Nullable ProtocolViolation violation;
     private ByteBuf out = Unpooled.EMPTY_BUFFER;
 
@@ -125,17 +126,22 @@ final class ClientConnection implements FrameSink {
 
     // ------------------------------------------------------------------------------------------ session
 
-    /** The next message; waits for it. Null when the client is gone. What it has sent wrongly ends the connection. */
+    /**
+     * The next message; waits for it. Null when the client is gone, or is to go. What it has sent wrongly ends the connection.
+     *
+     * @param mayGo whether nothing of the client's is under way, so that it can be {@linkplain #dismiss sent away}
+     */
     @Nullable
-    Message next() throws InterruptedException {
+    Message next(boolean mayGo) throws InterruptedException {
         boolean resume = false;
         Message message;
         lock.lockInterruptibly();
         try {
-            while (waiting.isEmpty() && !closed && violation == null) {
+            while (waiting.isEmpty() && !closed && violation == null && !(dismissed && mayGo)) {
                 changed.await();
             }
-            message = waiting.poll();
+            // What it has sent by now is not looked at: a client without a pause would stay for ever.
+            message = dismissed && mayGo ? null : waiting.poll();
             if (message != null) {
                 waitingBytes -= message.body().capacity();
                 resume = paused && waiting.isEmpty();
@@ -216,6 +222,27 @@ final class ClientConnection implements FrameSink {
             while (!writable && !closed) {
                 changed.await();
             }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Whether the client is to go, and may have been told so. */
+    boolean isDismissed() {
+        lock.lock();
+        try {
+            return dismissed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The client is sent away as soon as nothing of it is under way. From any thread. */
+    void dismiss() {
+        lock.lock();
+        try {
+            dismissed = true;
+            changed.signalAll();
         } finally {
             lock.unlock();
         }

@@ -208,7 +208,7 @@ final class Copy {
         };
         Reader reader = format.binary() ? new BinaryCopy(names.size(), taker) : new CopyReader(format, names, taker);
         while (true) {
-            ClientConnection.Message message = client.next();
+            ClientConnection.Message message = client.next(false);
             if (message == null) {
                 throw new SQLException("the client has gone during COPY FROM STDIN", "08006");
             }

@@ -2,6 +2,7 @@ package tutti.pgfront;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -154,6 +156,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     final class Client implements Handshake.Opened {
         private final Handshake.Arrival arrival;
         private final PgSession session;
+        private @Nullable ClientConnection client;
         private final int processId = processIds.incrementAndGet();
         private final byte[] secretKey;
 
@@ -180,7 +183,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
 
         @Override
         public FrameSink begin() {
-            ClientConnection client = new ClientConnection(arrival.client(), arrival.reader(), session::cancel);
+            client = new ClientConnection(arrival.client(), arrival.reader(), session::cancel);
             PgProtocol protocol = new PgProtocol(client, session, translator);
             clients.put(processId, this);
             Thread thread = Thread.ofVirtual().name("tutti-client-" + processId).unstarted(() -> {
@@ -203,10 +206,37 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
             arrival.client().write(out, arrival.client().voidPromise());
         }
 
+        private void dismiss() {
+            ClientConnection present = client;
+            if (present != null) {
+                present.dismiss();
+            }
+        }
+
+        private void sendAway() {
+            ByteBuf last = arrival.client().alloc().buffer();
+            Backend.errorResponse(last, SHUT_DOWN);
+            arrival.client().writeAndFlush(last).addListener(ChannelFutureListener.CLOSE);
+        }
+
         @Override
         public void abandon() {
             Thread.ofVirtual().name("tutti-client-closing").start(session::close);
         }
+    }
+
+    @Override
+    public boolean drain(Duration grace) throws InterruptedException {
+        port.stopListening();
+        clients.values().forEach(Client::dismiss);
+        long deadline = System.nanoTime() + grace.toNanos();
+        for (Thread thread : threads) {
+            if (!thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
+                clients.values().forEach(Client::sendAway);
+                return false;
+            }
+        }
+        return true;
     }
 
     @Override
@@ -215,7 +245,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         long deadline = System.nanoTime() + END_MILLIS_MAX * 1_000_000;
         for (Thread thread : threads) {
             try {
-                if (!thread.join(java.time.Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
+                if (!thread.join(Duration.ofNanos(Math.max(1, deadline - System.nanoTime())))) {
                     thread.interrupt();
                 }
             } catch (InterruptedException stopped) {

@@ -10,6 +10,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.wire.FrontEnd;
 import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
@@ -64,11 +65,17 @@ final class PgProtocol implements Runnable {
     @Override
     public void run() {
         try {
-            for (ClientConnection.Message message = client.next(); message != null; message = client.next()) {
+            boolean mayGo = true;
+            for (ClientConnection.Message message = client.next(mayGo); message != null; message = client.next(mayGo)) {
                 if (message.type() == Frontend.TERMINATE) {
-                    break;
+                    return;
                 }
                 handle(message.type(), message.body());
+                mayGo = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY)
+                        && session.status() == Backend.IDLE;
+            }
+            if (client.isDismissed()) {
+                fatal(FrontEnd.SHUT_DOWN);
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();

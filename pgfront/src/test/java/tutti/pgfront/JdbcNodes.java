@@ -104,6 +104,11 @@ final class JdbcNodes implements AutoCloseable {
         return frontEnds.get(node).sessions();
     }
 
+    /** Has a node's clients leave. */
+    boolean drain(int node, Duration grace) throws InterruptedException {
+        return frontEnds.get(node).drain(grace);
+    }
+
     @Override
     public void close() {
         frontEnds.forEach(JdbcFrontEnd::close);

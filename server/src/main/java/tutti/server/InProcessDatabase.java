@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
@@ -16,6 +17,7 @@ import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopySource;
 import tutti.pgfront.JdbcFrontEnd;
 import tutti.pgfront.JdbcFrontEndSettings;
 import tutti.server.config.NodeConfig;
@@ -88,6 +90,35 @@ final class InProcessDatabase implements NodeDatabase {
     @Override
     public MacroDb engine() {
         return engine;
+    }
+
+    @Override
+    public CopySource.Copy copy(int receiver, Path staging) throws IOException {
+        Path files = Files.createDirectory(staging.resolve(config.engine()));
+        try {
+            primary.copyTo(kind.inFiles(files.resolve("database"), SqlSyntax.POSTGRES),
+                    new SequenceSteps(receiver, config.sequences().stride())).close();
+        } catch (SQLException failed) {
+            throw new IOException("the database in " + config.data() + " cannot be copied: " + failed.getMessage(),
+                    failed);
+        }
+        List<CopySource.Entry> entries = DatabaseCopies.below(files, config.engine());
+        return new CopySource.Copy() {
+            @Override
+            public List<CopySource.Entry> first() {
+                return entries;
+            }
+
+            @Override
+            public List<CopySource.Entry> last() {
+                return List.of();
+            }
+
+            @Override
+            public void end(boolean complete) {
+                // The files are the caller's.
+            }
+        };
     }
 
     @Override

@@ -1,5 +1,6 @@
 package tutti.server;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -35,6 +36,9 @@ public final class NodeCommand implements Callable<Integer> {
     @Option(names = "--adopt", description = "Make the copy of another node's data directory that is in this node's place its own, and exit.")
     private boolean adopt;
 
+    @Option(names = "--copy-from", paramLabel = "NODE", description = "Replace this node's data with a copy that another node, by name or number, or `any`, gives while it serves, and exit. This node must not run.")
+    private @Nullable String copyFrom;
+
     @Option(names = "--stop-on-eof", hidden = true, description = "Stop when standard input ends, so that no node outlives the command that supervises it.")
     private boolean stopOnEof;
 
@@ -66,13 +70,17 @@ public final class NodeCommand implements Callable<Integer> {
             try {
                 NodeKeys keys = NodeKeys.open(read);
                 read.orderKind().adopt(NodeLife.orderSettings(read, keys), keys.machine(),
-                        PathDirectory.of(read.data().resolve("order")));
+                        PathDirectory.of(read.data().resolve("order")),
+                        keys.machine().random("adopted order directory").nextLong());
             } catch (IOException impossible) {
                 throw new Failure(String.valueOf(impossible.getMessage()), "docs/operations.md", impossible);
             }
             spec.commandLine().getOut().println(read.data() + " is node " + read.self().name() + "'s now. Delete "
                     + "data/order/met-" + read.node() + " at every other node, then start it");
             return Program.OK;
+        }
+        if (copyFrom != null) {
+            return copy(read, copyFrom);
         }
         if (System.getProperty("tutti.log") == null) {
             System.setProperty("tutti.log", "INFO");
@@ -86,6 +94,28 @@ public final class NodeCommand implements Callable<Integer> {
         } catch (UnusableFileException e) {
             throw new Failure("the configuration is refused:" + System.lineSeparator() + e.getMessage(), "", e);
         }
+    }
+
+    private int copy(NodeConfig read, String from) throws InterruptedException {
+        String impossible = DatabaseCopies.impossible(read);
+        if (impossible != null) {
+            throw new Failure("this node gets no copy: " + impossible, "docs/operations.md");
+        }
+        int donor = from.equals("any")
+                ? -1
+                : read.members().stream().filter(member -> member.id() != read.node()
+                        && (member.name().equals(from) || Integer.toString(member.id()).equals(from)))
+                        .mapToInt(NodeConfig.Member::id).findFirst()
+                        .orElseThrow(() -> Failure.usage("there is no other node " + from, "give one of the members"));
+        try (Closeable _ = NodeServer.lock(read);
+                IncomingCopy copy = new IncomingCopy(read, NodeKeys.open(read))) {
+            copy.want();
+            copy.get(donor);
+        } catch (IOException impossibleNow) {
+            throw new Failure(String.valueOf(impossibleNow.getMessage()), "docs/operations.md", impossibleNow);
+        }
+        spec.commandLine().getOut().println(read.data() + " holds a copy now; start node " + read.self().name());
+        return Program.OK;
     }
 
     private int run(NodeConfig read) throws Exception {

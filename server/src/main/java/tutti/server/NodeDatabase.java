@@ -4,12 +4,14 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.io.IOException;
+import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Engine;
 import tutti.engine.EngineDescriptor;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.postgres.PostgresServer;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopySource;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
 import tutti.wire.FrontEnd;
@@ -49,6 +51,14 @@ interface NodeDatabase {
 
     /** The database as the node sees it. */
     Engine engine();
+
+    /**
+     * Begins a copy of it for another node, with at least what can be seen in it now. Clients go on. Blocks.
+     *
+     * @param staging an empty directory for what must be written down for that; the caller removes it
+     * @throws IOException if it cannot be copied, with cause and remedy
+     */
+    CopySource.Copy copy(int receiver, Path staging) throws IOException;
 
     /**
      * A front end for its clients, not started yet.

@@ -32,8 +32,10 @@ import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopyDonor;
 import tutti.node.WorkloadRecorder;
 import tutti.node.metrics.NodeMetrics;
+import tutti.order.CopiedOrder;
 import tutti.order.OrderSettings;
 import tutti.pgwire.Transport;
 import tutti.runtime.real.PathDirectory;
@@ -62,6 +64,8 @@ final class NodeLife implements AutoCloseable {
     }
 
     private static final long ANSWER_SECONDS_MAX = 10;
+    /** What commits under way are given, when clients have used up the time there was. */
+    private static final long COMMIT_NANOS_MIN = 1_000_000_000;
 
     private final NodeConfig config;
     private final int secondariesAtStart;
@@ -222,6 +226,12 @@ final class NodeLife implements AutoCloseable {
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
+        if (order instanceof CopiedOrder copied) {
+            CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(),
+                    new NodeCopies(config, read.cluster(), node, copied, opened), config.copies().bytesPerSecond());
+            started.push(donor);
+            copied.visitors(donor);
+        }
         if (config.workloadRecording().enabled()) {
             WorkloadRecorder workload = new WorkloadRecorder(RealMachine.INSTANCE,
                     PathDirectory.of(config.data().resolve("workload")), config.node(),
@@ -250,6 +260,11 @@ final class NodeLife implements AutoCloseable {
 
             @Override
             public void excluded(Throwable cause) {
+                IncomingCopy.ExcludedException excluded = new IncomingCopy.ExcludedException(cause);
+                if (IncomingCopy.helps(config, excluded)) {
+                    ended.complete(new Ending(excluded, true));
+                    return;
+                }
                 Thread.startVirtualThread(NodeLife.this::closeFrontEnd);
             }
         };
@@ -326,14 +341,22 @@ final class NodeLife implements AutoCloseable {
                 Math.toIntExact(Math.min(order.segmentBytes(), 1 << 30)), order.electionTimeout());
     }
 
-    /** Lets transactions that wait for their outcome have it, for so long at most. */
+    /**
+     * Takes no further clients; lets those that are there finish their transactions, and transactions that wait for their outcome have it, for
+     * so long at most.
+     */
     void drain(Duration grace) throws InterruptedException {
+        long deadline = System.nanoTime() + grace.toNanos();
+        FrontEnd open = frontEnd;
+        if (open != null && open.drain(grace)) {
+            LOG.info("all clients have gone");
+        }
         ReplicaNode node = replica;
         if (node == null) {
             return;
         }
         try {
-            node.idle().get(grace.toNanos(), TimeUnit.NANOSECONDS);
+            node.idle().get(Math.max(COMMIT_NANOS_MIN, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (ExecutionException | TimeoutException late) {
             LOG.warn("{} transactions still wait for their outcome; they stay in doubt until the node is back",
                     node.inFlight());

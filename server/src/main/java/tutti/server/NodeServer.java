@@ -45,26 +45,47 @@ public final class NodeServer implements NodeRuntime {
     private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
     /** How much longer the node waits after each start that failed in a row, for a database to come back. */
     private static final Duration RESTART_PAUSE = Duration.ofSeconds(2);
+    /** So often that at most. A copy is asked for again as long as it takes, and costs its donor something. */
+    private static final int PAUSES_MAX = 30;
 
     @Override
     public RunningNode start(NodeConfig config) throws IOException {
-        Path data = config.data();
         requireFree("listen", config.listen().host(), config.listen().port());
         requireFree("http", config.http().host(), config.http().port());
-        PrivateFiles.ownDirectory(data);
-        FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE);
+        FileChannel lockFile = lock(config);
         boolean started = false;
         try {
-            if (!lock(lockFile)) {
-                throw new IOException("the data directory " + data + " is in use by another node's process; give each"
-                        + " node a directory of its own, or stop the other process");
-            }
             Running running = new Running(config, lockFile);
             started = true;
             return running;
         } finally {
             if (!started) {
+                lockFile.close();
+            }
+        }
+    }
+
+    /**
+     * Takes a node's data directory for this process.
+     *
+     * @return to be closed in the end
+     * @throws IOException if another one has it
+     */
+    static FileChannel lock(NodeConfig config) throws IOException {
+        Path data = config.data();
+        PrivateFiles.ownDirectory(data);
+        FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
+                StandardOpenOption.WRITE);
+        boolean locked = false;
+        try {
+            locked = lock(lockFile);
+            if (!locked) {
+                throw new IOException("the data directory " + data + " is in use by another node's process; give each"
+                        + " node a directory of its own, or stop the other process");
+            }
+            return lockFile;
+        } finally {
+            if (!locked) {
                 lockFile.close();
             }
         }
@@ -114,6 +135,7 @@ public final class NodeServer implements NodeRuntime {
         private final CompletableFuture<Void> stop = new CompletableFuture<>();
         private final CountDownLatch stopped = new CountDownLatch(1);
         private volatile @Nullable NodeLife life;
+        private volatile @Nullable IncomingCopy copy;
         /** With so many the next life begins. */
         private volatile int secondaries;
         /** Some life has begun well; so what hinders the next may pass. */
@@ -136,11 +158,22 @@ public final class NodeServer implements NodeRuntime {
             int failures = 0;
             try {
                 while (!stop.isDone()) {
-                    NodeLife.Ending ending = liveOnce();
+                    NodeLife.Ending ending = IncomingCopy.isWanted(config) ? copyOnce() : liveOnce();
                     if (ending == null) {
-                        break;
+                        if (stop.isDone()) {
+                            break;
+                        }
+                        failures = 0;
+                        continue;
                     }
-                    if (!(ending.cause() instanceof ReplicaNode.BehindException)) {
+                    if (IncomingCopy.helps(config, ending.cause())) {
+                        LOG.warn("node {} needs a copy of another node's state: {}", config.self().name(),
+                                ending.cause().getMessage());
+                        wantCopy();
+                        continue;
+                    }
+                    if (!(ending.cause() instanceof ReplicaNode.BehindException)
+                            && !(ending.cause() instanceof IncomingCopy.NoCopyException)) {
                         endings.add(System.nanoTime());
                     }
                     while (!endings.isEmpty() && System.nanoTime() - endings.element() > RESTART_WINDOW.toNanos()) {
@@ -153,11 +186,13 @@ public final class NodeServer implements NodeRuntime {
                     failures = ending.atStart() ? failures + 1 : 0;
                     LOG.warn("node {} recovers: {}", config.self().name(), ending.cause().getMessage());
                     between = "the node recovers: " + ending.cause().getMessage();
-                    pause(RESTART_PAUSE.multipliedBy(failures));
+                    pause(RESTART_PAUSE.multipliedBy(Math.min(failures, PAUSES_MAX)));
                 }
             } catch (InterruptedException interrupted) {
                 cause = interrupted;
                 Thread.currentThread().interrupt();
+            } catch (IOException broken) {
+                cause = broken;
             } finally {
                 admin.close();
                 try {
@@ -206,6 +241,33 @@ public final class NodeServer implements NodeRuntime {
             }
         }
 
+        private void wantCopy() throws IOException {
+            try (IncomingCopy wanted = new IncomingCopy(config, NodeKeys.open(config))) {
+                wanted.want();
+            }
+        }
+
+        /** Gets a copy and puts it in place; null if that was done, or the end was asked for. */
+        private NodeLife.@Nullable Ending copyOnce() throws InterruptedException {
+            try (IncomingCopy now = new IncomingCopy(config, NodeKeys.open(config))) {
+                copy = now;
+                stop.thenRun(now::close);
+                now.get(-1);
+                return null;
+            } catch (IncomingCopy.NoCopyException none) {
+                return stop.isDone() ? null : new NodeLife.Ending(none, none.isPassing(), true);
+            } catch (IOException e) {
+                return new NodeLife.Ending(e, true, true);
+            } finally {
+                copy = null;
+            }
+        }
+
+        private @Nullable String between() {
+            IncomingCopy present = copy;
+            return present == null ? between : present.progress();
+        }
+
         private NodeLife running() throws IOException {
             NodeLife now = life;
             if (now == null || stop.isDone()) {
@@ -250,7 +312,7 @@ public final class NodeServer implements NodeRuntime {
 
         private NodeStatus status() {
             NodeLife now = life;
-            return NodeStatuses.of(config, metrics, now, between, stop.isDone(),
+            return NodeStatuses.of(config, metrics, now, between(), stop.isDone(),
                     TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - startedNanos));
         }
 

@@ -16,12 +16,15 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,12 +34,16 @@ import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.NodeRole;
+import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.server.EmbeddedPostgres;
+import tutti.engine.postgres.server.PostgresBackup;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopySource;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
@@ -103,6 +110,57 @@ final class PostgresDatabase implements NodeDatabase {
     }
 
     @Override
+    public CopySource.Copy copy(int receiver, Path staging) throws IOException {
+        Path data = config.data().resolve("postgres");
+        PostgresBackup backup;
+        try {
+            backup = PostgresBackup.begin(loops, OwnSessions.superuser(settings, "tutti copy"), data);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new IOException("the node is stopping", interrupted);
+        }
+        return new PostgresCopy(backup, data, staging);
+    }
+
+    /** A base backup. */
+    private record PostgresCopy(PostgresBackup backup, Path data, Path staging) implements CopySource.Copy {
+        private static final String PART = "postgres";
+
+        @Override
+        public List<CopySource.Entry> first() {
+            List<CopySource.Entry> entries = new ArrayList<>();
+            entries.add(new CopySource.Entry(PART, null));
+            for (String file : backup.files()) {
+                entries.add(file.endsWith("/")
+                        ? new CopySource.Entry(PART + "/" + file.substring(0, file.length() - 1), null)
+                        : DatabaseCopies.file(data.resolve(file), PART + "/" + file));
+            }
+            return entries;
+        }
+
+        @Override
+        public List<CopySource.Entry> last() throws IOException {
+            PostgresBackup.Rest rest;
+            try {
+                rest = backup.end();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                throw new IOException("the node is stopping", interrupted);
+            }
+            Path label = Files.writeString(staging.resolve("backup_label"), rest.label());
+            List<CopySource.Entry> entries = new ArrayList<>();
+            entries.add(DatabaseCopies.file(label, PART + "/backup_label"));
+            rest.wal().forEach(wal -> entries.add(DatabaseCopies.file(data.resolve(wal), PART + "/" + wal)));
+            return entries;
+        }
+
+        @Override
+        public void end(boolean complete) {
+            backup.close();
+        }
+    }
+
+    @Override
     public NodeStatus.Secondaries secondaries(int count) throws IOException {
         throw new IOException(NodeDatabase.noSecondaries(config));
     }
@@ -129,6 +187,11 @@ final class PostgresDatabase implements NodeDatabase {
         @Override
         public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
             return engine.registerSession(processId, current)::close;
+        }
+
+        @Override
+        public CompletableFuture<List<SequenceName>> wantedSequences(@Nullable String error) {
+            return engine.wantedSequences(error);
         }
 
         @Override

@@ -452,6 +452,14 @@ final class BackendRequests {
         return idle();
     }
 
+    /** The simple query that is answered now has failed. */
+    void queryFailed(SentMessage first) {
+        if (first.names()) {
+            names.remove().undone();
+            names.addFirst(NameChange.NONE);
+        }
+    }
+
     /** The engine will not answer the client's Sync that was sent last. */
     void syncIgnored() {
         unanswered.removeLast();
@@ -477,6 +485,9 @@ final class BackendRequests {
         SentMessage last = unanswered.poll();
         if (last == SentMessage.QUERY_IN_BAND) {
             parsed.remove();
+        }
+        if (last.names()) {
+            names.remove().confirmed();
         }
         if (!last.endsOwn() && !last.query() && last != SentMessage.SYNC) {
             throw new ProtocolViolation("ReadyForQuery in answer to " + last);

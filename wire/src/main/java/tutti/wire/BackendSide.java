@@ -192,8 +192,11 @@ final class BackendSide implements FrameSink {
         rows.failed();
         ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
                 ? InBandResults.error(fields, backend.parsing())
-                : fields;
+                : Repetition.shown(fields);
         boolean skips = first != null && !first.query() && backend.skipsToSync();
+        if (first != null && first.query()) {
+            backend.queryFailed(first);
+        }
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
                 && session.repetition().repeats(fields)) {
@@ -229,6 +232,7 @@ final class BackendSide implements FrameSink {
             session.error(placed);
             return false;
         }
+        session.repetition().notRepeated(fields);
         if (!told.equals(fields)) {
             client.error(told);
             return false;

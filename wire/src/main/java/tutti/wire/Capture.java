@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
@@ -121,6 +122,21 @@ public interface Capture {
      * @param settings the row that {@link Calls#settings} returned
      */
     byte[] statement(int place, String sql, List<@Nullable String> settings);
+
+    /** Likewise, of one that every replica executes outside of a transaction block; sequences that it makes are this node's first. */
+    default byte[] orderedStatement(String sql, List<@Nullable String> settings) {
+        return statement(0, sql, settings);
+    }
+
+    /** What has every replica give this node more values of sequences. */
+    default byte[] grant(List<SequenceName> sequences) {
+        throw new UnsupportedOperationException("this engine's sequences are not shared");
+    }
+
+    /** The keys that a {@link #grant} is taken to touch. */
+    default KeySet grantKeys(List<SequenceName> sequences) {
+        return KeySet.EMPTY;
+    }
 
     /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
     default StatementClasses.Statements statements(byte[] sql, boolean standardStrings) {

@@ -123,12 +123,17 @@ public final class ClientPort implements AutoCloseable {
         }
     }
 
-    /** Stops listening and closes all clients' connections. */
-    @Override
-    public void close() {
+    /** Stops listening; the clients that are there stay. */
+    public void stopListening() {
         if (server != null) {
             server.close().awaitUninterruptibly();
         }
+    }
+
+    /** Stops listening and closes all clients' connections. */
+    @Override
+    public void close() {
+        stopListening();
         clients.close().awaitUninterruptibly();
     }
 }

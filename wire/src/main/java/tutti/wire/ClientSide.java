@@ -31,8 +31,8 @@ final class ClientSide implements FrameSink {
         ActiveRequests active = new ActiveRequests(session, texts, rules);
         this.deferred = new DeferredMessages(session, rules, active, this::take);
         InBandCapture inBand = new InBandCapture(session, texts, active, session.parameters());
-        this.queries = new SimpleQueries(session, sql, rules, deferred, active, inBand);
         this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active, inBand);
+        this.queries = new SimpleQueries(session, sql, rules, deferred, active, inBand, extended::forgetting);
         session.repetition().speaksTo(this::take);
     }
 
@@ -78,6 +78,9 @@ final class ClientSide implements FrameSink {
         }
         if (cycle.skipping()) {
             return type == Frontend.SYNC && extended.syncAfterSkipping();
+        }
+        if (cycle.none() && backend.outsideOfTransaction()) {
+            extended.portalsAreClosed();
         }
         session.cycleMayBegin();
         ByteBuf hashed;

@@ -19,6 +19,7 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.InBandTables;
@@ -49,6 +50,7 @@ public final class EngineCapture implements Capture {
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
     private final Calls calls;
+    private final String life;
 
     /**
      * For a database in which capture is installed.
@@ -68,6 +70,7 @@ public final class EngineCapture implements Capture {
         this.references = references;
         this.inBand = inBand;
         this.refreshCatalog = refreshCatalog;
+        this.life = functions.life();
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
         settings.append(", EXISTS (SELECT FROM pg_catalog.pg_class")
@@ -216,6 +219,27 @@ public final class EngineCapture implements Capture {
         return new Statement(place, statement, String.valueOf(row.getFirst()), settings(row)).toBytes();
     }
 
+    @Override
+    public byte[] orderedStatement(String statement, List<@Nullable String> row) {
+        Map<String, String> settings = settings(row);
+        settings.put(CaptureInstaller.Functions.ORIGIN, life);
+        return new Statement(0, statement, String.valueOf(row.getFirst()), settings).toBytes();
+    }
+
+    @Override
+    public byte[] grant(List<SequenceName> sequences) {
+        return Statement.grant(sequences, life).toBytes();
+    }
+
+    @Override
+    public KeySet grantKeys(List<SequenceName> sequences) {
+        KeySet.Builder keys = new KeySet.Builder();
+        for (SequenceName sequence : sequences) {
+            keys.add(TableCatalog.sequenceKey(sequence.schema(), sequence.name()), KeyKind.EXCLUSIVE);
+        }
+        return keys.build();
+    }
+
     private static Map<String, String> settings(List<@Nullable String> row) {
         Map<String, String> settings = new LinkedHashMap<>();
         for (int i = 0; i < SETTINGS.size(); i++) {
@@ -234,7 +258,9 @@ public final class EngineCapture implements Capture {
 
     @Override
     public byte[] request(List<Statement.Call> calls, List<@Nullable String> row) {
-        return Statement.request(calls, String.valueOf(row.getFirst()), settings(row)).toBytes();
+        Map<String, String> settings = settings(row);
+        settings.put(CaptureInstaller.Functions.ORIGIN, life);
+        return Statement.request(calls, String.valueOf(row.getFirst()), settings).toBytes();
     }
 
     @Override

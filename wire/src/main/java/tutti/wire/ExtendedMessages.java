@@ -9,6 +9,7 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
 import tutti.wire.CommitSequence.Form;
+import tutti.wire.sql.Deallocated;
 
 /**
  * A client's messages of the extended protocol: passed on, or dealt with by the part of the session that they concern. Knows what
@@ -307,6 +308,28 @@ final class ExtendedMessages {
         return pass(SentMessage.CLOSE);
     }
 
+    /** What DEALLOCATE or DISCARD does to prepared statements, once the engine has done so. */
+    NameChange forgetting(String text) {
+        Deallocated names = Deallocated.by(text);
+        long now = statements.now();
+        return names == null ? NameChange.NONE : new NameChange() {
+            @Override
+            public void undone() {
+                // they are still there
+            }
+
+            @Override
+            public void confirmed() {
+                statements.forget(names.name(), now);
+            }
+        };
+    }
+
+    /** A cycle begins outside of a transaction, whose end has closed all portals. */
+    void portalsAreClosed() {
+        portals.forget(null, portals.now());
+    }
+
     // ------------------------------------------------------------------------------------------ Execute
 
     boolean execute(ByteBuf buffer, int start, int bodyLength) {
@@ -363,7 +386,11 @@ final class ExtendedMessages {
                     yield refuse(refusal);
                 }
                 inBand.session(utility(prepared).sql());
-                yield pass(SentMessage.EXECUTE);
+                if (kind == StatementKind.SESSION) {
+                    yield pass(SentMessage.EXECUTE);
+                }
+                backend.changing(forgetting(utility(prepared).sql()));
+                yield pass(SentMessage.FORGETTING_EXECUTE);
             }
             case SAVEPOINT -> {
                 inBand.savepoint(utility(prepared).sql());

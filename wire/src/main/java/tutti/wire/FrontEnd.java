@@ -2,9 +2,15 @@ package tutti.wire;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
+import tutti.pgwire.ErrorFields;
 
 /** A node's PostgreSQL server, whatever the engine behind it. */
 public interface FrontEnd extends AutoCloseable {
+    /** What a client hears whose node stops. */
+    ErrorFields SHUT_DOWN = ErrorFields.of("FATAL", "57P01",
+            "terminating connection, because this node is told to stop; connect again, to another node");
+
     /**
      * Listens.
      *
@@ -15,6 +21,14 @@ public interface FrontEnd extends AutoCloseable {
 
     /** Clients with a session. Any thread. */
     int sessions();
+
+    /**
+     * Takes no further client, and lets those go that are there: each when its transaction is over, all of them after {@code grace}. Each
+     * hears 57P01, by which drivers know that they may go to another node. Waits for that; not from an event loop.
+     *
+     * @return whether all have gone by themselves
+     */
+    boolean drain(Duration grace) throws InterruptedException;
 
     /** Stops listening and closes all clients' connections. Waits; not from an event loop. */
     @Override

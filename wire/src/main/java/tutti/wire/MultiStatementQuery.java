@@ -190,7 +190,11 @@ final class MultiStatementQuery {
                 queries.notification(sql, starts[from], ends[from]);
             }
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
-            case FORGET, LOCAL -> send(from, SentMessage.QUERY);
+            case FORGET -> {
+                backend.changing(queries.forgetting(text(from)));
+                send(from, SentMessage.FORGETTING_QUERY);
+            }
+            case LOCAL -> send(from, SentMessage.QUERY);
         }
         return true;
     }

@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -16,12 +17,13 @@ final class NamedObjects<T> {
     /** Most names. */
     static final int LIMIT = 10_000;
 
-    /** What is known, and what is taken for it. */
-    private record Known<T>(@Nullable T value, long bytes) {}
+    /** What is known, what is taken for it, and when it came to be known. */
+    private record Known<T>(@Nullable T value, long bytes, long since) {}
 
     private final KeptBytes room;
     private final Map<String, Known<T>> byName = new HashMap<>();
-    private Known<T> unnamed = new Known<>(null, 0);
+    private Known<T> unnamed = new Known<>(null, 0, 0);
+    private long changes;
     private byte[] lastName = new byte[0];
     private @Nullable T last;
 
@@ -40,7 +42,7 @@ final class NamedObjects<T> {
             if (!room.take(bytes - unnamed.bytes)) {
                 return false;
             }
-            unnamed = new Known<>(value, bytes);
+            unnamed = new Known<>(value, bytes, ++changes);
             return true;
         }
         String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
@@ -50,7 +52,7 @@ final class NamedObjects<T> {
             return false;
         }
         last = null;
-        byName.put(name, new Known<>(value, all));
+        byName.put(name, new Known<>(value, all, ++changes));
         return true;
     }
 
@@ -85,9 +87,24 @@ final class NamedObjects<T> {
     void remove(ByteBuf buffer, int start, int end) {
         if (start == end) {
             room.insist(-unnamed.bytes);
-            unnamed = new Known<>(null, 0);
+            unnamed = new Known<>(null, 0, ++changes);
         } else {
             set(buffer.toString(start, end - start, StandardCharsets.UTF_8), null);
+        }
+    }
+
+    /** Now, for {@link #forget}: it counts what has come to be known. */
+    long now() {
+        return changes;
+    }
+
+    /** A name, or all if it is null, stands for nothing any more, unless it has come to stand for something else since then. */
+    void forget(@Nullable String name, long then) {
+        for (String each : name == null ? List.copyOf(byName.keySet()) : List.of(name)) {
+            Known<T> known = byName.get(each);
+            if (known != null && known.since <= then) {
+                set(each, null);
+            }
         }
     }
 

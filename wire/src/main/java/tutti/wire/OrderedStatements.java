@@ -57,7 +57,7 @@ final class OrderedStatements {
                     script.handedIn();
                 }
                 transaction.becomes(SessionState.BARRIER);
-                session.node().barrier(capture.statement(0, statement.sql(), reply.row()), capture.barrierKeys(),
+                session.node().barrier(capture.orderedStatement(statement.sql(), reply.row()), capture.barrierKeys(),
                         transaction.takeName(),
                         whenExecuted(script == null ? UnaryOperator.identity() : script::placed, simple));
             }

@@ -7,17 +7,26 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.OwnSessions;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.node.Transactions;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
@@ -35,6 +44,7 @@ import tutti.pgwire.StartupPacket;
 public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     /** Of texts and values of prepared statements and portals, of all sessions. */
     static final long KEPT_BYTES_MAX = 64 << 20;
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresFrontEnd.class);
     private final FrontEndSettings settings;
     private final SessionServices services;
     private final SessionRegistry registry;
@@ -66,6 +76,15 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         }
 
         /**
+         * Sequences that the node asks for values of, and which have some that no node has been given.
+         *
+         * @param error what the engine has said of one that has none left; null to ask ahead of time
+         */
+        default CompletableFuture<List<SequenceName>> wantedSequences(@Nullable String error) {
+            return CompletableFuture.completedFuture(List.of());
+        }
+
+        /**
          * Asked about each engine connection before its client may use it: completes if the engine is still the one that
          * the node has recovered, and fails if it has restarted in between and may have lost commits. Completed on any
          * thread.
@@ -87,7 +106,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(),
-                new KeptBytes.Shared(KEPT_BYTES_MAX), registry);
+                new KeptBytes.Shared(KEPT_BYTES_MAX), registry,
+                new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
     }
@@ -250,8 +270,31 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     }
 
     @Override
+    public boolean drain(Duration grace) throws InterruptedException {
+        port.stopListening();
+        List<CompletableFuture<Void>> ends = new ArrayList<>();
+        sessions.values().forEach(session -> {
+            CompletableFuture<Void> end = new CompletableFuture<>();
+            session.whenClosed(() -> end.complete(null));
+            ends.add(end);
+            session.dismiss(false);
+        });
+        CompletableFuture<Void> all = CompletableFuture.allOf(ends.toArray(CompletableFuture<?>[]::new));
+        try {
+            all.get(grace.toNanos(), TimeUnit.NANOSECONDS);
+            return true;
+        } catch (TimeoutException | ExecutionException late) {
+            LOG.info("{} clients have transactions open when their time is over, and are sent away", sessions.size());
+            LOG.debug("not all have gone", late);
+            sessions.values().forEach(session -> session.dismiss(true));
+            return false;
+        }
+    }
+
+    @Override
     public void close() {
         port.close();
+        services.sequences().close();
         roles.close();
     }
 }

@@ -46,6 +46,12 @@ import tutti.pgwire.Frontend;
  * has ended another transaction, is not repeated. A transaction is repeated as often as the setting says.
  */
 final class Repetition {
+    /** SQLSTATE of nextval() when the sequence, or this node's share of it, has no value left. */
+    private static final String SPENT = "2200H";
+    private static final ErrorFields NO_VALUES = Errors.error("40001",
+            "could not serialize access: this node had to get more values of a sequence, and the transaction would have seen others");
+    private static final int SHARES_LOG_MAX = 12;
+    private static final Pattern NO_BOUND = Pattern.compile(" \\(-?922337203685477580[78]\\)");
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
     private static final int FIRST_PATIENCE_MILLIS = 50;
     private static final int PATIENCE_MILLIS = 1000;
@@ -79,6 +85,10 @@ final class Repetition {
     private boolean unrepeatable;
     /** The same, for whatever this session says. */
     private boolean never;
+    /** What the engine has said of a sequence that had no value left here; null if that was not the reason. */
+    private @Nullable String spent;
+    /** No node has been given any more then. */
+    private boolean spentInVain;
     private boolean unnamedPrepared;
     private boolean unnamedUsed;
 
@@ -161,6 +171,7 @@ final class Repetition {
         heard.reset();
         times = 0;
         unrepeatable = never;
+        spentInVain = false;
         unnamedPrepared = false;
         unnamedUsed = false;
         over();
@@ -298,15 +309,40 @@ final class Repetition {
 
     // ------------------------------------------------------------------------------------------ a loss
 
+    /** An error as the client sees it: where a sequence ends for this node is nothing to it. */
+    static ErrorFields shown(ErrorFields error) {
+        return error.sqlState().equals(SPENT)
+                ? error.with('M', NO_BOUND.matcher(error.message()).replaceAll("")).with('H',
+                        "If the sequence has values left, this node is getting some: try again.")
+                : error;
+    }
+
+    /** The client hears an error: when it tries again, there are to be values. */
+    void notRepeated(ErrorFields error) {
+        if (error.sqlState().equals(SPENT) && !spentInVain) {
+            session.sequences().spent(error.message(), 1, _ -> {});
+        }
+    }
+
     /** Whether the open transaction is repeated if it is lost for this reason. */
     boolean repeats(ErrorFields why) {
         return times < most && !unrepeatable && !differs && !session.client().gone()
-                && (why.sqlState().equals("40001") || why.sqlState().equals("40P01"))
+                && (why.sqlState().equals("40001") || why.sqlState().equals("40P01")
+                        || (why.sqlState().equals(SPENT) && !spentInVain))
                 && !session.transaction().get().repeatable() && undone();
     }
 
     private boolean undone() {
-        return times > 0 || !notUndone(new String(said, 0, saidBytes, StandardCharsets.ISO_8859_1));
+        if (times > 0) {
+            return true;
+        }
+        for (int at = 0; at < saidBytes; at += length(at)) {
+            if (said[at] != Frontend.BIND && !ClientSide.copies(said[at])
+                    && notUndone(new String(said, at, length(at), StandardCharsets.ISO_8859_1))) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /**
@@ -337,9 +373,10 @@ final class Repetition {
 
     /** The engine has failed a statement of the open transaction in a way that lets it be run again: it will be. */
     void failed(OpenTransaction current, ErrorFields why) {
-        cause = why;
+        spent = why.sqlState().equals(SPENT) ? why.message() : null;
+        cause = spent == null ? why : NO_VALUES;
         note(current);
-        current.retryFor(why);
+        current.retryFor(cause);
     }
 
     /** It is rolled back in the engine, after {@link #failed} or because it went another way. */
@@ -394,7 +431,21 @@ final class Repetition {
         if (winner > session.node().visiblePosition()) {
             awaitWinner(winner);
         }
+        String error = spent;
+        if (error != null) {
+            spent = null;
+            awaitValues(error);
+        }
         awaitTurn();
+    }
+
+    /** The node had no value of a sequence left: it gets more, each time many more, so that there are enough in the end. */
+    private void awaitValues(String error) {
+        Runnable there = awaited();
+        session.sequences().spent(error, 1 << Math.min(2 * (times - 1), SHARES_LOG_MAX), got -> session.onLoop(() -> {
+            spentInVain = !got;
+            there.run();
+        }));
     }
 
     /** Before the winner is visible, it would lose again. */

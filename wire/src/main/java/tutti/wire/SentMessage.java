@@ -28,6 +28,10 @@ enum SentMessage {
     RETURNING_IN_BAND,
     /** Of the client: a simple query that tells its rows. */
     QUERY_IN_BAND,
+    /** Of the client: an Execute of DEALLOCATE or DISCARD. */
+    FORGETTING_EXECUTE,
+    /** Of the client: a simple query that is DEALLOCATE or DISCARD. */
+    FORGETTING_QUERY,
     /** Of the client: an Execute that ends the transaction. */
     ENDING_EXECUTE,
     /** Of the client: an Execute that ends the transaction and begins another. */
@@ -73,7 +77,8 @@ enum SentMessage {
 
     /** Whether it changes what a name stands for. */
     boolean names() {
-        return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == CLOSE;
+        return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == CLOSE
+                || this == FORGETTING_EXECUTE || this == FORGETTING_QUERY;
     }
 
     /** Whether the last column of its result is the node's. */
@@ -84,7 +89,8 @@ enum SentMessage {
 
     /** Whether it is a simple query or a function call, so that ReadyForQuery follows its answer whether it fails or not. */
     boolean query() {
-        return this == QUERY || this == QUERY_IN_BAND || this == ENDING_QUERY || this == OWN_QUERY
+        return this == QUERY || this == QUERY_IN_BAND || this == FORGETTING_QUERY || this == ENDING_QUERY
+                || this == OWN_QUERY
                 || this == REFUSED_QUERY || call();
     }
 

@@ -55,6 +55,7 @@ final class Session {
     private final Repetition repetition;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
+    private boolean dismissed;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
 
     /**
@@ -119,6 +120,10 @@ final class Session {
 
     KeptBytes.Shared kept() {
         return services.kept();
+    }
+
+    SequenceSupply sequences() {
+        return services.sequences();
     }
 
     Modes modes() {
@@ -221,6 +226,7 @@ final class Session {
     /** Goes on with both sides' messages if it can, and flushes them. Called whenever something has happened. */
     void settle() {
         repetition.proceed();
+        mayDismiss();
         if (connection.reader().paused() && (client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
@@ -263,6 +269,7 @@ final class Session {
     /** A message has come that is not skipped: a cycle begins, if none is under way. */
     void cycleMayBegin() {
         if (cycle.begins()) {
+            services.sequences().used();
             transaction.cycleBegins();
             cycle.inBlock(!backend.outsideOfTransaction());
         }
@@ -379,6 +386,28 @@ final class Session {
     }
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
+
+    /**
+     * The node stops: the client is sent away when no transaction is open and nothing is under way. From any thread.
+     *
+     * @param now whether it is not waited for that; only a commit that is under way is
+     */
+    void dismiss(boolean now) {
+        onLoop(() -> {
+            dismissed = true;
+            if (now && !transaction.state().outlivesClient()) {
+                client.end(FrontEnd.SHUT_DOWN);
+                dismissed = false;
+            }
+        });
+    }
+
+    private void mayDismiss() {
+        if (dismissed && transaction.is(SessionState.IDLE) && cycle.none() && backend.idle()) {
+            client.end(FrontEnd.SHUT_DOWN);
+            dismissed = false;
+        }
+    }
 
     /** A client's cancel request. Nothing that commits is cancelled. From any thread; completed when it has reached the engine. */
     CompletableFuture<Void> cancelByClient() {

@@ -13,6 +13,7 @@ import tutti.node.Transactions;
  * @param repeated lets transactions that have lost more than once run one after the other
  * @param kept what sessions keep of prepared statements
  * @param registry the engine, as far as sessions concern it
+ * @param sequences gets values of sequences
  */
 record SessionServices(
         Transactions transactions,
@@ -22,4 +23,5 @@ record SessionServices(
         int repetitions,
         RepeatedOneByOne repeated,
         KeptBytes.Shared kept,
-        PostgresFrontEnd.SessionRegistry registry) {}
+        PostgresFrontEnd.SessionRegistry registry,
+        SequenceSupply sequences) {}

@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
@@ -17,10 +18,12 @@ final class SimpleQueries {
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
+    private final Function<String, NameChange> forgetting;
 
     SimpleQueries(Session session, ClientSql sql, StatementRules rules, DeferredMessages deferred,
-            ActiveRequests active, InBandCapture inBand) {
+            ActiveRequests active, InBandCapture inBand, Function<String, NameChange> forgetting) {
         this.session = session;
+        this.forgetting = forgetting;
         this.sql = sql;
         this.rules = rules;
         this.deferred = deferred;
@@ -29,6 +32,11 @@ final class SimpleQueries {
         this.transaction = session.transaction();
         this.backend = session.backend();
         this.cycle = session.cycle();
+    }
+
+    /** What a DEALLOCATE or DISCARD does to prepared statements, once the engine has done so. */
+    NameChange forgetting(String text) {
+        return forgetting.apply(text);
     }
 
     /** A simple query. Returns whether it is passed on as it comes. */
@@ -195,9 +203,14 @@ final class SimpleQueries {
                 inBand.savepoint(sql.text());
                 yield pass(SentMessage.QUERY);
             }
-            case LOCAL, FORGET -> {
+            case LOCAL -> {
                 inBand.executesUnproven();
                 yield pass(SentMessage.QUERY);
+            }
+            case FORGET -> {
+                inBand.executesUnproven();
+                backend.changing(forgetting(sql.text()));
+                yield pass(SentMessage.FORGETTING_QUERY);
             }
         };
     }

@@ -103,7 +103,8 @@ class ClassifierTest {
             set search_path = a | SESSION
             set session_replication_role = replica | REFUSED
             set constraints all immediate | CONSTRAINTS
-            select setval('s', 1) | REFUSED
+            select setval('s', 1) | WRITE
+            select nextval('s') | WRITE
             select pg_notify('a', 'b') | WRITE
             create table pg_temp.t (a int) | WRITE
             create or replace function pg_temp.f() returns int language sql as 'select 1' | WRITE
@@ -112,7 +113,7 @@ class ClassifierTest {
             create type pg_temp.t as (a int) | WRITE
             drop function if exists pg_temp.f() | WRITE
             create view v as select * from pg_temp.t | SCHEMA
-            do $$ begin perform setval('s', 1); end $$ | REFUSED
+            do $$ begin perform setval('s', 1); end $$ | WRITE
             do $$ begin perform lo_create (0); end $$ | REFUSED
             do $$ begin perform my_setval(0); end $$ | WRITE
             select lo_from_bytea(0, 'x') | REFUSED

@@ -80,6 +80,45 @@ class CycleTest extends OnFrontEnd {
         other.close();
     }
 
+    /** Names are bounded; those that the engine has forgotten do not count. */
+    @Test
+    void namesThatAreForgottenMakeRoomForOthers() throws Exception {
+        int half = NamedObjects.LIMIT / 2;
+        BackendConnection client = fixture.client();
+        for (String forget : List.of("deallocate all", "discard all", "select 1; deallocate prepare all", "select 1")) {
+            get(send(client, out -> {
+                for (int i = 0; i < half; i++) {
+                    Frontend.parse(out, "s" + i, "select 1");
+                }
+                Frontend.sync(out);
+            }));
+            simple(client, forget);
+        }
+        assertEquals("E(42P05)/I", parse(client, "s1"), "they are there");
+        assertEquals("C(DEALLOCATE)TDC(SELECT 1)/I", simple(client, "deallocate S1; select 1"));
+        assertEquals("1/I", parse(client, "s1"));
+        assertEquals("12C(DEALLOCATE)12DC(SELECT 1)/I", extended(client, "deallocate \"s1\"", "select 1"));
+        assertEquals("1/I", parse(client, "s1"));
+        assertEquals("E(26000)/I", simple(client, "deallocate nobody"));
+        assertEquals("12E(26000)/I", extended(client, "deallocate nobody"));
+        for (int cycle = 0; cycle < 3; cycle++) {
+            assertEquals("2".repeat(half) + "/I", get(send(client, out -> {
+                for (int i = 0; i < half; i++) {
+                    Frontend.bind(out, "p" + i, "s1");
+                }
+                Frontend.sync(out);
+            })));
+        }
+        client.close();
+    }
+
+    private static String parse(BackendConnection client, String name) throws Exception {
+        return get(send(client, out -> {
+            Frontend.parse(out, name, "select 1");
+            Frontend.sync(out);
+        }));
+    }
+
     @Test
     void anAnswerThatIsLostBecauseTheTransactionGaveWayIsAnError() throws Exception {
         fixture.admin.execute("""

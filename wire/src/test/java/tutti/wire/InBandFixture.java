@@ -186,6 +186,8 @@ final class InBandFixture implements AutoCloseable {
                 case Changes.Change.Truncate(var table) -> "truncate " + table.name();
                 case Changes.Change.Execute(byte[] statement) -> "execute " + text(statement);
                 case Changes.Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
+                case Changes.Change.Restart(var schema, var name, var last, var called) ->
+                    "restart " + schema + "." + name + " " + last + " " + called;
             }).append('\n');
         }
         KeySet keys = writes.keys();

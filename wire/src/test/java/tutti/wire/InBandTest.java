@@ -91,7 +91,7 @@ class InBandTest {
         fixture.admin.execute("SET session_replication_role = replica", InBandFixture.PATIENCE);
         for (String statement : ROWS.split(";", -1)) {
             if (statement.contains("ALTER SEQUENCE")) {
-                fixture.admin.execute("SELECT setval('child_id_seq', 1001)", InBandFixture.PATIENCE);
+                fixture.admin.execute("SELECT setval_here('child_id_seq', 1001)", InBandFixture.PATIENCE);
             } else {
                 fixture.admin.execute(statement, InBandFixture.PATIENCE);
             }

@@ -378,6 +378,16 @@ class RepetitionTest {
         assertEquals(1, node.begun.size());
     }
 
+    @Test
+    void aValueIsNoStatement() throws Exception {
+        node.abort = LOST;
+        assertEquals("12E(40001)/I", get(send(client, out -> {
+            Frontend.statement(out, "update account set note = $1 where id = 1", "prepared");
+            Frontend.sync(out);
+        })));
+        assertEquals(TIMES + 1, node.begun.size());
+    }
+
     // ------------------------------------------------------------------------------------------ clients that go
 
     @Test

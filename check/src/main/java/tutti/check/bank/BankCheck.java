@@ -72,7 +72,9 @@ public final class BankCheck {
             if (transaction == null) {
                 add(violations, "unexplained", there, "nobody made this transfer, or it is there twice");
             } else if (transaction.outcome() == ClientOutcome.FAILED) {
-                add(violations, "failed is absent", there, "its client was told that it had failed, but it is there");
+                add(violations, "failed is absent", there, "its client, session " + transaction.session()
+                        + " at node " + transaction.node() + ", from " + transaction.begunNanos() + " to "
+                        + transaction.endedNanos() + " ns, was told that it had failed, but it is there");
             } else if (!there.equals(transaction.operation())) {
                 add(violations, "as acknowledged", there, "its client made " + transaction.operation());
             } else if (transaction.outcome() == ClientOutcome.UNKNOWN) {

@@ -14,6 +14,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -124,6 +125,44 @@ class ClientsTest {
                     Arrays.stream(other.unwrap(org.postgresql.PGConnection.class).getNotifications(30_000))
                             .map(org.postgresql.PGNotification::getParameter).toList());
         }
+    }
+
+    @Test
+    void sequencesCountAsDeclaredAndNeverGiveTheSame() throws Exception {
+        try (Connection maker = jdbc(1, "prepareThreshold=1");
+                Connection other = jdbc(2, "preferQueryMode=simple");
+                Statement made = maker.createStatement();
+                Statement used = other.createStatement()) {
+            made.execute("CREATE TABLE counted (id serial PRIMARY KEY, few int NOT NULL)");
+            made.execute("CREATE SEQUENCE few MAXVALUE 4096; CREATE SEQUENCE three MAXVALUE 3");
+            assertEquals("1 2 3", ask(made, "INSERT INTO counted (few) VALUES (1), (2), (3) RETURNING id"));
+            awaitEqual(other, "SELECT count(*) FROM counted", "3");
+            int first = Integer.parseInt(ask(used, "INSERT INTO counted (few) VALUES (4) RETURNING id"));
+            assertTrue(first > 262_144 && first % 262_144 == 1, "the first of a share: " + first);
+            used.execute("INSERT INTO counted (few) SELECT nextval('few') FROM generate_series(1, 1000)");
+            assertEquals("1004 1004", ask(used, "SELECT count(*), count(DISTINCT few) FROM counted"));
+            for (String value : List.of("1", "2", "3")) {
+                assertEquals(value, ask(made, "SELECT nextval('three')"));
+            }
+            assertEquals("2200H", refused(made, "SELECT nextval('three')"));
+            made.execute("DO $$ BEGIN PERFORM setval('counted_id_seq', 5000); END $$");
+            assertEquals("5001", ask(made, "SELECT nextval('counted_id_seq')"));
+            awaitEqual(other, "SELECT nextval('counted_id_seq') >= 267145", "t");
+            made.execute("TRUNCATE counted RESTART IDENTITY");
+            assertEquals("1", ask(made, "INSERT INTO counted (few) VALUES (1) RETURNING id"));
+        }
+    }
+
+    private static String ask(Statement statement, String sql) throws SQLException {
+        List<String> values = new ArrayList<>();
+        try (var rows = statement.executeQuery(sql)) {
+            while (rows.next()) {
+                for (int column = 1; column <= rows.getMetaData().getColumnCount(); column++) {
+                    values.add(rows.getString(column));
+                }
+            }
+        }
+        return String.join(" ", values);
     }
 
     /** By the driver of Tutti itself, at any node. */

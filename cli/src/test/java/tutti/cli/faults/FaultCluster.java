@@ -77,6 +77,14 @@ final class FaultCluster implements AutoCloseable {
         return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret", settings, command());
     }
 
+    /** A copy with another line in every node's configuration. */
+    static ClusterSpec with(ClusterSpec spec, String key, String value) {
+        Map<String, String> settings = new HashMap<>(spec.settings());
+        settings.put(key, value);
+        return new ClusterSpec(spec.directory(), spec.nodes(), spec.basePort(), spec.protocol(), spec.database(),
+                spec.password(), settings, spec.nodeCommand());
+    }
+
     private static int basePort(int nodes) {
         return FreePorts.base(IntStream.range(0, nodes)
                 .flatMap(id -> IntStream.of(0, 100, 200, 300).map(kind -> kind + id)).toArray());

@@ -36,7 +36,8 @@ class PositionFaultsTest {
 
     @BeforeAll
     static void start() throws Exception {
-        cluster = FaultCluster.start(directory, 3);
+        cluster = FaultCluster.start(
+                FaultCluster.with(FaultCluster.spec(directory, 3, "si"), "copies", "{automatic: false}"));
         execute(0, "CREATE TABLE item (id int PRIMARY KEY, a int, b int)", "INSERT INTO item VALUES (0, 0, 0)",
                 "CREATE FUNCTION raising(state text) RETURNS int LANGUAGE plpgsql AS $$"
                         + " BEGIN RAISE EXCEPTION USING ERRCODE = state; END $$");

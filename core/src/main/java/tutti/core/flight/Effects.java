@@ -6,6 +6,7 @@ import java.util.Set;
 import java.util.zip.CRC32C;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -77,8 +78,25 @@ final class Effects implements ReplicaWorld {
     }
 
     @Override
+    public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
+        request(RecordKind.UNDERTAKE, transaction, 0, request);
+    }
+
+    @Override
+    public void respond(TransactionId transaction, Response response) {
+        ByteBuffer payload = to.begin(RecordKind.RESPOND, TRANSACTION_BYTES + DIGEST_BYTES);
+        TransactionId.SCHEMA.write(transaction, payload);
+        digest(payload, ByteBuffer.wrap(response.content()));
+        to.end();
+    }
+
+    @Override
     public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
-        ByteBuffer payload = to.begin(RecordKind.EXECUTE, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
+        request(RecordKind.EXECUTE, transaction, position, request);
+    }
+
+    private void request(RecordKind kind, TransactionId transaction, long position, TransactionRequest.Whole request) {
+        ByteBuffer payload = to.begin(kind, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position);
         ByteBuffer content = scratch(TransactionRequest.Whole.SCHEMA.size(request));

@@ -11,6 +11,7 @@ import java.util.function.LongSupplier;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
@@ -65,13 +66,25 @@ final class Events implements Protocol {
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        ByteBuffer payload = begin(RecordKind.EXECUTED, TRANSACTION_BYTES + 16
-                + WriteSet.SCHEMA.size(execution.writes()) + ReadSet.SCHEMA.size(execution.reads()));
+        execution(RecordKind.EXECUTED, transaction, execution, 0);
+        to.end();
+    }
+
+    @Override
+    public void undertaken(TransactionId transaction, Execution execution, Response response) {
+        Response.SCHEMA.write(response,
+                execution(RecordKind.UNDERTAKEN, transaction, execution, Response.SCHEMA.size(response)));
+        to.end();
+    }
+
+    private ByteBuffer execution(RecordKind kind, TransactionId transaction, Execution execution, int more) {
+        ByteBuffer payload = begin(kind, TRANSACTION_BYTES + 16 + WriteSet.SCHEMA.size(execution.writes())
+                + ReadSet.SCHEMA.size(execution.reads()) + more);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(execution.begun()).putLong(execution.lastCommitted());
         WriteSet.SCHEMA.write(execution.writes(), payload);
         ReadSet.SCHEMA.write(execution.reads(), payload);
-        to.end();
+        return payload;
     }
 
     @Override
@@ -226,14 +239,19 @@ final class Events implements Protocol {
                 yield new Event(nanos, "submitted " + transaction + " (" + RecordText.of(request) + ")",
                         of(() -> protocol.submitted(transaction, request)));
             }
-            case EXECUTED -> {
+            case EXECUTED, UNDERTAKEN -> {
                 TransactionId transaction = TransactionId.SCHEMA.read(from);
                 Execution execution = new Execution(from.getLong(), from.getLong(), WriteSet.SCHEMA.read(from),
                         ReadSet.SCHEMA.read(from));
-                yield new Event(nanos, "executed " + transaction + " (begun at " + execution.begun()
+                String words = kind.words() + " " + transaction + " (begun at " + execution.begun()
                         + ", last committed " + execution.lastCommitted() + ", " + RecordText.of(execution.writes())
-                        + (execution.reads().isEmpty() ? "" : ", reads " + RecordText.shortened(execution.reads()))
-                        + ")", of(() -> protocol.executed(transaction, execution)));
+                        + (execution.reads().isEmpty() ? "" : ", reads " + RecordText.shortened(execution.reads()));
+                if (kind == RecordKind.EXECUTED) {
+                    yield new Event(nanos, words + ")", of(() -> protocol.executed(transaction, execution)));
+                }
+                Response response = Response.SCHEMA.read(from);
+                yield new Event(nanos, words + "; " + response + ")",
+                        of(() -> protocol.undertaken(transaction, execution, response)));
             }
             case PREPARED -> {
                 TransactionId transaction = TransactionId.SCHEMA.read(from);

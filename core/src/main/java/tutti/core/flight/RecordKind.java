@@ -15,7 +15,9 @@ enum RecordKind {
     /** The protocol threw an exception. */
     THREW,
     /** An event, too. */
-    BLOCKED;
+    BLOCKED,
+    /* Effects, and an event. */
+    UNDERTAKE, RESPOND, UNDERTAKEN;
 
     private static final RecordKind[] VALUES = values();
 
@@ -28,7 +30,7 @@ enum RecordKind {
     }
 
     boolean event() {
-        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED;
+        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED || this == UNDERTAKEN;
     }
 
     /** As a person reads it. */

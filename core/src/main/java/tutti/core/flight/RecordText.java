@@ -58,6 +58,12 @@ final class RecordText {
             case APPLY, COMMIT ->
                 TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": " + keysAndDigest(from);
             case EXECUTE -> TransactionId.SCHEMA.read(from) + " at " + from.getLong() + ": request of " + digest(from);
+            case UNDERTAKE -> {
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
+                from.getLong();
+                yield transaction + ": request of " + digest(from);
+            }
+            case RESPOND -> TransactionId.SCHEMA.read(from) + ": " + digest(from);
             case SKIP -> Long.toString(from.getLong());
             case ABORT -> TransactionId.SCHEMA.read(from).toString();
             case ANSWER -> {

@@ -36,6 +36,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public void undertaken(TransactionId transaction, Execution execution, Response response) {
+        tell(to -> to.undertaken(transaction, execution, response));
+    }
+
+    @Override
     public void prepared(TransactionId transaction) {
         tell(to -> to.prepared(transaction));
     }
@@ -93,6 +98,11 @@ public class PassingProtocol implements Protocol {
     @Override
     public OptionalInt primary() {
         return protocol.primary();
+    }
+
+    @Override
+    public boolean undecided(TransactionId transaction) {
+        return protocol.undecided(transaction);
     }
 
     @Override

@@ -43,6 +43,18 @@ public interface Protocol {
      */
     void executed(TransactionId transaction, Execution execution);
 
+    /**
+     * A whole request that this replica {@linkplain ReplicaWorld#undertake undertakes} has run. It holds its locks in the
+     * engine if it has changed anything; if not, the engine has ended it.
+     *
+     * @param execution its write set is empty if it did not take effect
+     * @param response what its client is to be told
+     */
+    default void undertaken(TransactionId transaction, Execution execution, Response response) {
+        throw new IllegalStateException(
+                transaction + " was undertaken, but this protocol asks for nothing of the kind");
+    }
+
     /** A remote transaction's changes are in place, as asked by {@link ReplicaWorld#prepare}, and hold their locks. */
     default void prepared(TransactionId transaction) {
         throw new IllegalStateException(transaction + " was prepared, but this protocol asks for nothing of the kind");
@@ -127,6 +139,14 @@ public interface Protocol {
      */
     default OptionalInt primary() {
         return OptionalInt.empty();
+    }
+
+    /**
+     * Whether a transaction may yet commit, as of the last position delivered, whatever becomes of its node: somebody else can
+     * finish it. A function of the ordered prefix.
+     */
+    default boolean undecided(TransactionId transaction) {
+        return false;
     }
 
     /**

@@ -20,7 +20,8 @@ public final class Protocols {
             new NodoDescriptor(),
             new AkaraDescriptor(),
             new TwoPhaseCommitDescriptor(),
-            new WiceDescriptor()));
+            new WiceDescriptor(),
+            new HybridDescriptor()));
 
     /** Name of the protocol that is used if none is chosen. */
     public static final String DEFAULT = SnapshotIsolation.NAME;

@@ -36,6 +36,21 @@ public interface ReplicaWorld {
     }
 
     /**
+     * Has this replica execute a whole request, whichever replica it was submitted to, as the engine executes requests of
+     * clients: with triggers, keeping its locks. From now on, and until it is answered, it counts as a transaction of this replica:
+     * {@code run} has it run again, {@code commit}, {@code abort} and {@code answer} mean it. What comes back is {@code undertaken},
+     * {@code failed} or {@code victim}. Once for each transaction.
+     */
+    default void undertake(TransactionId transaction, TransactionRequest.Whole request) {
+        throw new UnsupportedOperationException("this world executes no requests of other replicas");
+    }
+
+    /** Hands on what the client of a local transaction is told of a request that some replica has executed; the answer follows. */
+    default void respond(TransactionId transaction, Response response) {
+        throw new UnsupportedOperationException("this world hands on no responses of other replicas");
+    }
+
+    /**
      * Makes the changes of a remote transaction in the engine, without committing them, and keeps their locks. What comes
      * back is {@code prepared} or {@code failed}. Ends with {@code commit} or {@code abort}; if this replica restarts in
      * between, nothing is left of it.

@@ -22,11 +22,17 @@ public enum Trait {
     EVERYWHERE_IF_POSSIBLE,
     /** {@link Protocol#blocked} is told of local transactions that run, too, where the world can tell. */
     HEARS_OF_WAITS,
+    /**
+     * Whole requests {@linkplain TransactionRequest.Placement#OWNER for an owner} may be handed in: {@link ReplicaWorld#undertake} and
+     * {@link ReplicaWorld#respond} are asked for.
+     */
+    UNDERTAKES,
     /** {@link ReplicaWorld#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */
     PREPARES,
     /**
      * Every transaction commits at the position of a message that its own node, and no other, has asked to be ordered: then
-     * nothing of a node's former life commits behind the first message of its next.
+     * nothing of a node's former life commits behind the first message of its next, except what the protocol says is
+     * {@linkplain Protocol#undecided undecided} there.
      */
     COMMITS_BY_OWN_MESSAGE,
     /**

@@ -44,6 +44,11 @@ public sealed interface TransactionRequest {
         /** At every replica at its place in the total order: its effects cannot be captured as rows (DDL), or its client said so. */
         ALL,
         /** Either way: it is deterministic, and its changes can be captured. */
-        EITHER
+        EITHER,
+        /**
+         * At the replica that the protocol chooses, which ships its changes and what its client is told. Under protocols that
+         * {@linkplain Trait#UNDERTAKES undertake} requests.
+         */
+        OWNER
     }
 }

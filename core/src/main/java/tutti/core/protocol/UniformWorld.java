@@ -21,6 +21,16 @@ public abstract class UniformWorld implements ReplicaWorld {
     }
 
     @Override
+    public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
+        ask(world -> world.undertake(transaction, request));
+    }
+
+    @Override
+    public void respond(TransactionId transaction, Response response) {
+        ask(world -> world.respond(transaction, response));
+    }
+
+    @Override
     public void prepare(TransactionId transaction, WriteSet writes) {
         ask(world -> world.prepare(transaction, writes));
     }

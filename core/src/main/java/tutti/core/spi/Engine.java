@@ -3,6 +3,7 @@ package tutti.core.spi;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Response;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -34,6 +35,15 @@ public interface Engine extends AutoCloseable {
 
     /** Opens something that applies write sets. The caller keeps a few of them, and uses each from one thread. */
     Applier openApplier();
+
+    /**
+     * Opens something that executes whole requests of clients, of any node's. The caller keeps a few of them.
+     *
+     * @throws UnsupportedOperationException if this engine has no requests
+     */
+    default Executor openExecutor() {
+        throw new UnsupportedOperationException(this + " executes no whole requests of other nodes");
+    }
 
     /** Tells the listener about transactions that stand in the way of appliers. Set before the first applier is opened. */
     void onBlocked(BlockedListener listener);
@@ -127,6 +137,40 @@ public interface Engine extends AutoCloseable {
         @Override
         void close();
     }
+
+    /**
+     * Executes whole requests of clients as their own sessions would, one after the other, and keeps what each has changed
+     * until it is committed or rolled back. Any thread.
+     */
+    interface Executor extends AutoCloseable {
+        /**
+         * Begins an engine transaction, executes the request in it and captures what that has changed. What the engine refuses for
+         * the request's own sake is its result; then, and if nothing was changed, the transaction has ended in the engine.
+         *
+         * @param transaction that the listener is told if this one is {@linkplain BlockedListener in the way}; it has its place in the
+         *            order, so those that make it wait are told, too
+         * @param request as the engine encodes it
+         * @param done not told after {@link #rollback} was asked for. A failure is a passing one, and has rolled all back
+         */
+        void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done);
+
+        /** As {@link LocalTransaction#commit}. */
+        void commit(long position, Completion<Void> done);
+
+        /** As {@link LocalTransaction#rollback}; afterwards it can execute again. */
+        void rollback(Runnable done);
+
+        @Override
+        void close();
+    }
+
+    /**
+     * What {@link Executor#execute} did.
+     *
+     * @param writes what was changed; empty if nothing was, or it did not take effect
+     * @param response what its client is told
+     */
+    record Executed(WriteSet writes, Response response) {}
 
     /**
      * What {@link Applier#execute} did.

@@ -32,6 +32,15 @@ public interface Group extends AutoCloseable {
      */
     default void prefer(Set<Integer> nodes) {}
 
+    /**
+     * A node that has lost what it had, or may not use it any more, begins anew with a copy: it is to be let in with that. Told at
+     * all nodes by a message in the log. A group that remembers nothing of its members takes no notice.
+     *
+     * @param directory number of the copy, which no other has
+     * @param position of the message
+     */
+    default void replaced(int node, long directory, long position) {}
+
     /** Who can be reached, as last told to the listener. Cheap. */
     View view();
 

@@ -61,6 +61,11 @@ class ProtocolGoldenTest extends GoldenContract {
                         new TwoPhaseMessage.Prepare(ONE, 6, WRITES), new TwoPhaseMessage.Vote(ONE, 6, true),
                         new TwoPhaseMessage.Ended(ONE, 7), new TwoPhaseMessage.Inquire(ONE),
                         new TwoPhaseMessage.Waits(List.of(new TwoPhaseMessage.Wait(ONE, OTHER)))),
+                "hybrid", List.of(new ClassMessage.Submit(ONE, CLASSES), new ClassMessage.Changes(ONE, WRITES),
+                        new ClassMessage.Release(List.of(ONE, OTHER)), new HybridMessage.Log(ONE, REQUEST),
+                        new HybridMessage.Done(ONE, WRITES, new Response("23505", "twice", new byte[]{1, 2})),
+                        new HybridMessage.Everywhere(ONE),
+                        new HybridMessage.TakeOver(List.of(new HybridMessage.Claim(3, 4)))),
                 "wice", List.of(NUMBERED, RELAY, new WiceMessage.Stored(21, 20), new WiceMessage.Ask()),
                 "protocol states", List.of(new SnapshotIsolation.Snapshot(IMAGE),
                         new DatabaseStateMachine.Snapshot(DatabaseStateMachine.Reads.BLOOM, IMAGE,
@@ -71,6 +76,9 @@ class ProtocolGoldenTest extends GoldenContract {
                         new ClassPlaces(30, List.of(new ClassPlaces.Place(29, OTHER, CLASSES))),
                         new TwoPhaseCommit.Snapshot(30, 5, Map.of(0, new TwoPhaseCommit.Member(1, 2))),
                         new Wice.Snapshot(30, 3, "west", Map.of(1, new Wice.Last(4, 5)), Map.of("east", 2, "west", 9),
-                                List.of(RELAY), IMAGE)));
+                                List.of(RELAY), IMAGE),
+                        new HybridMessage.Snapshot(30, new RequestLogs.Image(new int[]{1, 0}, new long[]{0, 7}),
+                                List.of(new HybridMessage.Entry(28, ONE, CLASSES, REQUEST),
+                                        new HybridMessage.Entry(29, OTHER, CLASSES, null)))));
     }
 }

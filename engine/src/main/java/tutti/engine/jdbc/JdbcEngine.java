@@ -461,6 +461,15 @@ public final class JdbcEngine implements ClientEngine {
                     insert.setLong(1, position);
                     insert.executeUpdate();
                 }
+                try (PreparedStatement insert = to.connection()
+                        .prepareStatement("INSERT INTO TUTTI.SKIPPED (POSITION) VALUES (?)");
+                        Statement asked = from.connection().createStatement();
+                        ResultSet skipped = asked.executeQuery("SELECT POSITION FROM TUTTI.SKIPPED")) {
+                    while (skipped.next()) {
+                        insert.setLong(1, skipped.getLong(1));
+                        insert.executeUpdate();
+                    }
+                }
                 to.commit();
             }
             filled = true;

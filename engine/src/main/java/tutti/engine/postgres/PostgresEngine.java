@@ -36,6 +36,7 @@ import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.InBandQuery;
 import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
@@ -67,8 +68,6 @@ public final class PostgresEngine implements Engine, ApplierServices {
     private static final int QUESTIONS_MAX = 8;
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
     private static final long WATCH_MILLIS = 4;
-    /** Steps that a sequence takes at a restart: more values than one gives in the time that a crash can lose. */
-    private static final long SEQUENCE_STEPS = 16_384;
     private static final BlockedListener NO_LISTENER = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
             "off",
@@ -112,12 +111,7 @@ public final class PostgresEngine implements Engine, ApplierServices {
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin.connection());
-            boolean restarted = connection.execute("SELECT pg_catalog.to_regclass('tutti.node')", TIMEOUT)
-                    .value() != null;
             CaptureInstaller.install(connection, capture);
-            if (restarted) {
-                connection.execute("SELECT tutti.skip_values(" + SEQUENCE_STEPS + ")", TIMEOUT);
-            }
             List<String> uncaptured = CaptureInstaller.uncaptured(connection);
             if (!uncaptured.isEmpty()) {
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
@@ -189,6 +183,29 @@ public final class PostgresEngine implements Engine, ApplierServices {
         })).thenAccept(read -> {
             schema = read;
         });
+    }
+
+    /**
+     * Sequences that this node asks for values of, and which have some that no node has been given.
+     *
+     * @param error what the server has said of one that has none left, which has its name in it; null to ask ahead of time
+     */
+    public CompletableFuture<List<SequenceName>> wantedSequences(@Nullable String error) {
+        return query("SELECT schema_name, name FROM tutti.asked_for" + (error == null ? " WHERE low" : ""))
+                .thenApply(result -> {
+                    List<SequenceName> all = result.rows().stream().map(
+                            row -> new SequenceName(String.valueOf(row.get(0)), String.valueOf(row.get(1)), 1))
+                            .toList();
+                    if (error == null) {
+                        return all;
+                    }
+                    List<SequenceName> quoted = all.stream().filter(each -> error.contains('"' + each.name() + '"'))
+                            .toList();
+                    // other languages quote otherwise
+                    return quoted.isEmpty()
+                            ? all.stream().filter(each -> error.contains(each.name())).toList()
+                            : quoted;
+                });
     }
 
     /**

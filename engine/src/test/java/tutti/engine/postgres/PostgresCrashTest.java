@@ -13,11 +13,14 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.SequenceName;
+import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
@@ -78,12 +81,18 @@ class PostgresCrashTest {
             BackendConnection client = BackendConnection.connect(loops.next(), reach).get(20, TimeUnit.SECONDS);
             assertEquals(applied + "," + applied,
                     client.execute("SELECT concat(count(*), ',', max(id)) FROM t", Duration.ofSeconds(10)).value());
-            long further = Long.parseLong(
-                    String.valueOf(client.execute("SELECT nextval('s')", Duration.ofSeconds(10)).value()));
-            assertTrue(further > given, further + " after " + given);
             Applier next = recovered.openApplier();
             commit(next, applied + 1);
             assertEquals(applied + 1, EngineContract.position(recovered));
+            Result<ExecuteResult> granted = new Result<>();
+            next.execute(applied + 2,
+                    Statement.grant(List.of(new SequenceName("public", "s", 1)), recovered.functions().life())
+                            .toBytes(),
+                    granted);
+            assertTrue(granted.success().tookEffect());
+            long further = Long.parseLong(
+                    String.valueOf(client.execute("SELECT nextval('s')", Duration.ofSeconds(10)).value()));
+            assertTrue(further > given, further + " after " + given);
             client.close();
             next.close();
             recovered.close();

@@ -1,6 +1,7 @@
 package tutti.order.raft;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import tutti.core.schema.Encoded;
@@ -86,6 +87,15 @@ final class Checkpoints {
         byIndex = more;
     }
 
+    /** Writes some into another directory, whose log begins behind the first of them. */
+    static void write(Directory into, List<Checkpoint> some) throws IOException {
+        for (Checkpoint each : some) {
+            if (each.index() > 0) {
+                RaftFiles.write(into, name(each.index()), each);
+            }
+        }
+    }
+
     private static String name(long index) {
         return PREFIX + String.format("%020d", index);
     }
@@ -108,6 +118,11 @@ final class Checkpoints {
             }
         }
         return best;
+    }
+
+    /** {@link #before} that position, and those behind it. */
+    List<Checkpoint> from(long position) {
+        return List.copyOf(byIndex.tailMap(before(position).index(), true).values());
     }
 
     /** Forgets those before this index. */

@@ -41,6 +41,8 @@ final class Greeting {
     static final class Capability {
         /** It takes {@linkplain PeerMessage.Letter letters}. */
         static final String LETTERS = "letters";
+        /** In a refusal: it is for the other's directory, which is not the one that it had. */
+        static final String LOST = "lost-directory";
 
         private Capability() {}
     }
@@ -136,6 +138,11 @@ final class Greeting {
         /** One of this build. */
         Answer(String refusal, boolean lasting) {
             this(refusal, lasting, Versions.SPOKEN, CAPABILITIES);
+        }
+
+        /** Refuses one that comes with another directory than the one that it had. */
+        static Answer lost(String refusal) {
+            return new Answer(refusal, false, Versions.SPOKEN, Set.of(Capability.LETTERS, Capability.LOST));
         }
 
         /** As it travels. */

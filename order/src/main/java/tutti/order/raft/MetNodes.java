@@ -1,11 +1,14 @@
 package tutti.order.raft;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
 
 /**
  * What this node knows of the others' directories, by which it turns away a directory that was lost or put back from an old
@@ -34,6 +37,7 @@ import tutti.runtime.Directory;
 final class MetNodes {
     /** How the names of its files begin. */
     static final String MET = "met-";
+    private static final String REPLACED = "replaced-";
 
     /** What is known of one node. */
     private static final class Known {
@@ -95,10 +99,10 @@ final class MetNodes {
         }
         int node = hello.node();
         if (!knows(node, hello.standing().directory())) {
-            return new Greeting.Answer("node " + node
+            return Greeting.Answer.lost("node " + node
                     + " comes with another directory than the one that it had,"
                     + " and without what it has promised the others: put its directory back. If it is lost, "
-                    + remedy(node), false);
+                    + remedy(node));
         }
         greeted.put(node, hello);
         if (known(node) == null) {
@@ -163,6 +167,52 @@ final class MetNodes {
         if (!now.equals(before)) {
             note(node, now);
         }
+    }
+
+    /**
+     * A node begins anew with another directory, which holds a copy of what this cluster has ordered up to a message that was
+     * ordered without the node. So what it has promised with the one before counts no more; see {@link OrderCopy}.
+     *
+     * @param position of that message: what was said before another that is known of does not count
+     * @return whether the node had another directory as far as was known here
+     * @throws IOException if it cannot be noted
+     */
+    boolean replaced(int node, long itsDirectory, long position) throws IOException {
+        String last = REPLACED + node;
+        if (node == self || (directory.exists(last)
+                && RaftFiles.read(directory, last, RaftFiles.Replaced.class).position() >= position)) {
+            return false;
+        }
+        Known known = known(node);
+        boolean another = known == null || known.met.directory() != itsDirectory;
+        if (another) {
+            greeted.remove(node);
+            acknowledged.remove(node);
+            note(node, new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0));
+        }
+        RaftFiles.write(directory, last, new RaftFiles.Replaced(position));
+        return another;
+    }
+
+    /**
+     * Which nodes have been given copies: others may have been away when that was ordered, and would turn a node away from which
+     * they would hear of it.
+     *
+     * @throws IOException if the notes cannot be read
+     */
+    List<PeerMessage.Replaced> replacements() throws IOException {
+        List<PeerMessage.Replaced> all = new ArrayList<>();
+        for (String name : directory.list()) {
+            if (name.startsWith(REPLACED) && !name.endsWith(DurableFiles.ASIDE)) {
+                int node = Integer.parseInt(name.substring(REPLACED.length()));
+                Known known = known(node);
+                if (known != null) {
+                    all.add(new PeerMessage.Replaced(node, known.met.directory(),
+                            RaftFiles.read(directory, name, RaftFiles.Replaced.class).position()));
+                }
+            }
+        }
+        return all;
     }
 
     private void note(int node, RaftFiles.Met now) throws IOException {

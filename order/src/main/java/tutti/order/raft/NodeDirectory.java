@@ -6,6 +6,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Clock;
 import tutti.runtime.Directory;
+import tutti.runtime.LostDirectoryException;
 
 /**
  * A node's directory: locked against a second process, bound to one node of one cluster, and holding what Raft must not
@@ -46,7 +47,7 @@ final class NodeDirectory implements AutoCloseable {
         lock = directory.lock(LOCK);
         try {
             if (directory.exists(OUTDATED)) {
-                throw new IOException(RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why());
+                throw new LostDirectoryException(RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why());
             }
             fresh = !directory.exists(IDENTITY);
             cluster = cluster(claimed);
@@ -93,6 +94,14 @@ final class NodeDirectory implements AutoCloseable {
             RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(unused));
             RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
         }
+    }
+
+    /** Writes what the directory of a copy has, besides the log, before somebody adopts it. */
+    static void copied(Directory into, String cluster, int term) throws IOException {
+        if (!cluster.isEmpty()) {
+            RaftFiles.write(into, CLUSTER, new RaftFiles.ClusterId(cluster));
+        }
+        RaftFiles.write(into, VOTE, new RaftFiles.Vote(term, null));
     }
 
     /** The id of its cluster, which it gets with the first start that says one, and keeps. */

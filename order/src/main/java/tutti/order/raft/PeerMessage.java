@@ -6,6 +6,7 @@ import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.runtime.Frames;
 
 /** What the nodes of a Raft order tell each other, each in one of {@link Frames}: messages of their own, and Raft's. */
 sealed interface PeerMessage extends Encoded {
@@ -168,11 +169,25 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("lastIndex", Types.NATURAL, Lead::lastIndex), Lead::new);
     }
 
+    /**
+     * A node was given a copy to begin anew with, as a message in the order has said.
+     *
+     * @param directory number of that
+     * @param position of the message
+     */
+    record Replaced(int node, long directory, long position) implements PeerMessage {
+        static final Schema<Replaced> SCHEMA = Schema
+                .message("replaced", 13, Replaced.class, "A node was given a copy to begin anew with.").of(
+                        Field.of("node", Types.INT, Replaced::node),
+                        Field.of("directory", Types.LONG, Replaced::directory),
+                        Field.of("position", Types.NATURAL, Replaced::position), Replaced::new);
+    }
+
     /** All of them. */
     MessageSet<PeerMessage> SET = new MessageSet<>("raft messages",
             "Between the nodes of a Raft order, behind the greeting, each in a frame: its length of 4 bytes, a CRC-32C of 4"
                     + " bytes, and the message.",
             List.of(Submit.SCHEMA, Truncated.SCHEMA, Letter.SCHEMA, Append.SCHEMA, Appended.SCHEMA, NotAppended.SCHEMA,
                     VoteRequest.SCHEMA, VoteResponse.SCHEMA, PreVoteRequest.SCHEMA, PreVoteResponse.SCHEMA,
-                    Lead.SCHEMA, Kept.SCHEMA));
+                    Lead.SCHEMA, Kept.SCHEMA, Replaced.SCHEMA));
 }

@@ -15,8 +15,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.Versions;
+import tutti.order.CopiedOrder;
 import tutti.order.SpokenVersions;
 import tutti.runtime.Clock;
+import tutti.runtime.Frames;
 import tutti.runtime.Loop;
 import tutti.runtime.Network;
 import tutti.runtime.PeerIdentity;
@@ -50,41 +52,6 @@ final class PeerNetwork {
     /** Of those who prove nothing, and of peers that are not trusted, the log tells no more often. */
     private static final long TOLD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-    /** What happens with frames and connections. */
-    interface Receiver {
-        /**
-         * A frame has come.
-         *
-         * @param frame valid during the call only
-         * @throws IOException if no node would have sent it
-         */
-        void received(int from, ByteBuffer frame) throws IOException;
-
-        /** The set of {@link #reachable} nodes is another now. */
-        void reachabilityChanged();
-
-        /** With what this node greets others now. */
-        Greeting.Hello hello();
-
-        /**
-         * Whether a member may take part that comes with this directory.
-         *
-         * @param otherwise why it may not for another reason, or nothing
-         * @throws IOException if that cannot be known
-         */
-        Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException;
-
-        /** Every other node has answered for the first time, or could not be reached. */
-        void asked();
-
-        /**
-         * This one may not take part.
-         *
-         * @param outdated whether another node has found its directory to be an old copy; if not, no other node accepts it
-         */
-        void rejected(String reason, boolean outdated);
-    }
-
     private final int self;
     /** Id of the cluster, or nothing. */
     private final String cluster;
@@ -92,7 +59,7 @@ final class PeerNetwork {
     private final Clock clock;
     private final Network network;
     private final Loop loop;
-    private final Receiver receiver;
+    private final PeerReceiver receiver;
     private final Map<Integer, Peer> peers = new TreeMap<>();
     /** Those that have neither answered yet nor proven to be away. */
     private final Set<Integer> unasked = new TreeSet<>();
@@ -101,6 +68,7 @@ final class PeerNetwork {
     private final List<Inbound> strangers = new ArrayList<>();
     private final AtomicLong refusedConnections = new AtomicLong();
     private final SpokenVersions spoken;
+    private Network.@Nullable Acceptor visitors;
     private boolean started;
     private boolean everAccepted;
     private @Nullable Long strangerToldNanos;
@@ -115,7 +83,7 @@ final class PeerNetwork {
      * @throws IOException if the port is taken, if the address is not of this machine, or if what the network proves is not this
      *             node
      */
-    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, Receiver receiver)
+    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, PeerReceiver receiver)
             throws IOException {
         self = config.self();
         this.cluster = cluster;
@@ -181,6 +149,19 @@ final class PeerNetwork {
     /** In which version to write what all nodes read. Any thread. */
     int wireVersion() {
         return spoken.common();
+    }
+
+    /** Who listens to those who come for something else than the order ({@link CopiedOrder}). */
+    void visitors(Network.Acceptor acceptor) {
+        visitors = acceptor;
+    }
+
+    /** Ends what comes from a node; it may greet again. */
+    void drop(int node) {
+        Inbound present = inbound.get(node);
+        if (present != null) {
+            present.lost();
+        }
     }
 
     /** Nodes to which there is a connection in both directions, without this one. */
@@ -376,7 +357,7 @@ final class PeerNetwork {
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
                 } else {
-                    refused(refusal, come.lasting());
+                    refused(refusal, come.lasting(), come.capabilities().contains(Greeting.Capability.LOST));
                 }
                 asked();
             } catch (IOException wrong) {
@@ -391,18 +372,18 @@ final class PeerNetwork {
             }
         }
 
-        private void refused(String refusal, boolean outdated) {
+        private void refused(String refusal, boolean outdated, boolean lost) {
             LOGGER.error("node {} is turned away by node {} at {}: {}", self, peer.id, peer.address, refusal);
             long now = clock.nanoTime();
             Long since = rejectedSinceNanos;
             if (outdated) {
-                receiver.rejected(refusal, true);
+                receiver.rejected(refusal, true, false);
             } else if (since == null) {
                 rejectedSinceNanos = now;
             } else if (!everAccepted && now - since > 4 * silenceNanos()) {
                 // The other may have taken this node's former life for alive, but for no longer than its silence, and as long again
                 // if it stood still meanwhile.
-                receiver.rejected(refusal, false);
+                receiver.rejected(refusal, false, lost);
             }
             end(RETRY_REFUSED_NANOS, refusal);
         }
@@ -477,7 +458,10 @@ final class PeerNetwork {
         if (!started) {
             stream.read(false);
         }
-        return connection;
+        return new Arrival(stream, connection, () -> {
+            strangers.remove(connection);
+            return visitors;
+        });
     }
 
     /** Whether a node that connects is welcome. */

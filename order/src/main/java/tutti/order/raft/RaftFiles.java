@@ -83,11 +83,22 @@ final class RaftFiles {
                 .of(Field.of("why", Types.text(Greeting.BYTES_MAX), Outdated::why), Outdated::new);
     }
 
+    /**
+     * When another node was given a copy to begin anew with; see {@link MetNodes#replaced}.
+     *
+     * @param position of the message in the order that said so
+     */
+    record Replaced(long position) implements Encoded {
+        static final Schema<Replaced> SCHEMA = Schema
+                .message("replaced", 9, Replaced.class, "When another node was given a copy to begin anew with.")
+                .of(Field.of("position", Types.NATURAL, Replaced::position), Replaced::new);
+    }
+
     /** All of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
             List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
-                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA, Met.SCHEMA, Outdated.SCHEMA));
+                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA, Met.SCHEMA, Outdated.SCHEMA, Replaced.SCHEMA));
 
     private RaftFiles() {}
 

@@ -14,14 +14,17 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
+import tutti.order.CopiedOrder;
 import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
+import tutti.runtime.LostDirectoryException;
 import tutti.runtime.Loop;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
@@ -40,7 +43,7 @@ import tutti.runtime.Network;
  * Raft, log and connections live on the loop of a {@link Network}; reader and listener are called on a loop of their own
  * ({@link DeliveryLoop}), which is run by Raft's if little is to be delivered.
  */
-public final class RaftOrder extends DeliveringOrder {
+public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private static final Logger LOGGER = LoggerFactory.getLogger(RaftOrder.class);
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
@@ -163,33 +166,11 @@ public final class RaftOrder extends DeliveringOrder {
         } catch (DamagedFileException damaged) {
             DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
                     + directory.location()
-                    + " cannot be trusted any more: remove it, see that all other nodes run and are"
-                    + " up to date, delete the file met-" + config.self() + " in the order's directory of each of them,"
-                    + " and give the node a copy of another node's data (docs/operations.md)");
+                    + " cannot be trusted any more: look at its disk, and replace it by a copy of another node's"
+                    + " (`tutti node --copy-from any`, docs/operations.md)");
             advised.initCause(damaged);
             throw advised;
         }
-    }
-
-    /**
-     * As {@link tutti.order.OrderDescriptor#adopt}.
-     *
-     * <p>
-     * The node begins with all that the other one had acknowledged, in the other one's term, in which it votes for nobody: for
-     * all that is known it has voted in it already, in the life that it has lost.
-     */
-    static void adopt(RaftOrderConfig config, Machine machine, Directory directory) throws IOException {
-        Directory logFiles = directory.directory("log");
-        if (!SegmentedLog.exists(logFiles)) {
-            throw new IOException(directory.location() + " holds no copy of another node's order directory");
-        }
-        int term;
-        try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
-            Checkpoints.Checkpoint newest = new Checkpoints(directory, log).newest();
-            term = log.lastIndex() < log.firstIndex() ? newest.term() : log.term(log.lastIndex());
-        }
-        NodeDirectory.adopt(directory, config.identity(), config.self(), term,
-                machine.random("order directory " + config.self()).nextLong());
     }
 
     @Override
@@ -268,6 +249,35 @@ public final class RaftOrder extends DeliveringOrder {
     @Override
     public int wireVersion() {
         return peers.wireVersion();
+    }
+
+    @Override
+    public Loop loop() {
+        return loop;
+    }
+
+    @Override
+    public void visitors(Network.Acceptor acceptor) {
+        loop.execute(() -> peers.visitors(acceptor));
+    }
+
+    @Override
+    public void copy(long after, Consumer<Copy> taken) {
+        loop.execute(() -> taken.accept(new OrderCopy(config, machine, log, checkpoints.from(after),
+                committed.index(), directory.term(), directory.cluster())));
+    }
+
+    @Override
+    public void replaced(int node, long itsDirectory, long position) {
+        loop.execute(() -> {
+            try {
+                if (met.replaced(node, itsDirectory, position)) {
+                    peers.drop(node);
+                }
+            } catch (IOException broken) {
+                fail(broken);
+            }
+        });
     }
 
     private void received(int sender, ByteBuffer letter, boolean here) {
@@ -362,6 +372,9 @@ public final class RaftOrder extends DeliveringOrder {
             }
             PeerMessage.Kept kept = new PeerMessage.Kept(directory.term(), directory.votedFor() != null,
                     committed.index());
+            if (toldKept == null) {
+                met.replacements().forEach(each -> peers.send(config.members().keySet(), each));
+            }
             if (!kept.equals(toldKept)) {
                 log.flush();
                 toldKept = kept;
@@ -446,7 +459,7 @@ public final class RaftOrder extends DeliveringOrder {
         }
     }
 
-    private final class FromNetwork implements PeerNetwork.Receiver {
+    private final class FromNetwork implements PeerReceiver {
         @Override
         public void received(int from, ByteBuffer frame) throws IOException {
             if (stopped.get()) {
@@ -470,6 +483,8 @@ public final class RaftOrder extends DeliveringOrder {
                     promises(from);
                     met.heard(from, term, voted, index);
                 }
+                case PeerMessage.Replaced(int node, long itsDirectory, long position) ->
+                    replaced(node, itsDirectory, position);
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
                 case PeerMessage.Raft message -> {
                     if (takesPart) {
@@ -523,7 +538,7 @@ public final class RaftOrder extends DeliveringOrder {
         }
 
         @Override
-        public void rejected(String reason, boolean outdated) {
+        public void rejected(String reason, boolean outdated, boolean lost) {
             if (outdated) {
                 try {
                     directory.outdated(reason);
@@ -531,7 +546,8 @@ public final class RaftOrder extends DeliveringOrder {
                     LOGGER.error("node {} cannot mark its directory as an old copy", config.self(), broken);
                 }
             }
-            fail(new IOException("node " + config.self() + " may not join: " + reason));
+            String refused = "node " + config.self() + " may not join: " + reason;
+            fail(outdated || lost ? new LostDirectoryException(refused) : new IOException(refused));
         }
     }
 

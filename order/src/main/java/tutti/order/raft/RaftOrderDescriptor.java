@@ -37,8 +37,8 @@ public final class RaftOrderDescriptor implements OrderDescriptor {
     }
 
     @Override
-    public void adopt(OrderSettings settings, Machine machine, Directory directory) throws IOException {
-        RaftOrder.adopt(config(settings), machine, directory);
+    public void adopt(OrderSettings settings, Machine machine, Directory directory, long number) throws IOException {
+        OrderCopy.adopt(config(settings), machine, directory, number);
     }
 
     private static RaftOrderConfig config(OrderSettings settings) {

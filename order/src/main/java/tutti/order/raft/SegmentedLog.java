@@ -73,18 +73,25 @@ final class SegmentedLog implements AutoCloseable {
         return directory.list().stream().anyMatch(name -> name.endsWith(SUFFIX));
     }
 
+    /** As below; one that is begun begins with entry 1. */
+    static SegmentedLog open(Machine machine, Directory directory, int segmentBytes, long cacheBytes)
+            throws IOException {
+        return open(machine, directory, segmentBytes, cacheBytes, 1);
+    }
+
     /**
-     * Opens the log of a directory, or begins one with entry 1.
+     * Opens the log of a directory, or begins one.
      *
      * @param segmentBytes size of a file; a longer entry gets a file of its own
      * @param cacheBytes how many bytes of newest entries to keep in memory
+     * @param first entry of one that is begun
      * @throws DamagedFileException if the log cannot be trusted
      */
-    static SegmentedLog open(Machine machine, Directory directory, int segmentBytes, long cacheBytes)
+    static SegmentedLog open(Machine machine, Directory directory, int segmentBytes, long cacheBytes, long first)
             throws IOException {
         SegmentedLog log = new SegmentedLog(machine, directory, segmentBytes, cacheBytes);
         try {
-            log.recover();
+            log.recover(first);
         } catch (IOException | RuntimeException e) {
             log.close();
             throw e;
@@ -92,7 +99,7 @@ final class SegmentedLog implements AutoCloseable {
         return log;
     }
 
-    private void recover() throws IOException {
+    private void recover(long firstIfBegun) throws IOException {
         List<String> names = new ArrayList<>();
         for (String name : directory.list()) {
             if (name.endsWith(SUFFIX)) {
@@ -106,7 +113,7 @@ final class SegmentedLog implements AutoCloseable {
             recover(name, name.equals(names.getLast()));
         }
         if (segments.isEmpty()) {
-            segments = List.of(create(1));
+            segments = List.of(create(firstIfBegun));
         }
         synced = last().end();
         unwrittenFrom = lastIndex() + 1;

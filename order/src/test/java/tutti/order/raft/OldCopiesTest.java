@@ -200,7 +200,7 @@ class OldCopiesTest {
         copy(files(1), files(2));
         IOException refusal = assertThrows(IOException.class, () -> start(2, 40));
         assertTrue(String.valueOf(refusal.getMessage()).contains("belongs to node 1"), refusal.getMessage());
-        RaftOrder.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE, PathDirectory.of(files(2)));
+        OrderCopy.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE, PathDirectory.of(files(2)), 77);
         for (int node = 0; node < 2; node++) {
             Files.delete(files(node).resolve("met-2"));
         }
@@ -217,11 +217,11 @@ class OldCopiesTest {
 
     @Test
     void whatIsNoCopyIsNotAdopted() {
-        IOException refusal = assertThrows(IOException.class, () -> RaftOrder.adopt(RaftNodes.config(2, members),
-                RealMachine.INSTANCE, PathDirectory.of(directory.resolve("empty"))));
+        IOException refusal = assertThrows(IOException.class, () -> OrderCopy.adopt(RaftNodes.config(2, members),
+                RealMachine.INSTANCE, PathDirectory.of(directory.resolve("empty")), 77));
         assertTrue(String.valueOf(refusal.getMessage()).contains("holds no copy"), refusal.getMessage());
-        assertThrows(IOException.class, () -> RaftOrder.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE,
-                PathDirectory.of(files(2))), "it is in use");
+        assertThrows(IOException.class, () -> OrderCopy.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE,
+                PathDirectory.of(files(2)), 77), "it is in use");
     }
 
     @Test

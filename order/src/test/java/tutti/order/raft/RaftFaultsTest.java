@@ -36,6 +36,7 @@ import tutti.core.spi.Order;
 import tutti.order.Recorder;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
+import tutti.runtime.Frames;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 

@@ -42,13 +42,14 @@ class RaftGoldenTest extends GoldenContract {
                         new PeerMessage.NotAppended(3, 12, 8, 9, new PeerMessage.LogEnd(11, 1, 7)),
                         new PeerMessage.VoteRequest(4, 3, 13, true), new PeerMessage.VoteResponse(4, true),
                         new PeerMessage.PreVoteRequest(4, 3, 13), new PeerMessage.PreVoteResponse(4, false),
-                        new PeerMessage.Lead(4, 3, 13), new PeerMessage.Kept(4, true, 13)),
+                        new PeerMessage.Lead(4, 3, 13), new PeerMessage.Kept(4, true, 13),
+                        new PeerMessage.Replaced(2, 77, 30)),
                 "log entries", List.of(BATCH), "log segments", List.of(new LogSegment.Header(1001)),
                 "raft files",
                 List.of(new RaftFiles.Identity("node 1 of a:1, b:2"), new RaftFiles.Vote(4, 2),
                         new RaftFiles.Incarnation(1_700_000_000_001L, 5), new RaftFiles.DirectoryNumber(77),
                         new RaftFiles.ClusterId("efce9c91-5642-452b-b84f-33aaa1219733"),
                         new RaftFiles.Met(77, 5, 42, 4, true, 13), new RaftFiles.Outdated("its log ends with entry 12"),
-                        new Checkpoints.Checkpoint(12, 3, table())));
+                        new Checkpoints.Checkpoint(12, 3, table()), new RaftFiles.Replaced(30)));
     }
 }

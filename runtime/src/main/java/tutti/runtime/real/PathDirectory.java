@@ -34,6 +34,15 @@ public final class PathDirectory implements Directory {
         return new PathDirectory(PrivateFiles.createDirectories(path));
     }
 
+    /**
+     * Opens a file of anybody's for reading.
+     *
+     * @throws java.nio.file.NoSuchFileException if it is not there
+     */
+    public static DataFile read(Path file) throws IOException {
+        return new ChannelFile(FileChannel.open(file, StandardOpenOption.READ));
+    }
+
     @Override
     public String location() {
         return path.toString();

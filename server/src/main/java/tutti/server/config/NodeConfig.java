@@ -44,6 +44,7 @@ public record NodeConfig(
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
+        @Setting(doc = "Copies of a node's state that nodes give each other: docs/operations.md.") Copies copies,
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
                 + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
         @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording) {
@@ -216,8 +217,8 @@ public record NodeConfig(
 
     /** One node of the cluster, as the others see it. */
     public record Member(
-            @Setting(doc = "Number of the node, for good: it is in the names of transactions and decides which values of"
-                    + " a sequence the node uses.", example = "0", min = "0", max = "255") int id,
+            @Setting(doc = "Number of the node, for good: it is in the names of transactions and, under H2 and HSQLDB,"
+                    + " decides which values of a sequence the node uses.", example = "0", min = "0", max = "255") int id,
             @Setting(doc = "Name of the node, for people.", example = "a", pattern = "[a-z0-9][a-z0-9-]{0,62}") String name,
             @Setting(doc = "Where the other nodes reach it to agree on the order.", example = "127.0.0.1:7800") HostPort order,
             @Setting(doc = "Where its admin HTTP is reached, so that `tutti status` finds every node through any one.", byDefault = Setting.NONE, example = "127.0.0.1:8008") @Nullable HostPort http) {}
@@ -375,7 +376,8 @@ public record NodeConfig(
                     + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"
                     + " as everything that the client has seen comes out the same. Of PostgreSQL nodes. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
-            @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
+            @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop. Clients without an open"
+                    + " transaction go at once, with 57P01.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
 
     /** Appliers of ordered transactions. */
     public record Apply(
@@ -387,9 +389,15 @@ public record NodeConfig(
 
     /** Disjoint values for sequences. */
     public record Sequences(
-            @Setting(doc = "Every sequence counts in steps of this size, each node from an offset of its own, so that no"
-                    + " two nodes produce the same value. One more than the highest id that a member can ever have; the"
+            @Setting(doc = "Under H2 and HSQLDB every sequence counts in steps of this size, each node from an offset of its"
+                    + " own, so that no two nodes produce the same value. One more than the highest id that a member can ever have; the"
                     + " same on every node, and fixed once the database is in use.", byDefault = "16", min = "1", max = "256") int stride) {}
+
+    /** Copies from node to node. */
+    public record Copies(
+            @Setting(doc = "Whether this node, when its own data can be used no more (lost, an old copy, away for too long, excluded; not if a file is damaged),"
+                    + " gets a copy of another node's by itself, and removes its own when that is whole. Otherwise it stops and says so.", byDefault = "true") boolean automatic,
+            @Setting(doc = "Bytes of files per second that this node sends at most when it gives another one a copy.", byDefault = "32 MiB", min = "64 KiB", max = "64 GiB", bytes = true) long bytesPerSecond) {}
 
     /** The flight recorder. */
     public record FlightRecorder(

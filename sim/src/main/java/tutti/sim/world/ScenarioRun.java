@@ -169,11 +169,16 @@ public final class ScenarioRun {
         public void ownRows(String host, double rate) {
             int node = scenario.hosts().indexOf(host);
             for (NodeHost other : replicas) {
-                if (other.node() != node) {
-                    other.database().setRefusedFrom(node,
-                            transaction -> transaction.node() == node && isDrawn(transaction, rate));
-                }
+                other.database().setRefusedFrom(node, transaction -> transaction.node() == node
+                        && isDrawn(transaction, rate) && isExecutedElsewhere(transaction, other));
             }
+        }
+
+        /** Whether another engine than this node's has executed it: that of an owner of its log, or else that of its own node. */
+        private boolean isExecutedElsewhere(TransactionId transaction, NodeHost at) {
+            return replicas.stream().anyMatch(each -> each.database().hasUndertaken(transaction))
+                    ? !at.database().hasUndertaken(transaction)
+                    : at.node() != transaction.node();
         }
 
         private static long drawn(TransactionId transaction) {

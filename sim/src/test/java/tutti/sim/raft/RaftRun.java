@@ -1,5 +1,6 @@
 package tutti.sim.raft;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -8,6 +9,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -16,8 +18,12 @@ import tutti.check.order.DeliveryHistory;
 import tutti.check.order.TotalOrderCheck;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
+import tutti.order.OrderSettings;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.order.raft.RaftOrderDescriptor;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
 import tutti.runtime.Loop;
 import tutti.runtime.PeerIdentity;
 import tutti.sim.fault.EngineFaults;
@@ -58,9 +64,13 @@ final class RaftRun {
     /** By position: the message that somebody was told there. */
     private final Map<Long, Long> told = new HashMap<>();
     private final Injector injector;
+    private final boolean losses;
+    /** Messages that say that a node begins anew. */
+    private final Map<Long, Copying> replacements = new HashMap<>();
     private boolean appending = true;
     private int lives;
     private long messages;
+    private int copies;
 
     /**
      * What came of it.
@@ -72,6 +82,17 @@ final class RaftRun {
      */
     record Result(List<String> failures, int delivered, Map<FaultKind, Long> happened, String fingerprint) {}
 
+    /**
+     * A node that has lost what it had, and the copy with which it begins anew.
+     *
+     * @param number of its new directory
+     */
+    private record Copying(Node receiver, Node donor, int donorLife, long number) {
+        String directory() {
+            return "order-" + number;
+        }
+    }
+
     /** A host and the state that it keeps. */
     private final class Node implements DurableLog.Reader, Group.Listener {
         private final int number;
@@ -82,6 +103,12 @@ final class RaftRun {
         /** What its state durably holds. */
         private long safe;
         private long delivered;
+        private String directory = "order";
+        private @Nullable SimMachine machine;
+        private @Nullable RaftOrder opened;
+        /** It has lost everything, and has no copy yet. */
+        private boolean lost;
+        private @Nullable Copying copying;
 
         Node(int number, Host host) {
             this.number = number;
@@ -91,27 +118,113 @@ final class RaftRun {
 
         void boot() {
             host.identify(new PeerIdentity(CLUSTER, number));
-            SimMachine machine = new SimMachine(host, network);
+            SimMachine booted = new SimMachine(host, network);
+            machine = booted;
             order = null;
+            opened = null;
+            lost |= losses && lives >= nodes.size() && nodes.stream().noneMatch(node -> node.lost)
+                    && random.nextInt(3) > 0;
+            if (lost) {
+                copying = null;
+                askForCopy(booted.loop("lost", this::failed));
+                return;
+            }
+            begin(booted);
+        }
+
+        private String where() {
+            return "not open, life " + life
+                    + (lost ? ", without a copy" + (copying == null ? "" : " yet: " + copying.number) : "")
+                    + (lives() ? "" : ", down");
+        }
+
+        private boolean lives() {
+            return machine != null && !machine.isGone();
+        }
+
+        /** Asks some other node again and again, until a copy is there. */
+        private void askForCopy(Loop loop) {
+            if (!lost) {
+                return;
+            }
+            Node donor = nodes.get((number + 1 + random.nextInt(nodes.size() - 1)) % nodes.size());
+            if (donor.order != null && donor.lives()) {
+                Copying asked = new Copying(this, donor, donor.life, 100 + ++copies);
+                copying = asked;
+                replacements.put(++messages, asked);
+                try {
+                    donor.order.append(ByteBuffer.allocate(Long.BYTES).putLong(messages).array());
+                    history.sent(donor.life, messages);
+                } catch (DurableLog.OverflowException | IllegalStateException notNow) {
+                    copying = null;
+                }
+            }
+            loop.schedule(2 * Nanos.SECOND, () -> askForCopy(loop));
+        }
+
+        /** As the donor: what it was told of up to a position is what the receiver begins with. */
+        private void give(Copying asked, long position, RaftOrder from) {
+            SimMachine here = Objects.requireNonNull(machine);
+            from.copy(position - 1, copy -> here.background("copy", () -> {
+                Directory staging = here.directory("copy-" + asked.number);
+                copy.write(staging);
+                Map<String, byte[]> files = new TreeMap<>();
+                read(staging, "", files);
+                read(staging.directory("log"), "log/", files);
+                if (asked.equals(asked.receiver.copying) && asked.receiver.lives()) {
+                    asked.receiver.take(asked, position, files);
+                }
+            }));
+        }
+
+        private void take(Copying asked, long position, Map<String, byte[]> files) {
+            SimMachine here = Objects.requireNonNull(machine);
+            here.background("copy", () -> {
+                Directory into = here.directory(asked.directory());
+                for (Map.Entry<String, byte[]> file : files.entrySet()) {
+                    boolean ofLog = file.getKey().startsWith("log/");
+                    Directory directory = ofLog ? into.directory("log") : into;
+                    try (DataFile to = directory.open(file.getKey().substring(ofLog ? 4 : 0), Directory.Open.EMPTY)) {
+                        to.write(ByteBuffer.wrap(file.getValue()), 0);
+                        to.force(true);
+                    }
+                    directory.sync();
+                }
+                new RaftOrderDescriptor().adopt(settings(number), here, into, asked.number);
+                // When the files are there, and not when the work on them has begun.
+                here.loop("copied", this::failed).execute(() -> {
+                    if (lost && asked.equals(copying)) {
+                        lost = false;
+                        copying = null;
+                        this.directory = asked.directory();
+                        safe = position;
+                        begin(here);
+                    }
+                });
+            });
+        }
+
+        private void begin(SimMachine on) {
             int ofLife = ++lives;
             life = ofLife;
             history.joined(ofLife, safe);
             delivered = safe;
             host.onCrash(() -> history.crashed(ofLife));
-            machine.background("main", () -> {
+            on.background("main", () -> {
                 try {
-                    RaftOrder opened = RaftOrder.open(
+                    RaftOrder now = RaftOrder.open(
                             RaftOrderConfig.of(number, members).withCluster(CLUSTER).withSegmentBytes(1 << 16)
                                     .withCacheBytes(1 << 16)
                                     .withQueue(1 << 18, 1 << 13).withBatches(1 << 13, 4)
                                     .withTimeouts(Duration.ofMillis(300), Duration.ofMillis(300)),
-                            machine, machine.directory("order"));
-                    Loop client = machine.loop("client", this::failed);
-                    opened.join(this);
-                    opened.start(safe, this);
+                            on, on.directory(directory));
+                    opened = now;
+                    Loop client = on.loop("client", this::failed);
+                    now.join(this);
+                    now.start(safe, this);
                     client.execute(() -> {
-                        order = opened;
-                        append(client, opened);
+                        order = now;
+                        append(client, now);
                     });
                 } catch (Exception failure) {
                     failed(failure);
@@ -146,6 +259,14 @@ final class RaftRun {
                 failures.add(host.name() + " was told position " + position + " after " + delivered);
             }
             delivered = position;
+            Copying asked = replacements.get(message);
+            RaftOrder here = opened;
+            if (asked != null && here != null) {
+                here.replaced(asked.receiver.number, asked.number, position);
+                if (equals(asked.donor) && life == asked.donorLife) {
+                    give(asked, position, here);
+                }
+            }
             if (random.nextInt(SAFE_LAG_MAX) == 0) {
                 safe = Math.max(safe, position - random.nextInt(SAFE_LAG_MAX));
             }
@@ -163,7 +284,17 @@ final class RaftRun {
     }
 
     RaftRun(long seed, FaultPlan plan) {
+        this(seed, plan, false);
+    }
+
+    /**
+     * A run.
+     *
+     * @param losses whether nodes that come back may have lost all that they had
+     */
+    RaftRun(long seed, FaultPlan plan, boolean losses) {
         this.plan = plan;
+        this.losses = losses;
         kernel = new Kernel(seed);
         network = new Network(kernel);
         Threads threads = new Threads(kernel);
@@ -177,6 +308,27 @@ final class RaftRun {
             host.onBoot(_ -> node.boot());
         }
         injector = new Injector(kernel, network, EngineFaults.NONE, plan);
+    }
+
+    /** How many copies were asked for. */
+    int copies() {
+        return copies;
+    }
+
+    private OrderSettings settings(int number) {
+        OrderSettings some = OrderSettings.of("any", number, members).withClusterId(CLUSTER);
+        return new OrderSettings(some.cluster(), some.clusterId(), some.datagramKeys(), number, some.members(),
+                some.voters(), 1 << 18, 1 << 13, 1 << 13, 1 << 16, Duration.ofMillis(300));
+    }
+
+    private static void read(Directory from, String prefix, Map<String, byte[]> into) throws IOException {
+        for (String name : from.list()) {
+            try (DataFile file = from.open(name, Directory.Open.EXISTING)) {
+                ByteBuffer content = ByteBuffer.allocate((int) file.size());
+                file.read(content, 0);
+                into.put(prefix + name, content.array());
+            }
+        }
     }
 
     Result run() {
@@ -208,7 +360,7 @@ final class RaftRun {
         }
         if (failures.isEmpty()) {
             failures.add("it does not come to rest: " + nodes.stream().map(node -> node.host.name() + " "
-                    + node.delivered + " " + (node.order == null ? "not open" : node.order.status())).toList());
+                    + node.delivered + " " + (node.order == null ? node.where() : node.order.status())).toList());
         }
     }
 

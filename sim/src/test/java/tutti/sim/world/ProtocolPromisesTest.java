@@ -31,17 +31,18 @@ class ProtocolPromisesTest {
     private static final Protocols PROTOCOLS = Protocols.STANDARD.with(new FirstCommitterDescriptor());
 
     /** As what transactions of each protocol must have ended, some of them, besides that others commit. */
-    private static final Map<String, Set<String>> ENDS = Map.of(
-            "si", Set.of("certification", "first-updater", "victim"),
-            "dbsm", Set.of("certification", "stale-read", "victim"),
-            "postgres-r", Set.of("certification", "stale-read", "victim"),
-            "active", Set.of("refused", "foreign-key"),
-            "passive", Set.of("certification", "refused", "victim"),
-            "nodo", Set.of("refused", "foreign-key"),
-            "akara", Set.of("certification", "stale-read", "victim"),
-            "2pc", Set.of("distributed-deadlock", "first-updater", "victim"),
-            "wice", Set.of("certification", "first-updater", "victim"),
-            FirstCommitter.NAME, Set.of("too-old", "victim"));
+    private static final Map<String, Set<String>> ENDS = Map.ofEntries(
+            Map.entry("si", Set.of("certification", "first-updater", "victim")),
+            Map.entry("dbsm", Set.of("certification", "stale-read", "victim")),
+            Map.entry("postgres-r", Set.of("certification", "stale-read", "victim")),
+            Map.entry("active", Set.of("refused", "foreign-key")),
+            Map.entry("passive", Set.of("certification", "refused", "victim")),
+            Map.entry("nodo", Set.of("refused", "foreign-key")),
+            Map.entry("akara", Set.of("certification", "stale-read", "victim")),
+            Map.entry("2pc", Set.of("distributed-deadlock", "first-updater", "victim")),
+            Map.entry("wice", Set.of("certification", "first-updater", "victim")),
+            Map.entry("hybrid", Set.of("refused", "foreign-key")),
+            Map.entry(FirstCommitter.NAME, Set.of("too-old", "victim")));
 
     static List<String> protocols() {
         return PROTOCOLS.names();

@@ -237,7 +237,7 @@ public final class StatementClasses {
                             : name.name();
                 }
                 case Change.Execute _ -> "the schema";
-                case Change.Notify _ -> null;
+                case Change.Notify _,Change.Restart _ -> null;
             };
             if (found != null) {
                 return found;

@@ -39,8 +39,8 @@ public record SqlFailure(Kind kind, String cause) {
             case "40001" -> new SqlFailure(Kind.ABORT, label(e, "first-updater"));
             case "40P01" -> new SqlFailure(Kind.ABORT, label(e, "deadlock"));
             case "25006" -> new SqlFailure(Kind.ELSEWHERE, "read-only");
-            // Shut down, crashed, not yet ready, terminated for idleness; too many connections.
-            case "57P01", "57P02", "57P03", "57P05", "53300" ->
+            // Shut down, crashed, not yet ready, terminated for idleness; too many connections; no space on its disk.
+            case "57P01", "57P02", "57P03", "57P05", "53300", "53100" ->
                 new SqlFailure(Kind.NODE_LOST, "node-" + state);
             default -> state.startsWith("08")
                     ? new SqlFailure(Kind.NODE_LOST, "connection")
@@ -50,7 +50,8 @@ public record SqlFailure(Kind kind, String cause) {
 
     /** Whether a statement that commits by itself may have committed all the same: the answer was lost, rather than a refusal. */
     public boolean mayHaveCommitted() {
-        return kind == Kind.NODE_LOST && !cause.equals("node-57P03") && !cause.equals("node-53300");
+        return kind == Kind.NODE_LOST && !cause.equals("node-57P03") && !cause.equals("node-53300")
+                && !cause.equals("node-53100");
     }
 
     /** Whether to run it again. */

@@ -41,6 +41,9 @@ final class NetEffect {
 
         /** Those who listen are told. */
         record Notify(byte[] channel, byte[] payload) implements Step {}
+
+        /** A sequence is put somewhere. */
+        record Restart(Change.Restart sequence) implements Step {}
     }
 
     /** What is done with rows. */
@@ -123,6 +126,8 @@ final class NetEffect {
             truncated.add(name);
         } else if (change instanceof Change.Notify(byte[] channel, byte[] payload)) {
             steps.add(new Step.Notify(channel, payload));
+        } else if (change instanceof Change.Restart restart) {
+            steps.add(new Step.Restart(restart));
         } else {
             throw new IllegalArgumentException("a statement is not a row");
         }

@@ -25,6 +25,7 @@ import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.Backend;
@@ -180,6 +181,8 @@ public final class PostgresApplier implements Applier {
             }
             case Step.Notify(byte[] channel, byte[] payload) ->
                 call(batch, engine.functions().raise(), channel, payload);
+            case Step.Restart(var sequence) -> call(batch, engine.functions().restart(), bytes(sequence.schema()),
+                    bytes(sequence.name()), bytes(sequence.last()), bytes(sequence.called()));
             case Step.Rows(var table, var operation, var rows) -> {
                 ApplyFunctions.Function function = schema.functions().function(table, operation, rows.size());
                 if (function.runsCode()) {
@@ -237,6 +240,15 @@ public final class PostgresApplier implements Applier {
             });
             batch.plain(set.toString(), settings.toArray(String[]::new));
         }
+    }
+
+    /** Gives a life of a node the next values of sequences; nothing of that is refused. */
+    private int grant(Batch batch, Statement statement) {
+        for (SequenceName sequence : statement.sequences()) {
+            call(batch, engine.functions().grantShare(), bytes(sequence.schema()), bytes(sequence.name()),
+                    bytes(statement.role()), bytes(Integer.toString(sequence.shares())));
+        }
+        return 0;
     }
 
     private static byte[] bytes(long position) {
@@ -362,7 +374,9 @@ public final class PostgresApplier implements Applier {
         onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
-            int end = statement.isRequest() ? request(batch, statement) : statement(batch, statement);
+            int end = statement.isGrant()
+                    ? grant(batch, statement)
+                    : statement.isRequest() ? request(batch, statement) : statement(batch, statement);
             record(batch, position);
             touched.add(role);
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
@@ -374,7 +388,7 @@ public final class PostgresApplier implements Applier {
                 }
 
                 private void finish(ExecuteResult result) {
-                    if (statement.isRequest()) {
+                    if (statement.isRequest() || statement.isGrant()) {
                         done.succeeded(result);
                         return;
                     }

@@ -18,8 +18,8 @@ import tutti.core.spi.Engine;
 import tutti.pgwire.Scram;
 
 /**
- * Puts into a database what capture needs: the schema {@code tutti}, triggers on all tables, event triggers, sequences
- * in strides. May be run on a database that has it already, which is how a new release or another configuration takes
+ * Puts into a database what capture needs: the schema {@code tutti}, triggers on all tables, event triggers, shares
+ * of sequences. May be run on a database that has it already, which is how a new release or another configuration takes
  * effect. Replicas that installed and then executed the same statements are alike but for object ids and sequences.
  */
 public final class CaptureInstaller {
@@ -55,7 +55,7 @@ public final class CaptureInstaller {
     /**
      * What is the same for all nodes but the index.
      *
-     * @param nodeIndex this node's, 0 to {@code stride - 1}: decides which values its sequences give
+     * @param nodeIndex this node's, 0 to {@code stride - 1}: 0 has the first share of sequences that are there before
      * @param stride most nodes that the cluster will ever have
      * @param secret arms a commit; any text, the same on all nodes
      * @param transactionLimitBytes most bytes of rows that one transaction may change, 8 KiB to 256 MiB
@@ -167,11 +167,17 @@ public final class CaptureInstaller {
      * @param truncate empties tables: secret, their object ids
      * @param skip records a position at which nothing is made: secret, position
      * @param raise tells those who listen at this node: secret, channel, payload
+     * @param grantShare gives a life of a node the next values of a sequence: secret, schema, name, life, how many shares
+     * @param restart puts a sequence where another node has put it: secret, schema, name, last value, whether that was given
+     * @param life names the node's life, which begins when capture is installed: statements say in {@link #ORIGIN} which one they come from
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
-            List<String> roleNames) {
+            int grantShare, int restart, String life, List<String> roleNames) {
+        /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
+        public static final String ORIGIN = "tutti.origin";
+
         /** Keeps a copy. */
         public Functions {
             roleNames = List.copyOf(roleNames);
@@ -191,11 +197,13 @@ public final class CaptureInstaller {
                     'tutti.record_in_band(bytea,bigint,bigint)', 'tutti.allow_statement(bytea,text)',
                     'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
                     'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
-                    'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)'])
+                    'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)',
+                    'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
-                oid(ids.get(9)), oid(ids.get(10)), roleNames(connection));
+                oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
+                orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 
     /** Roles are the server's, functions the database's: each database has roles of its own. */
@@ -234,14 +242,14 @@ public final class CaptureInstaller {
 
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
-        return script("install.sql", settings.secret(), roleNames).replace("<append before>", APPEND_BEFORE)
+        return script("install.sql", settings.secret(), roleNames).replace("<sequences>", resource("sequences.sql"))
+                .replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
                 .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))
                 .replace("<mark>", MARK)
                 .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))
                 .replace("<snapshots_only>", settings.serializable() ? "false" : "true")
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))
-                .replace("<stride>", Integer.toString(settings.stride()))
                 .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
                 .replace("<limit_bytes>", Long.toString(settings.transactionLimitBytes()));
     }

@@ -1,5 +1,6 @@
 package tutti.engine.postgres.capture;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -115,6 +116,7 @@ public final class CaptureReader {
                     counted();
                     counted();
                 }
+                case 'q' -> restart();
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
             }
@@ -143,6 +145,14 @@ public final class CaptureReader {
         return java.util.Arrays.copyOfRange(text, at - length, at);
     }
 
+    private Changes.Change.Restart restart() {
+        return new Changes.Change.Restart(countedText(), countedText(), countedText(), countedText());
+    }
+
+    private String countedText() {
+        return new String(counted(), StandardCharsets.UTF_8);
+    }
+
     private CapturedWriteSet read() throws UnknownTable, CaptureException {
         add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null, 0));
         int schemaChanges = 0;
@@ -168,6 +178,12 @@ public final class CaptureReader {
                     }
                 }
                 case 'n' -> changes.add(new Changes.Change.Notify(counted(), counted()));
+                case 'q' -> {
+                    Changes.Change.Restart restart = restart();
+                    add(TableCatalog.sequenceKey(restart.schema(), restart.name()), KeyKind.EXCLUSIVE, new Origin(
+                            "sequence " + restart.schema() + "." + restart.name(), List.of(), List.of(), null, 0));
+                    changes.add(restart);
+                }
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
             }

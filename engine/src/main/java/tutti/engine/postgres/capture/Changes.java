@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The {@code changes} of a PostgreSQL write set: what was done, in order. Rows are in PostgreSQL's composite text form.
@@ -24,6 +25,7 @@ import java.util.Map;
  *   t  truncate   table
  *   s  statement  a {@link tutti.engine.postgres.capture.Statement}'s bytes
  *   n  notification  channel, payload
+ *   q  restart of a sequence  schema, name, last value, whether that has been given ({@code true}, {@code false})
  * </pre>
  *
  * Numbers (of tables, lengths, indexes into the tables) are unsigned LEB128; rows and texts are preceded by their length
@@ -60,6 +62,14 @@ public final class Changes {
 
         /** Whoever listens to a channel is told something, in UTF-8. */
         record Notify(byte[] channel, byte[] payload) implements Change {}
+
+        /** A sequence stands at a value, which has been given or is next, and nobody has a share of it but who has put it there. */
+        record Restart(String schema, String name, String last, String called) implements Change {
+            List<byte[]> parts() {
+                return Stream.of(schema, name, last, called).map(part -> part.getBytes(StandardCharsets.UTF_8))
+                        .toList();
+            }
+        }
     }
 
     /** Collects changes. Not for use by several threads. */
@@ -118,6 +128,11 @@ public final class Changes {
                     bytes[size++] = 'n';
                     blob(channel, 0, channel.length);
                     blob(payload, 0, payload.length);
+                }
+                case Change.Restart restart -> {
+                    ensure(1);
+                    bytes[size++] = 'q';
+                    restart.parts().forEach(part -> blob(part, 0, part.length));
                 }
             }
             return this;
@@ -205,6 +220,7 @@ public final class Changes {
             case 't' -> new Change.Truncate(table(from, tables));
             case 's' -> new Change.Execute(blob(from));
             case 'n' -> new Change.Notify(blob(from), blob(from));
+            case 'q' -> new Change.Restart(text(from), text(from), text(from), text(from));
             default -> throw new IllegalArgumentException("no such change: " + operation);
         };
     }

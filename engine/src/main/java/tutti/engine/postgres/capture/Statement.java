@@ -22,9 +22,12 @@ import java.util.TreeMap;
 public record Statement(int place, String sql, String role, Map<String, String> settings) {
     /** The place of what is no schema change but a client's request, which every replica executes. */
     private static final int REQUEST = -1;
+    /** The place of what gives a life of a node, which stands in place of the role, shares of sequences. */
+    private static final int GRANT = -2;
     /** Between texts; no SQL text contains it. */
     public static final String SEPARATOR = "\0";
     private static final int CALL_PARTS = 5;
+    private static final int GRANT_PARTS = 3;
 
     /**
      * One of a request's statements.
@@ -52,6 +55,39 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static Statement request(List<Call> calls, String role, Map<String, String> settings) {
         return new Statement(REQUEST, String.join(SEPARATOR, calls.stream().map(Call::encode).toList()), role,
                 settings);
+    }
+
+    /**
+     * What gives a node more values of sequences.
+     *
+     * @param life of the node, as its database names it
+     */
+    public static Statement grant(List<SequenceName> sequences, String life) {
+        return new Statement(GRANT, String.join(SEPARATOR, sequences.stream()
+                .map(each -> String.join(SEPARATOR, each.schema(), each.name(), Integer.toString(each.shares())))
+                .toList()), life, Map.of());
+    }
+
+    /** Whether it is a {@linkplain #grant grant}. */
+    public boolean isGrant() {
+        return place == GRANT;
+    }
+
+    /**
+     * What it grants shares of.
+     *
+     * @throws IllegalArgumentException if it is damaged
+     */
+    public List<SequenceName> sequences() {
+        String[] parts = sql.split(SEPARATOR, -1);
+        if (parts.length % GRANT_PARTS != 0) {
+            throw new IllegalArgumentException("a grant of " + parts.length + " parts");
+        }
+        List<SequenceName> sequences = new ArrayList<>();
+        for (int i = 0; i < parts.length; i += GRANT_PARTS) {
+            sequences.add(new SequenceName(parts[i], parts[i + 1], Integer.parseInt(parts[i + 2])));
+        }
+        return sequences;
     }
 
     /** The texts of its statements, which is no request. */

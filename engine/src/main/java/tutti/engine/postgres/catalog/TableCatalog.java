@@ -1,7 +1,9 @@
 package tutti.engine.postgres.catalog;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -11,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 public final class TableCatalog {
     /** The key ("schema"): referred to by every write set, changed by every schema change. */
     public static final long SCHEMA_KEY = KeyHash.seed("schema");
+    private static final long SEQUENCES = KeyHash.seed("sequence");
     /** Of a database without tables. */
     public static final TableCatalog EMPTY = new TableCatalog(Map.of());
 
@@ -49,5 +52,15 @@ public final class TableCatalog {
 
     private static String nameKey(String schema, String name) {
         return Table.quote(schema) + "." + Table.quote(name);
+    }
+
+    /** The key that stands for where a sequence stands, and who has which share of it. */
+    public static long sequenceKey(String schema, String name) {
+        long hash = SEQUENCES;
+        for (String part : List.of(schema, name)) {
+            byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
+            hash = KeyHash.part(hash, bytes, 0, bytes.length);
+        }
+        return KeyHash.finish(hash);
     }
 }

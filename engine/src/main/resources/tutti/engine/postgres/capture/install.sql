@@ -37,7 +37,14 @@ CREATE SCHEMA IF NOT EXISTS tutti;
 GRANT USAGE ON SCHEMA tutti TO PUBLIC;
 
 -- What an earlier release had in another form.
-DROP VIEW IF EXISTS tutti.declared_sequences;
+DO $block$
+BEGIN
+    IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('tutti.sequences') AND attname = 'increment') THEN
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'this database was replicated by a release in which sequences counted in strides',
+            HINT = 'Dump it with that release, and restore it into a new cluster.';
+    END IF;
+END
+$block$;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints();
@@ -45,26 +52,11 @@ DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutt
 CREATE TABLE tutti.node (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     node_index bigint NOT NULL,
-    stride bigint NOT NULL,
+    life text NOT NULL,
     salt bytea NOT NULL
 );
-INSERT INTO tutti.node (node_index, stride, salt) VALUES (<node_index>, <stride>,
+INSERT INTO tutti.node (node_index, life, salt) VALUES (<node_index>, gen_random_uuid()::text,
         sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())));
-
--- Sequences whose increment has been multiplied by the stride, with the product.
-CREATE TABLE IF NOT EXISTS tutti.sequences (
-    sequence oid PRIMARY KEY,
-    increment bigint NOT NULL
-);
-
--- information_schema.sequences with the increments that were declared, for clients that compare them with their own.
-CREATE VIEW tutti.declared_sequences AS
-    SELECT s.sequence_catalog, s.sequence_schema, s.sequence_name, s.data_type, s.numeric_precision,
-            s.numeric_precision_radix, s.numeric_scale, s.start_value, s.minimum_value, s.maximum_value,
-            CASE WHEN a.sequence IS NULL THEN s.increment::text ELSE (a.increment / n.stride)::text END AS increment,
-            s.cycle_option
-        FROM information_schema.sequences s CROSS JOIN tutti.node n
-            LEFT JOIN tutti.sequences a ON a.sequence = to_regclass(format('%I.%I', s.sequence_schema, s.sequence_name));
 
 -- Positions of the total order whose effects are in this database: a row is inserted by the transaction that makes them
 -- (or those of several positions, of which it is the last). The last row tells how far the database has come.
@@ -348,12 +340,9 @@ CREATE OR REPLACE FUNCTION tutti.capture_truncate() RETURNS trigger LANGUAGE plp
     SET search_path = pg_catalog AS $function$
 BEGIN
     PERFORM tutti.note(concat('t', TG_RELID, ';'));
-    -- RESTART IDENTITY has put the table's sequences on values that belong to another node.
-    IF EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
-            AND d.refobjid = TG_RELID AND d.deptype IN ('a', 'i')
-            AND EXISTS (SELECT FROM pg_sequence q WHERE q.seqrelid = d.objid)) THEN
-        PERFORM tutti.adopt();
-    END IF;
+    PERFORM tutti.note_restart(s.sequence) FROM pg_depend d JOIN tutti.sequences s ON s.sequence = d.objid
+        WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = TG_RELID
+            AND d.deptype IN ('a', 'i') AND s.file <> pg_relation_filenode(s.sequence);
     RETURN NULL;
 END
 $function$;
@@ -593,6 +582,9 @@ BEGIN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
     ELSIF TG_TAG = 'ALTER TABLE' AND current_setting('<mark>') = 'tutti allowed' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns()), true);
+    END IF;
+    IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') AND current_setting('<mark>') <> 'tutti adopting' THEN
+        PERFORM tutti.open_named(current_query());
     END IF;
 END
 $function$;
@@ -1088,20 +1080,13 @@ BEGIN
 END
 $function$;
 
--- Makes every table captured and every sequence this node's own. Does nothing where nothing is to be done.
+-- Makes every table captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done.
 CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET client_min_messages = 'error' AS $function$
 DECLARE
     t record;
-    s record;
     f record;
     text_of_function text;
-    node tutti.node%ROWTYPE;
-    base bigint;
-    product bigint;
-    residue numeric;
-    state record;
-    next numeric;
     before text := current_setting('<mark>');
 BEGIN
     PERFORM set_config('<mark>', 'tutti adopting', true);
@@ -1110,7 +1095,6 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'names of triggers that begin with tutti_ are reserved',
             HINT = 'Give the trigger another name.';
     END IF;
-    SELECT * INTO STRICT node FROM tutti.node;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
                     WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%') AS triggers
@@ -1152,57 +1136,12 @@ BEGIN
                 AND u.table_oid = substring(p.proname FROM '[0-9]+$')::oid) LOOP
         EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
-    DELETE FROM tutti.sequences a WHERE NOT EXISTS (SELECT FROM pg_sequence q WHERE q.seqrelid = a.sequence);
-    FOR s IN SELECT q.*, format('%I.%I', n.nspname, c.relname) AS name, a.increment AS adopted
-            FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid AND c.relpersistence <> 't'
-                JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname <> 'tutti'
-                LEFT JOIN tutti.sequences a ON a.sequence = q.seqrelid ORDER BY n.nspname, c.relname LOOP
-        IF s.adopted IS NOT DISTINCT FROM s.seqincrement THEN
-            product := s.seqincrement;
-            base := product / node.stride;
-        ELSE
-            base := s.seqincrement;
-            product := base * node.stride;
-            EXECUTE format('ALTER SEQUENCE %s INCREMENT BY %s', s.name, product);
-            INSERT INTO tutti.sequences VALUES (s.seqrelid, product)
-                ON CONFLICT (sequence) DO UPDATE SET increment = excluded.increment;
-        END IF;
-        -- The node's values are seqstart + node_index * base + n * product. The next one must be beyond the last value.
-        residue := s.seqstart::numeric + node.node_index * base;
-        EXECUTE format('SELECT last_value, is_called FROM %s', s.name) INTO STRICT state;
-        next := state.last_value + CASE WHEN state.is_called THEN sign(product::numeric) ELSE 0 END;
-        next := residue + product * greatest(ceil((next - residue) / product), 0);
-        IF NOT state.is_called AND next = state.last_value OR state.is_called AND next - product = state.last_value THEN
-            CONTINUE;
-        END IF;
-        IF next <= s.seqmax AND next >= s.seqmin THEN
-            PERFORM setval(s.seqrelid::regclass, next::bigint, false);
-        END IF;
-    END LOOP;
+    PERFORM tutti.adopt_sequences();
     PERFORM set_config('<mark>', before, true);
 END
 $function$;
 
--- Called at each start but the first. A crash may have lost the last values that a sequence gave, while the transactions that used them
--- are in the order and will be replayed; so all sequences go on some steps later.
-CREATE OR REPLACE FUNCTION tutti.skip_values(steps bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
-DECLARE
-    s record;
-    state record;
-    next numeric;
-BEGIN
-    FOR s IN SELECT q.seqrelid::regclass AS name, q.seqincrement, q.seqmin, q.seqmax
-            FROM tutti.sequences a JOIN pg_sequence q ON q.seqrelid = a.sequence LOOP
-        EXECUTE format('SELECT last_value, is_called FROM %s', s.name) INTO STRICT state;
-        next := state.last_value + s.seqincrement::numeric * steps;
-        IF next BETWEEN s.seqmin AND s.seqmax THEN
-            PERFORM setval(s.name, next::bigint, false);
-        END IF;
-    END LOOP;
-END
-$function$;
-
+<sequences>
 CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGUAGE plpgsql
     SET search_path = pg_catalog AS $function$
 DECLARE
@@ -1243,17 +1182,22 @@ BEGIN
 END
 $block$;
 GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
+GRANT INSERT (sequence, last, called) ON tutti.restarts TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
     tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
-    tutti.skip(bytea, bigint) TO PUBLIC;
+    tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
+    tutti.apply_restart(bytea, text, text, text, text) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
 
+SELECT tutti.forget_shares(<node_index>);
+SELECT set_config('tutti.origin', CASE <node_index> WHEN 0 THEN life ELSE 'none' END, true) FROM tutti.node;
 SELECT tutti.adopt();
+SELECT set_config('tutti.origin', '', true);
 SELECT set_config('<mark>', 'tutti adopting', true);
 
 CREATE EVENT TRIGGER tutti_before_rewrite ON table_rewrite EXECUTE FUNCTION tutti.before_rewrite();

@@ -42,6 +42,8 @@ class CaptureTest {
                 case Change.Truncate(var table) -> "truncate " + table.name();
                 case Change.Execute(var statement) -> "execute " + text(statement);
                 case Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
+                case Change.Restart(var schema, var name, var last, var called) ->
+                    "restart " + schema + "." + name + " " + last + " " + called;
             });
         }
         return all;
@@ -467,34 +469,6 @@ class CaptureTest {
         TestServer.execute(admin, "SELECT tutti.adopt()");
         assertEquals(List.of(), CaptureInstaller.uncaptured(admin));
         admin.close();
-    }
-
-    @Test
-    void sequencesOfDifferentNodesNeverMeet() throws Exception {
-        List<Long> all = new ArrayList<>();
-        for (int node = 0; node < 3; node++) {
-            String database = TestServer.database("CREATE TABLE t (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY)",
-                    "CREATE SEQUENCE used INCREMENT BY -5 MINVALUE -100000 MAXVALUE -1 START -1",
-                    "SELECT nextval('used'), nextval('used')");
-            TestServer.install(database, node);
-            TestServer.install(database, node);
-            try (LocalSession session = new LocalSession(database)) {
-                for (int i = 0; i < 3; i++) {
-                    all.add(value(session, "INSERT INTO t DEFAULT VALUES RETURNING id"));
-                    all.add(value(session, "SELECT nextval('used')"));
-                }
-            }
-        }
-        assertEquals(18, all.stream().distinct().count(), all.toString());
-        assertEquals(List.of(1L, 17L, 33L, 2L, 18L, 34L, 3L, 19L, 35L), all.stream().filter(v -> v > 0).toList());
-        assertTrue(all.stream().filter(v -> v < 0).allMatch(v -> v < -6), all.toString());
-    }
-
-    private static long value(LocalSession session, String sql) throws SQLException {
-        try (Statement statement = session.connection().createStatement(); var rows = statement.executeQuery(sql)) {
-            rows.next();
-            return rows.getLong(1);
-        }
     }
 
     @Test

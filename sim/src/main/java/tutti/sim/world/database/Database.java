@@ -3,6 +3,7 @@ package tutti.sim.world.database;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
@@ -66,6 +67,7 @@ public final class Database {
     /** Positions committed since the last were written. */
     private final List<Long> unwritten = new ArrayList<>();
     private final TreeSet<Long> skipped = new TreeSet<>();
+    private final Set<TransactionId> undertaken = new HashSet<>();
     private final Locks locks;
     private long life;
     private boolean hangs;
@@ -399,6 +401,22 @@ public final class Database {
 
     void executed(Run run) {
         log.executed(run);
+    }
+
+    /** A request has been executed, perhaps once more, by an owner of its log. */
+    void undertaken(Run run) {
+        undertaken.add(run.transaction());
+        log.undertaken(run);
+    }
+
+    /** Whether it has executed a request as an owner of its log. */
+    public boolean hasUndertaken(TransactionId transaction) {
+        return undertaken.contains(transaction);
+    }
+
+    /** Something that no two runs have in common. */
+    long salt() {
+        return random.nextLong();
     }
 
     Run run(TransactionId transaction, Program program, long salt) {

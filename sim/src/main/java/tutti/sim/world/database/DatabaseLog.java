@@ -10,6 +10,9 @@ public interface DatabaseLog {
     /** A request that every replica executes has been executed, and becomes visible next. */
     void executed(Run run);
 
+    /** A request was executed here that a node undertakes for its client, and wants to commit. */
+    void undertaken(Run run);
+
     /** Nothing is made at a position. */
     void skipped(long position);
 

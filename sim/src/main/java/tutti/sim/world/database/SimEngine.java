@@ -171,6 +171,11 @@ public final class SimEngine implements Engine {
     }
 
     @Override
+    public Executor openExecutor() {
+        return new SimExecutor(this);
+    }
+
+    @Override
     public void onBlocked(BlockedListener to) {
         listener = to;
     }

@@ -16,8 +16,10 @@ import tutti.core.txn.WriteSet;
 import tutti.node.Transactions;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.world.database.Run;
+import tutti.sim.world.database.RunResponse;
 import tutti.sim.world.database.SimTransaction;
 import tutti.sim.world.database.StatementEnd;
+import tutti.workload.listappend.ListAppendOperation;
 
 /**
  * A client's transaction at its node, as a front end carries it through: begins it, runs its statements in the database, asks
@@ -39,6 +41,8 @@ final class ClientTransaction implements LocalTransaction {
     private Transactions.@Nullable Ticket ticket;
     private @Nullable SimTransaction running;
     private @Nullable Run executed;
+    /** What an owner has told that it did for it. */
+    private List<ListAppendOperation> operations = List.of();
     private boolean handedIn;
     private boolean mayCommit;
     private boolean answered;
@@ -61,7 +65,13 @@ final class ClientTransaction implements LocalTransaction {
 
     void begin() {
         life.log().begun(id, submission.session());
-        if (submission.isForAll(node)) {
+        if (submission.isForOwner(node)) {
+            mayCommit = true;
+            node.undertake(submission.program().statement(id), submission.classes(node), id, new ByOwner());
+            if (life.isLostSightOf()) {
+                losesSight();
+            }
+        } else if (submission.isForAll(node)) {
             mayCommit = true;
             node.request(submission.program().statement(id), submission.classes(node),
                     submission.program().exclusiveKeys(), id, new Everywhere());
@@ -257,8 +267,17 @@ final class ClientTransaction implements LocalTransaction {
         }
     }
 
+    /** Told what became of a request that some owner has executed, and what that has seen. */
+    private final class ByOwner extends Everywhere {
+        @Override
+        public void succeeded(ExecuteResult result) {
+            operations = RunResponse.read(result.response());
+            super.succeeded(result);
+        }
+    }
+
     /** Told what became of a request that every node executes. */
-    private final class Everywhere implements Completion<ExecuteResult> {
+    private class Everywhere implements Completion<ExecuteResult> {
         @Override
         public void succeeded(ExecuteResult result) {
             if (result.tookEffect()) {
@@ -288,12 +307,12 @@ final class ClientTransaction implements LocalTransaction {
         over = true;
         life.forget(this);
         life.log().answered(id, outcome == Client.Outcome.COMMITTED);
-        client.ended(new Client.End(id, outcome, why, executed == null ? List.of() : executed.operations()));
+        client.ended(new Client.End(id, outcome, why, executed == null ? operations : executed.operations()));
     }
 
     /** Its client will soon lose sight of the node, if that commits for it. */
     void losesSight() {
-        if (mayCommit && !over && (!submission.isWhole() || submission.isForAll(node))) {
+        if (mayCommit && !over && (!submission.isWhole() || submission.isForAll(node) || submission.isForOwner(node))) {
             life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), () -> {
                 if (!over) {
                     life.sightLost();

@@ -134,6 +134,11 @@ public final class NodeHost {
         }
 
         @Override
+        public void undertaken(Run run) {
+            log.executed(run);
+        }
+
+        @Override
         public void skipped(long position) {
             log.skipped(node, position);
         }

@@ -31,6 +31,11 @@ public record Submission(int session, Program program, Form form, boolean fresh,
         WHOLE_EVERYWHERE
     }
 
+    /** Whether the owner of its log executes it. */
+    boolean isForOwner(Transactions node) {
+        return program.writes() && node.undertakes() && (form == Form.WHOLE_VARYING || form == Form.WHOLE);
+    }
+
     /** Whether every node executes it, as front ends decide that. */
     boolean isForAll(Transactions node) {
         return program.writes() && switch (form) {

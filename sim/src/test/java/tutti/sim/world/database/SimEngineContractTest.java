@@ -192,6 +192,11 @@ class SimEngineContractTest {
 
     static final class NoLog implements DatabaseLog {
         @Override
+        public void undertaken(Run run) {
+            // Nobody looks.
+        }
+
+        @Override
         public void skipped(long position) {
             // Nobody asks.
         }

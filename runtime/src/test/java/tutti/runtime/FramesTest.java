@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.runtime;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.runtime;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,11 +11,11 @@ import java.util.zip.CRC32C;
  * frame: length 4 | CRC32C of the bytes 4 | bytes ; length 0 says only that the sender lives
  * </pre>
  */
-final class Frames {
+public final class Frames {
     /** Longest frame that is taken, in bytes. */
-    static final int FRAME_BYTES_MAX = 1 << 29;
+    public static final int FRAME_BYTES_MAX = 1 << 29;
     /** What comes before the bytes of a frame, in bytes. */
-    static final int HEADER_BYTES = 8;
+    public static final int HEADER_BYTES = 8;
     private static final int BUFFER_BYTES_MIN = 1 << 8;
     /** A larger buffer is given back when its frame is complete. */
     private static final int BUFFER_BYTES_KEPT = 1 << 16;
@@ -23,13 +23,13 @@ final class Frames {
     private Frames() {}
 
     /** A frame of these bytes, behind their length and checksum. */
-    static ByteBuffer of(byte[] bytes) {
+    public static ByteBuffer of(byte[] bytes) {
         ByteBuffer frame = ByteBuffer.allocate(HEADER_BYTES + bytes.length).putInt(bytes.length);
         return frame.putInt(checksum(ByteBuffer.wrap(bytes))).put(bytes).flip();
     }
 
     /** A sign of life. */
-    static ByteBuffer alive() {
+    public static ByteBuffer alive() {
         return ByteBuffer.allocate(HEADER_BYTES);
     }
 
@@ -40,7 +40,7 @@ final class Frames {
     }
 
     /** Takes a frame that has come undamaged. */
-    interface Taker {
+    public interface Taker {
         /**
          * A frame has come.
          *
@@ -51,12 +51,13 @@ final class Frames {
     }
 
     /** The receiving end. What it keeps is at most twice what has come of one frame. */
-    static final class Reader {
+    public static final class Reader {
         private final Taker taker;
         /** A frame with its header, as far as it has come; empty if whole frames have come. */
         private ByteBuffer begun = ByteBuffer.allocate(BUFFER_BYTES_MIN);
 
-        Reader(Taker taker) {
+        /** Hands frames to a taker. */
+        public Reader(Taker taker) {
             this.taker = taker;
         }
 
@@ -65,7 +66,7 @@ final class Frames {
          *
          * @throws IOException if what has come cannot be right
          */
-        void read(ByteBuffer bytes) throws IOException {
+        public void read(ByteBuffer bytes) throws IOException {
             while (bytes.hasRemaining()) {
                 if (begun.position() > 0 || !readWhole(bytes)) {
                     gather(bytes);

@@ -1,0 +1,57 @@
+package tutti.core.protocol;
+
+import java.util.List;
+import java.util.Locale;
+import tutti.core.schema.MessageSet;
+
+/** What the rest of the system knows of {@link Hybrid}. */
+final class HybridDescriptor implements ProtocolDescriptor {
+    private static final Parameter.Choice EXECUTION = new Parameter.Choice("execution",
+            List.of("hybrid", "active", "passive"),
+            "Who executes whole requests: the owners of their logs, every replica (what has the same result everywhere), or"
+                    + " one owner of all logs.");
+    private static final Parameter.Count LOGS = new Parameter.Count("logs", 1, RequestLogs.LOGS_MAX, 64, "logs",
+            "Among how many request logs the conflict classes are divided; each has one owner at a time.");
+    private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "requests",
+            "How many requests of its logs a replica executes at a time; each takes a connection to its database.");
+    private static final Parameter.Time TAKE_OVER_DELAY = CommonParameters.delay("take-over-delay", 1_000_000_000L,
+            "How long the owner of a log must have been missed before another replica takes it over, and how often a"
+                    + " replica that is back looks whether it can have its own again.");
+
+    @Override
+    public String name() {
+        return Hybrid.NAME;
+    }
+
+    @Override
+    public String idea() {
+        return "Whole requests are logged by conflict class; the owner of a log executes them, the others apply its changes.";
+    }
+
+    @Override
+    public List<Parameter> parameters() {
+        return List.of(EXECUTION, LOGS, EXECUTORS, TAKE_OVER_DELAY, CommonParameters.RELEASE_DELAY);
+    }
+
+    private static Hybrid.Mode mode(ParameterValues values) {
+        return Hybrid.Mode.valueOf(values.of(EXECUTION).toUpperCase(Locale.ROOT));
+    }
+
+    @Override
+    public Claims claims(ParameterValues values) {
+        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES,
+                mode(values) == Hybrid.Mode.ACTIVE ? Trait.EVERYWHERE_IF_POSSIBLE : Trait.UNDERTAKES);
+    }
+
+    @Override
+    public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
+        return new Hybrid(new Hybrid.Parameters(where.node(), where.replicas(), mode(values),
+                Math.toIntExact(values.of(LOGS)), Math.toIntExact(values.of(EXECUTORS)), values.of(TAKE_OVER_DELAY),
+                values.of(CommonParameters.RELEASE_DELAY)), world);
+    }
+
+    @Override
+    public MessageSet<Message> messages() {
+        return HybridMessage.MESSAGES;
+    }
+}

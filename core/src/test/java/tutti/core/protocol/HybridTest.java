@@ -1,0 +1,297 @@
+package tutti.core.protocol;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.ReadSet;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/** What random scenarios do not single out: who executes, whose outcome counts, and what a take-over leaves. */
+class HybridTest {
+    private static final Set<Integer> ALL = Set.of(0, 1, 2);
+    /** With three logs, class 0 is of replica 0, and so on. */
+    private static final int LOGS = 3;
+
+    private final List<Site> sites = new ArrayList<>();
+    private final ArrayDeque<Ordered> order = new ArrayDeque<>();
+    private long position;
+
+    private record Ordered(int sender, Message message) {}
+
+    /** One replica: what it asks for is noted, in words, and messages wait to be delivered. */
+    private final class Site extends UniformWorld {
+        final int node;
+        final Hybrid protocol;
+        final List<String> asked = new ArrayList<>();
+        boolean up = true;
+
+        Site(int node, int executors) {
+            this.node = node;
+            this.protocol = new Hybrid(
+                    new Hybrid.Parameters(node, ALL, Hybrid.Mode.HYBRID, LOGS, executors, 1, 1), this);
+        }
+
+        @Override
+        protected void ask(Consumer<ReplicaWorld> effect) {
+            throw new AssertionError("asked for what nobody expects");
+        }
+
+        @Override
+        public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
+            asked.add("undertake " + transaction.serial());
+        }
+
+        @Override
+        public void respond(TransactionId transaction, Response response) {
+            asked.add("respond " + transaction.serial() + " " + new String(response.content(), UTF_8));
+        }
+
+        @Override
+        public void run(TransactionId transaction, Priority priority) {
+            asked.add("run " + transaction.serial());
+        }
+
+        @Override
+        public void commit(TransactionId transaction, long at, WriteSet writes) {
+            asked.add("commit " + transaction.serial());
+        }
+
+        @Override
+        public void apply(TransactionId transaction, long at, WriteSet writes) {
+            asked.add("apply " + transaction.serial() + " " + new String(writes.changes(), UTF_8));
+        }
+
+        @Override
+        public void execute(TransactionId transaction, long at, TransactionRequest.Whole request) {
+            asked.add("execute " + transaction.serial());
+        }
+
+        @Override
+        public void abort(TransactionId transaction) {
+            asked.add("abort " + transaction.serial());
+        }
+
+        @Override
+        public void answer(TransactionId transaction, Outcome outcome) {
+            asked.add((outcome instanceof Outcome.Committed ? "committed " : "aborted ") + transaction.serial());
+        }
+
+        @Override
+        public void skip(long at) {
+            // Said by what is not asked.
+        }
+
+        @Override
+        public void order(Message message) {
+            ByteBuffer to = ByteBuffer.allocate(message.encodedSize());
+            message.encode(to);
+            order.add(new Ordered(node, HybridMessage.MESSAGES.decode(to.flip())));
+        }
+
+        @Override
+        public void timer(long timer, long delayNanos) {
+            // Told by the test.
+        }
+
+        List<String> told() {
+            List<String> told = List.copyOf(asked);
+            asked.clear();
+            return told;
+        }
+    }
+
+    @BeforeEach
+    void open() {
+        for (int node = 0; node < 3; node++) {
+            sites.add(new Site(node, 2));
+            sites.get(node).protocol.committed(0, 0);
+        }
+    }
+
+    private static TransactionId id(long serial) {
+        return new TransactionId(1, serial);
+    }
+
+    private void deliverNext() {
+        Ordered next = order.remove();
+        position++;
+        for (Site site : sites) {
+            if (site.up) {
+                site.protocol.delivered(position, next.sender(), next.message());
+                site.protocol.committed(position, 0);
+            }
+        }
+    }
+
+    private void deliver() {
+        while (!order.isEmpty()) {
+            deliverNext();
+        }
+    }
+
+    /** At replica 1, as everything here. */
+    private void submit(long serial, TransactionRequest.Placement placement, Long... classes) {
+        sites.get(1).protocol.submitted(id(serial), new TransactionRequest.Whole(new byte[]{1},
+                ConflictClasses.of(List.of(classes)), KeySet.EMPTY, placement));
+        deliver();
+    }
+
+    private void submit(long serial, Long... classes) {
+        submit(serial, TransactionRequest.Placement.OWNER, classes);
+    }
+
+    private void undertaken(int node, long serial, String changes) {
+        sites.get(node).protocol.undertaken(id(serial),
+                new Execution(position, position, new WriteSet(KeySet.EMPTY, changes.getBytes(UTF_8)), ReadSet.EMPTY),
+                Response.done(("made by " + node).getBytes(UTF_8)));
+    }
+
+    private List<String> told(int node) {
+        return sites.get(node).told();
+    }
+
+    private void told(List<String> zero, List<String> one, List<String> two) {
+        assertEquals(List.of(zero, one, two), List.of(told(0), told(1), told(2)));
+    }
+
+    @Test
+    void theOwnerExecutesAndTheReplicaOfTheClientAnswers() {
+        submit(7, 2L);
+        told(List.of(), List.of(), List.of("undertake 7"));
+        undertaken(2, 7, "rows");
+        deliver();
+        told(List.of("apply 7 rows"), List.of("apply 7 rows", "respond 7 made by 2", "committed 7"),
+                List.of("commit 7", "committed 7"));
+    }
+
+    @Test
+    void aRequestOfSeveralLogsWaitsForAllAndIsExecutedOnce() {
+        submit(1, 1L);
+        submit(2, 2L);
+        submit(3, 1L, 2L);
+        submit(4, 2L);
+        told(List.of(), List.of("undertake 1"), List.of("undertake 2"));
+        undertaken(2, 2, "b");
+        deliver();
+        told(List.of("apply 2 b"), List.of("apply 2 b", "respond 2 made by 2", "committed 2"),
+                List.of("commit 2", "committed 2"));
+        undertaken(1, 1, "a");
+        deliver();
+        assertEquals(List.of("commit 1", "respond 1 made by 1", "committed 1", "undertake 3"), told(1));
+        assertEquals(List.of("apply 1 a"), told(2), "4 waits for 3, in the log that they share");
+        undertaken(1, 3, "ab");
+        deliver();
+        assertEquals(List.of("apply 3 ab", "undertake 4"), told(2));
+    }
+
+    @Test
+    void aSuccessorGoesOnAndTheFirstOutcomeCounts() {
+        submit(1, 2L);
+        submit(2, 2L);
+        told(2);
+        undertaken(2, 1, "old");
+        Ordered late = order.remove();
+        sites.get(0).protocol.view(Set.of(0, 1));
+        sites.get(0).protocol.timer(2);
+        sites.get(1).protocol.view(Set.of(0, 1));
+        sites.get(1).protocol.timer(2);
+        assertEquals(1, order.size(), "one of them is the heir");
+        deliver();
+        assertTrue(told(0).contains("undertake 1"));
+        undertaken(0, 1, "new");
+        order.addFirst(late);
+        deliverNext();
+        assertEquals(List.of("commit 1", "committed 1"), told(2));
+        assertEquals(List.of("abort 1", "apply 1 old", "undertake 2", "committed 1"), told(0).stream().sorted(
+                (one, other) -> one.startsWith("committed") ? 1 : other.startsWith("committed") ? -1 : 0).toList());
+        deliver();
+        assertFalse(sites.get(1).asked.contains("apply 1 new"), "the second outcome is void");
+        told(1);
+        undertaken(0, 2, "next");
+        deliver();
+        assertTrue(told(1).contains("apply 2 next"));
+    }
+
+    @Test
+    void aClaimOfAnEpochThatIsOverIsVoid() {
+        sites.get(0).protocol.view(Set.of(0));
+        sites.get(1).protocol.view(Set.of(1));
+        sites.get(0).protocol.timer(2);
+        sites.get(1).protocol.timer(2);
+        assertEquals(2, order.size(), "both take themselves for the heir");
+        deliver();
+        told(1);
+        told(0);
+        submit(1, 2L);
+        assertEquals(List.of("undertake 1"), told(0));
+        assertEquals(List.of(), told(1));
+    }
+
+    @Test
+    void aRestartedOwnerGoesOnWithWhatIsInItsLogs() {
+        submit(1, 2L);
+        submit(2, 2L);
+        byte[] snapshot = sites.get(0).protocol.snapshot();
+        assertTrue(sites.get(0).protocol.undecided(id(2)));
+        Site again = new Site(2, 2);
+        again.protocol.restore(snapshot);
+        assertEquals(List.of(), again.told());
+        again.protocol.committed(position, 0);
+        assertEquals(List.of("undertake 1"), again.told());
+    }
+
+    @Test
+    void whatAllExecuteWaitsForWhatIsBeforeIt() {
+        submit(1, TransactionRequest.Placement.ALL, 2L);
+        told(List.of("execute 1"), List.of("execute 1", "committed 1"), List.of("execute 1"));
+        submit(2, 2L);
+        submit(3, TransactionRequest.Placement.ALL, 2L);
+        told(List.of(), List.of(), List.of("undertake 2"));
+        undertaken(2, 2, "rows");
+        deliver();
+        assertEquals(List.of("apply 2 rows", "execute 3"), told(0));
+    }
+
+    @Test
+    void executorsAreBounded() {
+        submit(1, 2L);
+        submit(2, 5L);
+        submit(3, 8L);
+        assertEquals(List.of("undertake 1", "undertake 2"), told(2), "of one log, but of other classes");
+        undertaken(2, 2, "rows");
+        deliver();
+        assertEquals(List.of("commit 2", "committed 2", "undertake 3"), told(2));
+    }
+
+    @Test
+    void aPassingFailureIsTriedAgainAndInTheEndTold() {
+        submit(1, 2L);
+        int runs = 1;
+        for (; order.isEmpty(); runs++) {
+            sites.get(2).protocol.failed(id(1), new AbortReason.Failed("deadlock"));
+            if (order.isEmpty()) {
+                sites.get(2).protocol.timer(3);
+            }
+        }
+        assertEquals(26, runs);
+        told(1);
+        deliver();
+        assertEquals(List.of("respond 1 ", "aborted 1"), told(1));
+        assertFalse(sites.get(0).protocol.undecided(id(1)));
+    }
+}

@@ -1,0 +1,178 @@
+package tutti.node;
+
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.Group;
+import tutti.runtime.Loop;
+
+/**
+ * This node's part in copies that nodes give to each other: it says in the order that a node begins anew, and takes what that
+ * begins with, at a position that all which has been promised to anybody lies before. Of the replica's loop.
+ *
+ * <p>
+ * <b>Why copy and log agree.</b> The snapshot is taken when the node's message has come back, at the position d that was delivered last
+ * then. The copy of the database is begun when all up to d can be seen in it, and ends up with the effects of some position from d on.
+ * What it knows of that ({@link Engine#appliedPosition}) may be less than d if nothing was made at d and those before it; so the
+ * engine is asked, and if it knows of less, an earlier snapshot is given, as this node itself would begin with now. The log is kept
+ * from the position on that this node has told that it would need, which is no later ({@link CopyRetention}). So the receiver begins as this
+ * node would after a crash: with a snapshot that its database has reached, and the log behind it.
+ */
+final class Copies {
+    private static final Logger LOG = LoggerFactory.getLogger(Copies.class);
+    /** So long the engine is given to record a position as late as the snapshot's. */
+    private static final long ENGINE_NANOS = 200_000_000L;
+
+    /** What of the node is needed here. */
+    interface Node {
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
+
+        /** Why the node cannot serve; null if it can. */
+        @Nullable
+        String refusal();
+
+        /** Whom it reaches. */
+        Group.View view();
+
+        /** All up to here can be seen in the database. */
+        long visible();
+
+        void schedule(long delayNanos, Runnable task);
+
+        /** The node cannot go on. */
+        void fail(Throwable cause, boolean restartable);
+    }
+
+    /** One that is being prepared. */
+    private static final class Begun {
+        final int receiver;
+        final long directory;
+        final Completion<StateCopy> done;
+        boolean ordered;
+        @Nullable
+        StateCopy taken;
+        boolean awaitsEngine;
+
+        Begun(int receiver, long directory, Completion<StateCopy> done) {
+            this.receiver = receiver;
+            this.directory = directory;
+            this.done = done;
+        }
+    }
+
+    private final int self;
+    private final Engine engine;
+    private final Loop loop;
+    private final NodeFiles files;
+    private final Snapshots snapshots;
+    private final Outcomes outcomes;
+    private final CopyRetention retention;
+    private final Group group;
+    private final Node node;
+    private @Nullable Begun begun;
+
+    Copies(int self, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots, Outcomes outcomes,
+            CopyRetention retention, Group group, Node node) {
+        this.self = self;
+        this.engine = engine;
+        this.loop = loop;
+        this.files = files;
+        this.snapshots = snapshots;
+        this.outcomes = outcomes;
+        this.retention = retention;
+        this.group = group;
+        this.node = node;
+    }
+
+    /** As {@link ReplicaNode#copy}. */
+    void begin(int receiver, long directory, Completion<StateCopy> done) {
+        String refusal = node.refusal();
+        if (refusal == null && node.view().members().contains(receiver)) {
+            refusal = "node " + receiver + " takes part in the order: stop it first";
+        }
+        if (refusal != null) {
+            done.failed(new EngineFailure("57P03", refusal, true));
+            return;
+        }
+        LOG.info("node {} gives node {} a copy", self, receiver);
+        abandon("another copy was asked for");
+        begun = new Begun(receiver, directory, done);
+        retention.begin(receiver);
+        node.send(new Control.Replaced(receiver, directory));
+    }
+
+    private void abandon(String why) {
+        Begun before = begun;
+        begun = null;
+        if (before != null) {
+            before.done.failed(new EngineFailure("57P03", why, true));
+        }
+    }
+
+    /** As {@link ReplicaNode#copied}. */
+    void end(int receiver, boolean complete) {
+        if (begun != null && begun.receiver == receiver) {
+            abandon("the copy was given up");
+        }
+        retention.end(receiver, complete);
+    }
+
+    /** A node begins anew with a copy. */
+    void replaced(long position, int sender, Control.Replaced told) {
+        group.replaced(told.node(), told.directory(), position);
+        Begun now = begun;
+        if (now != null && sender == self && told.node() == now.receiver && told.directory() == now.directory) {
+            now.ordered = true;
+        }
+    }
+
+    /** The protocol has been told all up to a position, and done what it would. */
+    void delivered(long position) {
+        Begun now = begun;
+        if (now != null && now.ordered && now.taken == null) {
+            now.taken = new StateCopy(position, snapshots.take(position), outcomes.lastLife(now.receiver));
+            visible(node.visible());
+        }
+    }
+
+    /** All up to a position can be seen. */
+    void visible(long position) {
+        Begun now = begun;
+        if (now != null && now.taken != null && now.taken.position() <= position && !now.awaitsEngine) {
+            now.awaitsEngine = true;
+            node.schedule(ENGINE_NANOS, () -> askEngine(now));
+        }
+    }
+
+    private void askEngine(Begun now) {
+        if (begun == now) {
+            engine.appliedPosition(new LoopCompletion<>(loop, held -> taken(now, held),
+                    failure -> abandon("the database does not tell its position: " + failure.message())));
+        }
+    }
+
+    private void taken(Begun now, long held) {
+        if (begun != now || now.taken == null) {
+            return;
+        }
+        begun = null;
+        try {
+            now.done.succeeded(held >= now.taken.position() ? now.taken : earlier(now, held));
+        } catch (IOException broken) {
+            now.done.failed(new EngineFailure("58030", String.valueOf(broken.getMessage()), true));
+            node.fail(broken, false);
+        }
+    }
+
+    private StateCopy earlier(Begun now, long held) throws IOException {
+        long lastLife = outcomes.lastLife(now.receiver);
+        return files.newestUpTo(held)
+                .map(snapshot -> new StateCopy(snapshot.position(), snapshot.state(), lastLife))
+                .orElseGet(() -> new StateCopy(0, new byte[0], lastLife));
+    }
+}

@@ -1,0 +1,45 @@
+package tutti.node;
+
+import java.io.IOException;
+import tutti.runtime.Directory;
+
+/**
+ * What a replica begins anew with at another node, besides the rows of a database that holds all up to {@link #position} and
+ * perhaps more, and the order's log from there on.
+ */
+public final class StateCopy {
+    private final long position;
+    private final byte[] snapshot;
+    private final long lastLife;
+
+    /**
+     * Of a node.
+     *
+     * @param position after which the snapshot was taken; 0 for none
+     * @param snapshot of the protocol, as files have it
+     * @param lastLife number of the receiver's last life that the order has heard of
+     */
+    StateCopy(long position, byte[] snapshot, long lastLife) {
+        this.position = position;
+        this.snapshot = snapshot;
+        this.lastLife = lastLife;
+    }
+
+    /** The database must hold at least all up to here, the log all behind, and the message at this position. */
+    public long position() {
+        return position;
+    }
+
+    /**
+     * Writes the files of a replica that begins with it. Blocks.
+     *
+     * @param into an empty directory, which becomes the replica's own
+     */
+    public void write(Directory into) throws IOException {
+        NodeFiles files = new NodeFiles(into);
+        files.keepIncarnation(lastLife);
+        if (position > 0) {
+            files.save(new NodeFiles.Snapshot(position, snapshot));
+        }
+    }
+}

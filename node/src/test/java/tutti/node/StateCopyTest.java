@@ -1,0 +1,141 @@
+package tutti.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CompletionException;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import tutti.core.protocol.SnapshotIsolation;
+import tutti.runtime.real.PathDirectory;
+
+/** A replica that has lost what it had begins anew with what another one gives it, and a copy of that one's database. */
+class StateCopyTest extends ReplicaTrio {
+    private static final long NUMBER = 77;
+
+    private void write(int node, String what, int count) {
+        for (int i = 0; i < count; i++) {
+            new Client(node, what + " " + i, i % 10).outcome();
+        }
+    }
+
+    private void stopAndLose(int node) throws IOException {
+        nodes.remove(node).close();
+        engines.remove(node).close();
+        try (Stream<Path> all = Files.list(files(node))) {
+            for (Path file : all.toList()) {
+                Files.delete(file);
+            }
+        }
+    }
+
+    private StateCopy copy(int donor, int receiver) {
+        return told(done -> nodes.get(donor).copy(receiver, NUMBER, done));
+    }
+
+    private void begin(int receiver, StateCopy state, ListEngine rows) throws IOException {
+        state.write(PathDirectory.of(files(receiver)));
+        engines.put(receiver, rows);
+        openReady(SnapshotIsolation.NAME, receiver);
+    }
+
+    private void assertSame() {
+        long last = nodes.values().stream().mapToLong(ReplicaNode::deliveredPosition).max().orElseThrow();
+        awaitVisible(last);
+        noneHasEnded();
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
+        assertEquals(engines.get(0).changes(), engines.get(1).changes());
+    }
+
+    private long firstRetained() {
+        return nodes.get(0).orderStatus().firstRetained();
+    }
+
+    @Test
+    void itGoesOnWhereTheCopyEnds() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        write(0, "before", 10);
+        stopAndLose(2);
+        write(0, "without", 10);
+        StateCopy state = copy(0, 2);
+        // The database is copied a while later.
+        write(1, "meanwhile", 7);
+        ListEngine rows = engines.get(0).copy(machine);
+        nodes.get(0).copied(2, true);
+        write(0, "after", 10);
+        begin(2, state, rows);
+        write(2, "itself", 3);
+        assertSame();
+        assertEquals(40, engines.get(0).changes().size());
+    }
+
+    /** Nothing was made at the positions of the messages that came last. */
+    @Test
+    void anIdleClusterGivesASnapshotThatItsDatabaseHasReached() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        for (int round = 0; firstRetained() < 2 * SNAPSHOT_POSITIONS; round++) {
+            new Client(round % 3, "change " + round, round % 10).outcome();
+        }
+        stopAndLose(2);
+        StateCopy state = copy(0, 2);
+        ListEngine rows = engines.get(0).copy(machine);
+        nodes.get(0).copied(2, true);
+        assertTrue(state.position() > 0 && state.position() <= told(rows::appliedPosition),
+                state.position() + " of " + told(rows::appliedPosition));
+        begin(2, state, rows);
+        write(2, "itself", 3);
+        assertSame();
+    }
+
+    @Test
+    void theLogIsKeptUntilTheReceiverHasSaidWhatItNeeds() throws IOException {
+        retention = new ReplicaNode.Retention(Long.MAX_VALUE, 1_000_000);
+        openAll(SnapshotIsolation.NAME);
+        write(0, "before", 3 * (int) SNAPSHOT_POSITIONS);
+        stopAndLose(2);
+        StateCopy state = copy(0, 2);
+        ListEngine rows = engines.get(0).copy(machine);
+        nodes.get(0).copied(2, true);
+        write(0, "without", 10 * (int) SNAPSHOT_POSITIONS);
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        assertTrue(firstRetained() <= Math.max(1, state.position()), firstRetained() + " for " + state.position());
+        begin(2, state, rows);
+        long before = firstRetained();
+        write(1, "all", 3 * (int) SNAPSHOT_POSITIONS);
+        await(() -> firstRetained() > before + SNAPSHOT_POSITIONS);
+        assertSame();
+    }
+
+    @Test
+    void aCopyThatIsGivenUpKeepsNothing() throws IOException {
+        retention = new ReplicaNode.Retention(Long.MAX_VALUE, 1_000_000);
+        openAll(SnapshotIsolation.NAME);
+        stopAndLose(2);
+        StateCopy state = copy(0, 2);
+        nodes.get(0).copied(2, false);
+        write(0, "without", 4 * (int) SNAPSHOT_POSITIONS);
+        await(() -> firstRetained() > state.position() + SNAPSHOT_POSITIONS);
+        noneHasEnded();
+    }
+
+    @Test
+    void whoTakesPartGetsNone() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        Throwable refused = assertThrows(CompletionException.class, () -> copy(0, 2)).getCause();
+        assertTrue(String.valueOf(refused.getMessage()).contains("node 2 takes part in the order"),
+                refused.getMessage());
+    }
+
+    @Test
+    void whoReachesNoMajorityGivesNone() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        nodes.remove(1).close();
+        stopAndLose(2);
+        Throwable refused = assertThrows(CompletionException.class, () -> copy(0, 2)).getCause();
+        assertTrue(String.valueOf(refused.getMessage()).contains("cannot reach a majority"), refused.getMessage());
+    }
+}

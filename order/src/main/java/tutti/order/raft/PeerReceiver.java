@@ -1,0 +1,40 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+
+/** What happens with frames and connections. */
+interface PeerReceiver {
+    /**
+     * A frame has come.
+     *
+     * @param frame valid during the call only
+     * @throws IOException if no node would have sent it
+     */
+    void received(int from, ByteBuffer frame) throws IOException;
+
+    /** The set of {@linkplain PeerNetwork#reachable reachable} nodes is another now. */
+    void reachabilityChanged();
+
+    /** With what this node greets others now. */
+    Greeting.Hello hello();
+
+    /**
+     * Whether a member may take part that comes with this directory.
+     *
+     * @param otherwise why it may not for another reason, or nothing
+     * @throws IOException if that cannot be known
+     */
+    Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException;
+
+    /** Every other node has answered for the first time, or could not be reached. */
+    void asked();
+
+    /**
+     * This one may not take part.
+     *
+     * @param outdated whether another node has found its directory to be an old copy; if not, no other node accepts it
+     * @param lost whether that is because it comes with another directory than the one that it had
+     */
+    void rejected(String reason, boolean outdated, boolean lost);
+}

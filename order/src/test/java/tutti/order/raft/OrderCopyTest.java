@@ -1,0 +1,166 @@
+package tutti.order.raft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.order.CopiedOrder;
+import tutti.order.Recorder;
+import tutti.runtime.LostDirectoryException;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
+
+/** A node that has lost its directory begins anew with a copy that another one's order has given while it went on. */
+@Timeout(60)
+class OrderCopyTest {
+    private static final long NUMBER = 4711;
+
+    @TempDir
+    private Path directory;
+
+    private final Map<Integer, RaftOrder> orders = new HashMap<>();
+    private final Map<Integer, Recorder> recorders = new HashMap<>();
+    private Map<Integer, InetSocketAddress> members = Map.of();
+
+    @BeforeEach
+    void startAll() throws Exception {
+        members = RaftNodes.members(3);
+        for (int node = 0; node < 3; node++) {
+            start(node, 0);
+        }
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitView(v -> v.majority() && v.members().size() == 3);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        orders.values().forEach(RaftOrder::close);
+    }
+
+    private void start(int node, long after) throws Exception {
+        RaftOrder order = RaftNodes.open(RaftNodes.config(node, members), directory);
+        orders.put(node, order);
+        Recorder recorder = new Recorder();
+        recorders.put(node, recorder);
+        order.join(recorder);
+        order.start(after, recorder);
+    }
+
+    private void submit(int node, int count) throws Exception {
+        for (int i = 0; i < count; i++) {
+            orders.get(node).append("message".getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
+    private Path files(int node) {
+        return RaftNodes.files(directory, node);
+    }
+
+    /** Node 2 is stopped, its directory put aside. */
+    private Path lose() throws Exception {
+        orders.remove(2).close();
+        recorders.remove(2);
+        return Files.move(files(2), directory.resolve("lost"));
+    }
+
+    private void giveCopy(int donor, long after) throws Exception {
+        CompletableFuture<CopiedOrder.Copy> taken = new CompletableFuture<>();
+        orders.get(donor).copy(after, taken::complete);
+        taken.get().write(PathDirectory.of(files(2)));
+        OrderCopy.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE, PathDirectory.of(files(2)), NUMBER);
+    }
+
+    private void tellReplaced(long position) {
+        for (int node : List.of(0, 1)) {
+            orders.get(node).replaced(2, NUMBER, position);
+        }
+    }
+
+    @Test
+    void itIsDeliveredWhatFollowsAndTakesPart() throws Exception {
+        submit(0, 20);
+        recorders.get(2).awaitCount(20);
+        Path lost = lose();
+        submit(1, 10);
+        recorders.get(0).awaitCount(30);
+        giveCopy(0, 24);
+        tellReplaced(30);
+        start(2, 24);
+        assertEquals(IntStream.rangeClosed(25, 30).mapToObj(Long::valueOf).toList(),
+                recorders.get(2).awaitCount(6).stream().map(Recorder.Delivered::position).toList());
+        recorders.get(2).awaitView(v -> v.majority() && v.members().size() == 3);
+        submit(2, 1);
+        assertEquals(31, recorders.get(2).awaitCount(7).getLast().position());
+        // With it and one other there is a majority.
+        orders.remove(0).close();
+        recorders.get(1).awaitView(v -> v.majority() && !v.members().contains(0));
+        submit(2, 1);
+        assertEquals(32, recorders.get(1).awaitCount(32).getLast().position());
+        orders.remove(2).close();
+        // Whatever it was before, it is no more.
+        Files.move(files(2), directory.resolve("copy"));
+        Files.move(lost, files(2));
+        MetNodes met = new MetNodes(1, PathDirectory.of(files(1)));
+        long former = RaftFiles.read(PathDirectory.of(files(2)), "number", RaftFiles.DirectoryNumber.class).of();
+        assertFalse(met.knows(2, former));
+        assertTrue(met.knows(2, NUMBER));
+    }
+
+    /** It would not hear of it in the order if the other one leads, and it turns that away. */
+    @Test
+    void whoWasAwayWhenItWasOrderedIsToldByTheOthers() throws Exception {
+        submit(0, 20);
+        recorders.get(2).awaitCount(20);
+        lose();
+        giveCopy(0, 14);
+        orders.remove(1).close();
+        orders.get(0).replaced(2, NUMBER, 20);
+        start(2, 14);
+        recorders.get(2).awaitView(v -> v.majority() && v.members().contains(0));
+        start(1, 20);
+        recorders.get(1).awaitView(v -> v.majority() && v.members().size() == 3);
+    }
+
+    /** Not a node that runs twice: that one would take the place of the other. */
+    @Test
+    @Tag("long")
+    void onlyWhoHasLostItsDirectoryIsToldThatACopyHelps() throws Exception {
+        Files.createDirectories(lose());
+        start(2, 0);
+        assertInstanceOf(LostDirectoryException.class, recorders.get(2).awaitFailure());
+        orders.remove(2).close();
+        MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
+        Greeting.Hello hello = new Greeting.Hello(2, 1, new Greeting.Standing(5, 1, 1, false, 0), "");
+        assertFalse(met.admit(hello, "another process runs as node 2").capabilities()
+                .contains(Greeting.Capability.LOST));
+    }
+
+    @Test
+    void whatWasSaidBeforeDoesNotCountAgain() throws Exception {
+        MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
+        assertTrue(met.replaced(2, NUMBER, 10));
+        assertTrue(met.replaced(2, NUMBER + 1, 20));
+        assertFalse(met.replaced(2, NUMBER, 10));
+        assertTrue(met.knows(2, NUMBER + 1));
+        assertFalse(met.knows(2, NUMBER));
+        assertFalse(met.replaced(2, NUMBER + 1, 30), "it is known already");
+        assertFalse(met.replaced(0, NUMBER, 40), "it is this node");
+    }
+}
