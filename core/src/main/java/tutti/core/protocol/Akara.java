@@ -77,9 +77,10 @@ import tutti.core.txn.TransactionId;
  * <p>
  * <b>Why who gives way early harms nothing.</b> A transaction in Q2b has sent nothing, so rolling it back is this replica's own
  * business; what has been told of waits may be old or too much, and costs a repetition at most. Each gives way once: it is not
- * executed optimistically again. And no t' that is next in Q2b waits for one that cannot leave it: follow those that run from t' to
- * whom they wait for, as told. Who is ready at the end and later in Q2b gives way, or overtakes; who runs and waits for nobody will
- * be ready; who is in Q2c ends without t'; and a circle is the engine's to break. Where an engine does not tell, patience does.
+ * executed optimistically again. And the t' that has the first of all places does not wait for ever: follow those that run from t' to
+ * whom they wait for, as told. Whoever is ready there meets t' and comes later, in Q2b or Q2c, so it gives way or overtakes; who runs
+ * and waits for nobody will be ready; who has been sent ends without t'; and a circle is the engine's to break. Where an engine
+ * does not tell, patience does.
  */
 public final class Akara implements Protocol {
     /** The name in configurations. */
@@ -394,8 +395,13 @@ public final class Akara implements Protocol {
         }
     }
 
-    /** Lines 19 to 22 and 47. */
+    /** Lines 19 to 22 and 47; and line 57 again, for one before which another has got the place of one that was released. */
     private void fromQ2c(AkaraTransaction t) {
+        AkaraTransaction place = queues.place(t.cc);
+        if (place != null && place.state == State.RUNNING && t.state == State.READY && !place.sameGroup(t)
+                && givesWay(t, place)) {
+            rollBack(t, new AbortReason.Victim(place.seq));
+        }
         if (!mayCommit(t)) {
             return;
         }

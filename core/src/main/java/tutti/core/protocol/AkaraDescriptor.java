@@ -59,7 +59,8 @@ final class AkaraDescriptor implements ProtocolDescriptor {
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new Akara(new Akara.Parameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
                 CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
-                whenEarly(values.of(WHEN_EARLY)), values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)), world);
+                whenEarly(values.of(WHEN_EARLY)), values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)),
+                world);
     }
 
     private static Akara.WhenEarly whenEarly(String word) {

@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.Akara.WhenEarly;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -88,9 +89,12 @@ class AkaraTest {
 
     private void submit(long serial, TransactionRequest request) {
         akara.submitted(id(serial), request);
-        Message submission = world.toOrder.removeLast();
-        ByteBuffer to = ByteBuffer.allocate(submission.encodedSize());
-        submission.encode(to);
+        deliver(world.toOrder.removeLast());
+    }
+
+    private void deliver(Message message) {
+        ByteBuffer to = ByteBuffer.allocate(message.encodedSize());
+        message.encode(to);
         akara.delivered(++position, 0, ClassMessage.MESSAGES.decode(to.flip()));
     }
 
@@ -158,6 +162,21 @@ class AkaraTest {
         assertEquals(List.of(), world.aborts, "it is 1 whose turn it is");
         executes(1);
         assertEquals(List.of(3L), world.aborts);
+    }
+
+    /** 2 was next when 1 had failed; then 3, which has the classes of 1, got its place. */
+    @Test
+    void whoIsInTheWayOfOneThatMovedUpGivesWay() {
+        akara = akara(3, WhenEarly.ABORT_IF_BLOCKING);
+        submit(1, SHARED);
+        submitWhole(2, SHARED, 2L);
+        submitWhole(3, SHARED);
+        akara.failed(id(1), new AbortReason.Failed("user"));
+        executes(2);
+        akara.blocked(id(3), Set.of(id(2)));
+        assertEquals(List.of(), world.aborts, "3 comes after 2");
+        deliver(world.toOrder.removeLast());
+        assertEquals(List.of(2L), world.aborts, "3 comes before 2");
     }
 
     @Test
