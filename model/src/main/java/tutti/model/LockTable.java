@@ -153,6 +153,13 @@ final class LockTable {
                 holders.addAll(lock.sharers);
             }
         }
+        for (long row : waiter.shared) {
+            Object there = rows.get(row);
+            LockHolder holder = there instanceof Lock lock ? lock.holder : (LockHolder) there;
+            if (holder != null) {
+                holders.add(holder);
+            }
+        }
         holders.remove(waiter);
         return holders;
     }

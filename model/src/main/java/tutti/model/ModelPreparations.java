@@ -1,9 +1,7 @@
 package tutti.model;
 
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
@@ -17,16 +15,12 @@ import tutti.sim.kernel.Nanos;
  * waits, its protocol is told for whom, now and then.
  */
 final class ModelPreparations {
-    private static final Label WATCH = Label.of("model", "watch waits");
     private static final Label AGAIN = Label.of("model", "prepare again");
-    /** How often it is asked for whom somebody waits, as a real node asks its engine. */
-    private static final long WATCH_NANOS = 4 * Nanos.MILLI;
     private static final long AGAIN_NANOS = Nanos.MILLI;
 
     private final ModelReplica replica;
     private final Site site;
-    /** Who a holder of locks is to the protocol, if it is a transaction that has executed. */
-    private final Function<LockHolder, @Nullable TransactionId> names;
+    private final LockWaits waits;
     private final Map<TransactionId, Prepared> open = new HashMap<>();
 
     /** A write set of another replica. */
@@ -77,10 +71,11 @@ final class ModelPreparations {
         }
     }
 
+    /** @param names who a holder of locks is to the protocol, if it is a transaction that has executed */
     ModelPreparations(ModelReplica replica, Site site, Function<LockHolder, @Nullable TransactionId> names) {
         this.replica = replica;
         this.site = site;
-        this.names = names;
+        this.waits = new LockWaits(site, holder -> holder instanceof Prepared other ? other.id : names.apply(holder));
     }
 
     /** Makes the changes of a transaction of another site and keeps them. */
@@ -99,7 +94,8 @@ final class ModelPreparations {
         if (site.locks().acquire(prepared)) {
             prepared.acquired();
         } else {
-            watch(prepared, Set.of());
+            waits.watch(prepared, () -> !prepared.ended && !prepared.granted && !replica.isOver(),
+                    holders -> tell(prepared, () -> replica.protocol().blocked(prepared.id, holders)));
         }
     }
 
@@ -109,24 +105,6 @@ final class ModelPreparations {
                 event.run();
             }
         });
-    }
-
-    /** Tells for whom it waits whenever that has changed. */
-    private void watch(Prepared prepared, Set<TransactionId> told) {
-        if (prepared.ended || prepared.granted || replica.isOver()) {
-            return;
-        }
-        Set<TransactionId> holders = new LinkedHashSet<>();
-        for (LockHolder holder : site.locks().inTheWay(prepared)) {
-            TransactionId name = holder instanceof Prepared other ? other.id : names.apply(holder);
-            if (name != null) {
-                holders.add(name);
-            }
-        }
-        if (!holders.equals(told)) {
-            tell(prepared, () -> replica.protocol().blocked(prepared.id, holders));
-        }
-        site.world().kernel().schedule(WATCH_NANOS, WATCH, () -> watch(prepared, holders));
     }
 
     /** The transaction is not to commit, or not now. */

@@ -38,16 +38,18 @@ final class ModelTransactions {
     /** What was visible when those were started that are rolled back, of which the protocol is still to be told. */
     private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
     private final ModelPreparations preparations;
+    private final LockWaits waits;
     private long serial = 1L << Integer.SIZE;
 
     ModelTransactions(ModelReplica replica, Site site) {
         this.replica = replica;
         this.site = site;
-        this.preparations = new ModelPreparations(replica, site, ModelTransactions::executed);
+        this.preparations = new ModelPreparations(replica, site, ModelTransactions::known);
+        this.waits = new LockWaits(site, ModelTransactions::known);
     }
 
-    /** As a protocol knows it: it does not know of transactions that have not executed. */
-    private static @Nullable TransactionId executed(LockHolder holder) {
+    /** As a protocol knows it: it does not know of those that execute at once and have not executed. */
+    private static @Nullable TransactionId known(LockHolder holder) {
         return holder instanceof ModelTransaction local && local.told ? local.id : null;
     }
 
@@ -127,6 +129,11 @@ final class ModelTransactions {
         enter(local, Stage.LOCKING);
         if (site.locks().acquire(local)) {
             acquired(local);
+        } else if (replica.claims().has(Trait.HEARS_OF_WAITS)) {
+            int run = local.runs;
+            waits.watch(local,
+                    () -> local.active && local.stage == Stage.LOCKING && local.runs == run && !replica.isOver(),
+                    holders -> tell(local, () -> replica.protocol().blocked(local.id, holders)));
         }
     }
 

@@ -13,8 +13,8 @@ record Blockers(Loop loop, ClientTransactions transactions, CommitPipeline pipel
     }
 
     @Override
-    public void blocked(LocalTransaction waiter, LocalTransaction holder) {
-        loop.execute(() -> transactions.onBlocked(waiter, holder));
+    public void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {
+        loop.execute(() -> transactions.onBlocked(waiter, holders));
     }
 
     @Override

@@ -312,12 +312,25 @@ final class ClientTransactions {
         }
     }
 
-    /** The engine found that a local transaction makes another one wait, which gives way to it if it must. */
-    void onBlocked(LocalTransaction waiter, LocalTransaction holder) {
+    /**
+     * The engine found that local transactions make another one wait. They give way to it if they must; a protocol that wants
+     * to hear of it does.
+     */
+    void onBlocked(LocalTransaction waiter, Set<LocalTransaction> holders) {
         ClientTransaction waiting = bySession.get(waiter);
-        ClientTransaction transaction = bySession.get(holder);
-        if (waiting != null && transaction != null) {
-            transaction.giveWayTo(waiting);
+        if (waiting == null) {
+            return;
+        }
+        Set<TransactionId> submitted = new LinkedHashSet<>();
+        for (LocalTransaction holder : holders) {
+            ClientTransaction transaction = bySession.get(holder);
+            if (transaction != null) {
+                transaction.giveWayTo(waiting);
+                submitted.add(transaction.id());
+            }
+        }
+        if (node.claims().has(Trait.HEARS_OF_WAITS)) {
+            node.tell(() -> node.protocol().blocked(waiting.id(), submitted));
         }
     }
 

@@ -275,6 +275,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public boolean hearsOfWaits() {
+        return core.claims().has(Trait.HEARS_OF_WAITS);
+    }
+
+    @Override
     public void repeats() {
         metrics.repeated();
     }

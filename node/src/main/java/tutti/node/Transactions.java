@@ -24,6 +24,11 @@ public interface Transactions {
     /** Whether {@link Ticket#executed} must tell what was read. */
     boolean needsReads();
 
+    /** Whether it is to be told for whom any transaction waits that runs in the engine, not only those with priority. */
+    default boolean hearsOfWaits() {
+        return false;
+    }
+
     /** Whether transactions are ordered by their conflict classes, so that it pays to know them. */
     default boolean needsClasses() {
         return false;

@@ -79,7 +79,7 @@ final class DeferredExecution {
     }
 
     private void watch(OpenTransaction running) {
-        if (running.needsWatch()) {
+        if (running.needsWatch(session.node().hearsOfWaits())) {
             running.watched(session.watch(running));
         }
     }

@@ -374,9 +374,13 @@ final class OpenTransaction implements LocalTransaction {
         priority = now;
     }
 
-    /** Whether the engine has to look after it, which it does not yet: it has its place in the order, and runs. */
-    boolean needsWatch() {
-        return priority == Priority.ORDERED && watch == null && rollback == Rollback.NONE;
+    /**
+     * Whether the engine has to look after it, which it does not yet: it runs.
+     *
+     * @param whatever its priority
+     */
+    boolean needsWatch(boolean whatever) {
+        return (whatever || priority == Priority.ORDERED) && watch == null && rollback == Rollback.NONE;
     }
 
     /** The engine looks after it until this is run. */

@@ -65,8 +65,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         Runnable register(int processId, Supplier<@Nullable LocalTransaction> current);
 
         /**
-         * Has the engine look after a session whose transaction has its place in the order: who makes it wait is named to
-         * the node.
+         * Has the engine look after a session's transaction: who makes it wait is named to the node.
          *
          * @param loop of the session
          * @param waits whether a statement of it is under way; from the loop

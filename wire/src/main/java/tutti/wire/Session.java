@@ -295,7 +295,7 @@ final class Session {
         }
     }
 
-    /** Has the engine looked after while its transaction has its place in the order. Returns what ends that. */
+    /** Has the engine look after its transaction. Returns what ends that. */
     Runnable watch(OpenTransaction running) {
         return services.registry().watch(loop, connection.processId(), running, () -> !backend.idle());
     }

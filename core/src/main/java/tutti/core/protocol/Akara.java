@@ -1,14 +1,15 @@
 package tutti.core.protocol;
 
 import java.util.ArrayDeque;
-import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.protocol.AkaraTransaction.Queue;
+import tutti.core.protocol.AkaraTransaction.State;
 import tutti.core.protocol.ClassMessage.Changes;
 import tutti.core.protocol.ClassMessage.Execute;
 import tutti.core.protocol.ClassMessage.Release;
@@ -45,9 +46,9 @@ import tutti.core.txn.TransactionId;
  * in Q2b or Q2c (line 11): who has executed is no less in the way of others than who executes.
  * <li>A transaction that is first in all queues is scheduled whatever n says (line 11): otherwise those behind it, waiting
  * for it with locks in their hands, can keep others from leaving their slots.
- * <li>Line 57 aborts t if an earlier t' is still executed. The text of section 3.2 means a t' that is blocked by t; if every
- * earlier t' counted, most of what finishes soon would be aborted. Nobody tells a protocol who is blocked, so t waits, and
- * one that is first and has not been executed for a while is given priority: whoever blocks it is pushed aside.
+ * <li>Line 57 aborts t if an earlier t' is still executed; the text of section 3.2 means a t' that is blocked by t. Both can
+ * be had ({@link WhenEarly}), and a third, that t waits. Under each, one that is first and has not been executed for a while
+ * is given priority: whoever blocks it is pushed aside.
  * <li>An interactive transaction cannot be executed again: what pushes it aside in the engine aborts it for good.
  * <li>A transaction that changed nothing, failed for good, or whose replica is gone leaves by an ordered {@link Release},
  * as in {@link Nodo}.
@@ -72,10 +73,28 @@ import tutti.core.txn.TransactionId;
  * that was written in (b, p) as well: then t has read what positions 1 to p - 1 leave, and the history is equivalent to
  * the serial one in order of position. Whoever fails either test is not aborted but executed again, at the head of its
  * queues, where nothing can come between.
+ *
+ * <p>
+ * <b>Why who gives way early harms nothing.</b> A transaction in Q2b has sent nothing, so rolling it back is this replica's own
+ * business; what has been told of waits may be old or too much, and costs a repetition at most. Each gives way once: it is not
+ * executed optimistically again. And the t' that has the first of all places does not wait for ever: follow those that run from t' to
+ * whom they wait for, as told. Whoever is ready there meets t' and comes later, in Q2b or Q2c, so it gives way or overtakes; who runs
+ * and waits for nobody will be ready; who has been sent ends without t'; and a circle is the engine's to break. Where an engine
+ * does not tell, patience does.
  */
 public final class Akara implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "akara";
+
+    /** Line 57: what becomes of t, which has executed, while an earlier one of other classes still executes. */
+    enum WhenEarly {
+        /** It waits for its turn. */
+        WAIT,
+        /** It is rolled back: line 57 literally. */
+        ABORT,
+        /** It is rolled back if the earlier one waits for it in the engine: section 3.2. */
+        ABORT_IF_BLOCKING
+    }
 
     private static final long RESOLVE_TIMER = 1;
     private static final long PATIENCE_TIMER = 2;
@@ -89,13 +108,14 @@ public final class Akara implements Protocol {
      *            {@link Nodo}
      * @param serializable whether reads are certified too
      * @param activeIfPossible whether requests that may run {@linkplain TransactionRequest.Placement#EITHER either way} are active
+     * @param whenEarly what becomes of who has executed before its turn
      * @param patienceNanos after how long, at least, a transaction that is first and has not been executed is given
      *            priority, in nanoseconds
      * @param resolveIntervalNanos how long a transaction whose replica is gone keeps its places before its release is
      *            asked for again, in nanoseconds
      */
     public record Parameters(int node, Set<Integer> replicas, int optimisticMax, boolean serializable,
-            boolean activeIfPossible, long patienceNanos, long resolveIntervalNanos) {
+            boolean activeIfPossible, WhenEarly whenEarly, long patienceNanos, long resolveIntervalNanos) {
         public Parameters {
             replicas = Checks.replicas(node, replicas);
             if (optimisticMax < 0) {
@@ -106,89 +126,16 @@ public final class Akara implements Protocol {
         }
     }
 
-    private enum Queue {
-        Q2A, Q2B, Q2C
-    }
-
-    private enum State {
-        /** Of another replica, or of this one and answered already: its end will be delivered. */
-        REMOTE,
-        /** Of this replica, not scheduled yet; if active, it will not be. */
-        WAITING,
-        /** Executes optimistically. */
-        RUNNING,
-        /** Executed, holds its locks: ready to commit. */
-        READY,
-        /** Rolled back after an optimistic execution: not ready to commit. */
-        NOT_READY,
-        /** Executes with priority. */
-        PRIORITY,
-        /** Its second message is on its way. */
-        SENT,
-        /** Its second message is on its way; it was rolled back in the engine. */
-        SENT_ROLLED_BACK,
-        /** Its second message was delivered: it has a position, and is in Q2c until that is visible. */
-        DELIVERED
-    }
-
-    /** A transaction that has been ordered. */
-    private static final class Transaction implements ClassQueues.Member {
-        final TransactionId id;
-        final ConflictClasses cc;
-        /** Of a local one that is not answered. */
-        final @Nullable TransactionRequest request;
-        long seq;
-        Queue queue = Queue.Q2A;
-        State state;
-        /** How it was executed last. */
-        @Nullable
-        Execution execution;
-        /** It takes one of n. */
-        boolean scheduled;
-        /** It was first, and running, when patience was looked at last. */
-        boolean seenFirst;
-
-        Transaction(long seq, TransactionId id, ConflictClasses cc, @Nullable TransactionRequest request) {
-            this.seq = seq;
-            this.id = id;
-            this.cc = cc;
-            this.request = request;
-            this.state = request == null ? State.REMOTE : State.WAITING;
-        }
-
-        @Override
-        public long sequence() {
-            return seq;
-        }
-
-        @Override
-        public ConflictClasses classes() {
-            return cc;
-        }
-
-        boolean repeatable() {
-            return request instanceof TransactionRequest.Whole;
-        }
-
-        boolean sameGroup(Transaction other) {
-            return id.node() == other.id.node() && cc.equals(other.cc);
-        }
-    }
-
     /** A transaction with a position that is not visible yet. */
-    private record Delivered(long position, Transaction t, boolean local) {}
+    private record Delivered(long position, AkaraTransaction t, boolean local) {}
 
     private final Parameters parameters;
     private final ReplicaWorld world;
     private final Map<TransactionId, TransactionRequest> q0 = new HashMap<>();
-    private final Map<Queue, ClassQueues<Transaction>> queues = new EnumMap<>(Queue.class);
-    /** All in Q2a, Q2b and Q2c whose end was not delivered: what all replicas agree on, up to groups. */
-    private final ClassQueues<Transaction> undelivered = new ClassQueues<>();
-    /** Of those in Q2b that are ready, by their classes, in order: the first may overtake. */
-    private final Map<ConflictClasses, TreeMap<Long, Transaction>> ready = new HashMap<>();
-    private final Map<TransactionId, Transaction> transactions = new HashMap<>();
+    private final AkaraQueues queues = new AkaraQueues();
+    private final Map<TransactionId, AkaraTransaction> transactions = new HashMap<>();
     private final ArrayDeque<Delivered> invisible = new ArrayDeque<>();
-    private final ArrayDeque<Transaction> reconsidered = new ArrayDeque<>();
+    private final ArrayDeque<AkaraTransaction> reconsidered = new ArrayDeque<>();
     private final CertificationIndex index = new CertificationIndex();
     private final Orphans orphans;
     /** How many are scheduled and hold their locks, or wait for them, without being sure of their place. */
@@ -202,17 +149,6 @@ public final class Akara implements Protocol {
         this.world = world;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
                 RESOLVE_TIMER);
-        for (Queue queue : Queue.values()) {
-            queues.put(queue, new ClassQueues<>());
-        }
-    }
-
-    private ClassQueues<Transaction> q(Queue queue) {
-        ClassQueues<Transaction> found = queues.get(queue);
-        if (found == null) {
-            throw new IllegalStateException("no queue " + queue);
-        }
-        return found;
     }
 
     /** Line 4: whether every replica executes it. */
@@ -243,20 +179,19 @@ public final class Akara implements Protocol {
         switch ((ClassMessage) message) {
             case Submit submit -> {
                 world.skip(position);
-                Transaction t = new Transaction(position, submit.transaction(), submit.classes(),
+                AkaraTransaction t = new AkaraTransaction(position, submit.transaction(), submit.classes(),
                         q0.remove(submit.transaction()));
                 if (transactions.putIfAbsent(t.id, t) != null) {
                     throw new IllegalStateException(t.id + " was ordered twice");
                 }
-                undelivered.add(t);
-                q(Queue.Q2A).add(t);
+                queues.deliver(t);
                 reconsidered.add(t);
                 if (orphan(t)) {
                     orphans.watch(world);
                 }
             }
             case Changes changes -> {
-                Transaction t = transactions.get(changes.transaction());
+                AkaraTransaction t = transactions.get(changes.transaction());
                 if (t == null) {
                     world.skip(position);
                 } else if (t.state == State.SENT) {
@@ -268,7 +203,7 @@ public final class Akara implements Protocol {
                 }
             }
             case Execute execute -> {
-                Transaction t = transactions.get(execute.transaction());
+                AkaraTransaction t = transactions.get(execute.transaction());
                 if (t == null) {
                     world.skip(position);
                 } else {
@@ -285,13 +220,13 @@ public final class Akara implements Protocol {
     }
 
     /** The second message of t was delivered: it takes the first place of its group, and is past all waiting. */
-    private void ended(Transaction t, long position, KeySet keys) {
-        Transaction first = undelivered.next(t.cc);
+    private void ended(AkaraTransaction t, long position, KeySet keys) {
+        AkaraTransaction first = queues.place(t.cc);
         if (first == null || !first.sameGroup(t)) {
             throw new IllegalStateException(t.id + " ended at " + position + " out of its order");
         }
         swap(first, t);
-        undelivered.remove(t);
+        queues.end(t);
         transactions.remove(t.id);
         if (position > index.floor()) {
             index.note(keys, position);
@@ -303,17 +238,17 @@ public final class Akara implements Protocol {
 
     /** t leaves without a position: it gives up the last place of its group, and those behind it in the group move up. */
     private void released(TransactionId id) {
-        Transaction t = transactions.remove(id);
+        AkaraTransaction t = transactions.remove(id);
         if (t == null) {
             return;
         }
-        for (Transaction other : List.copyOf(undelivered.members())) {
+        for (AkaraTransaction other : queues.places()) {
             if (other.seq > t.seq && other.sameGroup(t)) {
                 swap(t, other);
             }
         }
-        undelivered.remove(t);
-        leave(t);
+        queues.end(t);
+        queues.leave(t);
         look(t);
         if (t.state != State.REMOTE) {
             stop(t);
@@ -329,7 +264,7 @@ public final class Akara implements Protocol {
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             // Lines 24, 39 and 50.
             Delivered end = invisible.remove();
-            q(Queue.Q2C).remove(end.t());
+            queues.leave(end.t());
             look(end.t());
             if (end.local()) {
                 world.answer(end.t().id, new Outcome.Committed(end.position()));
@@ -341,57 +276,37 @@ public final class Akara implements Protocol {
     // ------------------------------------------------------------------------------------------ progress
 
     /** Whoever may go on now that t has left a queue. */
-    private void look(Transaction t) {
-        List<Transaction> executing = q(Queue.Q2B).heads(t.cc);
-        reconsidered.addAll(q(Queue.Q2A).heads(t.cc));
+    private void look(AkaraTransaction t) {
+        List<AkaraTransaction> executing = queues.heads(Queue.Q2B, t.cc);
+        reconsidered.addAll(queues.heads(Queue.Q2A, t.cc));
         reconsidered.addAll(executing);
-        reconsidered.addAll(q(Queue.Q2C).heads(t.cc));
-        for (Transaction next : executing) {
-            TreeMap<Long, Transaction> overtaking = next.state == State.RUNNING ? ready.get(next.cc) : null;
-            if (overtaking != null) {
-                reconsidered.add(overtaking.firstEntry().getValue());
+        reconsidered.addAll(queues.heads(Queue.Q2C, t.cc));
+        executing.stream().filter(next -> next.state == State.RUNNING).forEach(this::lookBehind);
+    }
+
+    /** Who is ready in Q2b and may overtake one that is next there and runs, or must give way to it (lines 52 to 57). */
+    private void lookBehind(AkaraTransaction next) {
+        AkaraTransaction overtaking = queues.firstReady(next.cc);
+        if (overtaking != null) {
+            reconsidered.add(overtaking);
+        }
+        switch (parameters.whenEarly()) {
+            case WAIT -> {
+                // Nobody gives way.
             }
+            case ABORT -> queues.ready().stream().filter(t -> t.cc.meet(next.cc)).forEach(reconsidered::add);
+            case ABORT_IF_BLOCKING -> inTheWayOf(next).stream().filter(t -> t.state == State.READY)
+                    .forEach(reconsidered::add);
         }
     }
 
-    /** Puts it into its queue, and takes down whether it may overtake. */
-    private void enter(Transaction t) {
-        q(t.queue).add(t);
-        if (t.queue == Queue.Q2B && t.state == State.READY) {
-            ready.computeIfAbsent(t.cc, _ -> new TreeMap<>()).put(t.seq, t);
-        }
+    private void become(AkaraTransaction t, State state) {
+        queues.become(t, state);
     }
 
-    /** Takes it out of its queue. */
-    private void leave(Transaction t) {
-        q(t.queue).remove(t);
-        if (t.queue == Queue.Q2B && t.state == State.READY) {
-            TreeMap<Long, Transaction> there = ready.get(t.cc);
-            if (there != null) {
-                there.remove(t.seq);
-                if (there.isEmpty()) {
-                    ready.remove(t.cc);
-                }
-            }
-        }
-    }
-
-    /** Its state changes: when it begins or ceases to be ready in Q2b, it enters its queue again. */
-    private void become(Transaction t, State state) {
-        if (t.queue == Queue.Q2B && (t.state == State.READY || state == State.READY) && q(Queue.Q2B).contains(t)) {
-            leave(t);
-            t.state = state;
-            enter(t);
-        } else {
-            t.state = state;
-        }
-    }
-
-    private void move(Transaction t, Queue to) {
+    private void move(AkaraTransaction t, Queue to) {
         if (t.queue != to) {
-            leave(t);
-            t.queue = to;
-            enter(t);
+            queues.move(t, to);
             look(t);
         }
         reconsidered.add(t);
@@ -399,8 +314,8 @@ public final class Akara implements Protocol {
 
     private void reconsider() {
         while (!reconsidered.isEmpty()) {
-            Transaction t = reconsidered.remove();
-            if (!q(t.queue).contains(t)) {
+            AkaraTransaction t = reconsidered.remove();
+            if (!queues.stands(t)) {
                 continue;
             }
             switch (t.queue) {
@@ -413,13 +328,13 @@ public final class Akara implements Protocol {
     }
 
     /** Lines 10 to 13, 31 and 32, 43 and 44. */
-    private void fromQ2a(Transaction t) {
-        if (!q(Queue.Q2A).isNext(t)) {
+    private void fromQ2a(AkaraTransaction t) {
+        if (!queues.isNext(t)) {
             return;
         }
         if (t.state != State.WAITING || active(t)) {
             move(t, Queue.Q2B);
-        } else if (scheduled < parameters.optimisticMax() || first(t)) {
+        } else if (scheduled < parameters.optimisticMax() || queues.first(t)) {
             become(t, State.RUNNING);
             t.scheduled = true;
             scheduled++;
@@ -428,34 +343,71 @@ public final class Akara implements Protocol {
         }
     }
 
-    /** Lines 15 to 18, 33 and 34, 45 and 46; otherwise lines 52 to 56. */
-    private void fromQ2b(Transaction t) {
+    /** Lines 15 to 18, 33 and 34, 45 and 46; otherwise lines 52 to 57. */
+    private void fromQ2b(AkaraTransaction t) {
         if (t.state == State.RUNNING || t.state == State.PRIORITY) {
             return;
         }
-        Transaction next = q(Queue.Q2B).next(t.cc);
+        AkaraTransaction next = queues.next(Queue.Q2B, t.cc);
         if (t.equals(next)) {
             move(t, Queue.Q2C);
-        } else if (t.state == State.READY && next != null && next.state == State.RUNNING && t.cc.equals(next.cc)) {
-            swap(t, next);
-            reconsidered.add(t);
+        } else if (t.state == State.READY && next != null && next.state == State.RUNNING) {
+            if (t.cc.equals(next.cc)) {
+                swap(t, next);
+                reconsidered.add(t);
+            } else if (givesWay(t, next)) {
+                rollBack(t, new AbortReason.Victim(next.seq));
+            }
         }
     }
 
-    /** Lines 19 to 22 and 47. */
-    private void fromQ2c(Transaction t) {
+    /** Line 57. */
+    private boolean givesWay(AkaraTransaction t, AkaraTransaction next) {
+        return switch (parameters.whenEarly()) {
+            case WAIT -> false;
+            case ABORT -> true;
+            case ABORT_IF_BLOCKING -> inTheWayOf(next).contains(t);
+        };
+    }
+
+    /** For whom it waits in the engine: directly, or through others that run. */
+    private Set<AkaraTransaction> inTheWayOf(AkaraTransaction waiter) {
+        Set<AkaraTransaction> found = new LinkedHashSet<>();
+        ArrayDeque<AkaraTransaction> next = new ArrayDeque<>(List.of(waiter));
+        for (AkaraTransaction one = next.poll(); one != null; one = next.poll()) {
+            for (TransactionId id : one.state == State.RUNNING ? one.blockedBy : Set.<TransactionId>of()) {
+                AkaraTransaction holder = transactions.get(id);
+                if (holder != null && found.add(holder)) {
+                    next.add(holder);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Rolls back one that is ready: it is executed again in its turn, or ends if that cannot be. */
+    private void rollBack(AkaraTransaction t, AbortReason why) {
+        stop(t);
+        become(t, State.NOT_READY);
+        world.abort(t.id);
+        if (!t.repeatable()) {
+            end(t, new Outcome.Aborted(why));
+        }
+    }
+
+    /** Lines 19 to 22 and 47; and line 57 again, for one before which another has got the place of one that was released. */
+    private void fromQ2c(AkaraTransaction t) {
+        AkaraTransaction place = queues.place(t.cc);
+        if (place != null && place.state == State.RUNNING && t.state == State.READY && !place.sameGroup(t)
+                && givesWay(t, place)) {
+            rollBack(t, new AbortReason.Victim(place.seq));
+        }
         if (!mayCommit(t)) {
             return;
         }
         AbortReason lost = t.state == State.READY ? certify(t) : null;
         if (lost != null) {
-            stop(t);
-            become(t, State.NOT_READY);
-            world.abort(t.id);
-            if (!t.repeatable()) {
-                end(t, new Outcome.Aborted(lost));
-                return;
-            }
+            rollBack(t, lost);
         }
         if (t.state == State.NOT_READY) {
             become(t, State.PRIORITY);
@@ -470,29 +422,18 @@ public final class Akara implements Protocol {
         }
     }
 
-    private boolean active(Transaction t) {
+    private boolean active(AkaraTransaction t) {
         return t.request != null && active(t.request);
     }
 
-    /** Whether nothing that meets t is before it. */
-    private boolean first(Transaction t) {
-        for (ClassQueues<Transaction> queue : queues.values()) {
-            Transaction next = queue.next(t.cc);
-            if (next != null && next.seq < t.seq) {
-                return false;
-            }
-        }
-        return true;
-    }
-
     /** Line 19, and whether the others would agree: the first place that meets t is one of its group. */
-    private boolean mayCommit(Transaction t) {
-        Transaction place = undelivered.next(t.cc);
-        return q(Queue.Q2C).isNext(t) && place != null && place.sameGroup(t);
+    private boolean mayCommit(AkaraTransaction t) {
+        AkaraTransaction place = queues.place(t.cc);
+        return queues.isNext(t) && place != null && place.sameGroup(t);
     }
 
     /** Why what t executed on is no longer right, in respects that the engine does not look after; null if it is right. */
-    private @Nullable AbortReason certify(Transaction t) {
+    private @Nullable AbortReason certify(AkaraTransaction t) {
         Execution execution = t.execution;
         if (execution == null) {
             return null;
@@ -502,28 +443,15 @@ public final class Akara implements Protocol {
     }
 
     /** Line 56. */
-    private void swap(Transaction t, Transaction other) {
-        if (t.equals(other)) {
-            return;
-        }
-        for (Transaction one : List.of(t, other)) {
-            undelivered.remove(one);
-            leave(one);
-        }
-        long seq = t.seq;
-        t.seq = other.seq;
-        other.seq = seq;
-        for (Transaction one : List.of(t, other)) {
-            undelivered.add(one);
-            enter(one);
-        }
+    private void swap(AkaraTransaction t, AkaraTransaction other) {
+        queues.swap(t, other);
         look(t);
     }
 
     // ------------------------------------------------------------------------------------------ executions
 
-    private Transaction local(TransactionId id, String what) {
-        Transaction t = transactions.get(id);
+    private AkaraTransaction local(TransactionId id, String what) {
+        AkaraTransaction t = transactions.get(id);
         if (t == null || t.request == null) {
             throw new IllegalStateException(id + " " + what + " but is not executing");
         }
@@ -532,7 +460,7 @@ public final class Akara implements Protocol {
 
     @Override
     public void executed(TransactionId id, Execution execution) {
-        Transaction t = local(id, "was executed");
+        AkaraTransaction t = local(id, "was executed");
         if (t.state != State.RUNNING && t.state != State.PRIORITY) {
             throw new IllegalStateException(id + " was executed in state " + t.state);
         }
@@ -553,7 +481,7 @@ public final class Akara implements Protocol {
             world.order(new Release(List.of(id)));
             return;
         }
-        Transaction t = local(id, "failed");
+        AkaraTransaction t = local(id, "failed");
         if (t.state == State.SENT || t.state == State.SENT_ROLLED_BACK) {
             throw new IllegalStateException(id + " failed but its changes are on their way");
         }
@@ -570,7 +498,7 @@ public final class Akara implements Protocol {
 
     @Override
     public void victim(TransactionId id, long forPosition) {
-        Transaction t = transactions.get(id);
+        AkaraTransaction t = transactions.get(id);
         if (t == null || t.request == null) {
             return;
         }
@@ -592,18 +520,30 @@ public final class Akara implements Protocol {
         reconsider();
     }
 
+    /** Counts only under {@link WhenEarly#ABORT_IF_BLOCKING}, and of one that is executed optimistically. */
+    @Override
+    public void blocked(TransactionId waiter, Set<TransactionId> holders) {
+        AkaraTransaction t = transactions.get(waiter);
+        if (t != null && t.state == State.RUNNING && parameters.whenEarly() == WhenEarly.ABORT_IF_BLOCKING) {
+            t.blockedBy = holders;
+            queues.heads(Queue.Q2B, ConflictClasses.ALL).stream().filter(next -> next.state == State.RUNNING)
+                    .forEach(this::lookBehind);
+            reconsider();
+        }
+    }
+
     /** Its slot is free: it holds no locks any more, or is sure of its place. */
-    private void stop(Transaction t) {
+    private void stop(AkaraTransaction t) {
         t.seenFirst = false;
         if (t.scheduled) {
             t.scheduled = false;
             scheduled--;
-            reconsidered.addAll(q(Queue.Q2A).heads(ConflictClasses.ALL));
+            reconsidered.addAll(queues.heads(Queue.Q2A, ConflictClasses.ALL));
         }
     }
 
     /** It will change nothing: answers, and leaves the queues in the total order. */
-    private void end(Transaction t, Outcome outcome) {
+    private void end(AkaraTransaction t, Outcome outcome) {
         stop(t);
         become(t, State.REMOTE);
         world.answer(t.id, outcome);
@@ -626,8 +566,8 @@ public final class Akara implements Protocol {
             return;
         }
         patienceTimerRuns = false;
-        for (Transaction t : q(Queue.Q2B).heads(ConflictClasses.ALL)) {
-            if (t.state == State.RUNNING && first(t)) {
+        for (AkaraTransaction t : queues.heads(Queue.Q2B, ConflictClasses.ALL)) {
+            if (t.state == State.RUNNING && queues.first(t)) {
                 if (t.seenFirst) {
                     stop(t);
                     become(t, State.PRIORITY);
@@ -648,12 +588,12 @@ public final class Akara implements Protocol {
         resolve();
     }
 
-    private boolean orphan(Transaction t) {
+    private boolean orphan(AkaraTransaction t) {
         return orphans.isOne(t.id, t.state != State.REMOTE);
     }
 
     private void resolve() {
-        orphans.release(undelivered.members().stream().filter(this::orphan).map(t -> t.id).toList(), world);
+        orphans.release(queues.places().stream().filter(this::orphan).map(t -> t.id).toList(), world);
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
@@ -661,7 +601,7 @@ public final class Akara implements Protocol {
     /** Which group each place belongs to; who holds it may differ between replicas, and does not matter. */
     @Override
     public byte[] snapshot() {
-        return new ClassPlaces(delivered, undelivered.members().stream()
+        return new ClassPlaces(delivered, queues.places().stream()
                 .map(t -> new ClassPlaces.Place(t.seq, t.id, t.cc)).toList()).bytes();
     }
 
@@ -670,10 +610,9 @@ public final class Akara implements Protocol {
         ClassPlaces open = Snapshots.open(snapshot, ClassPlaces.class);
         delivered = open.delivered();
         for (ClassPlaces.Place place : open.places()) {
-            Transaction t = new Transaction(place.sequence(), place.transaction(), place.classes(), null);
+            AkaraTransaction t = new AkaraTransaction(place.sequence(), place.transaction(), place.classes(), null);
             transactions.put(t.id, t);
-            undelivered.add(t);
-            q(Queue.Q2A).add(t);
+            queues.deliver(t);
             reconsidered.add(t);
         }
         reconsider();

@@ -14,6 +14,13 @@ final class AkaraDescriptor implements ProtocolDescriptor {
     private static final Parameter.Choice EITHER_WAY = new Parameter.Choice("either-way", List.of("passive", ACTIVE),
             "How requests are executed that may run either way: at one replica that ships the changes, or at every"
                     + " replica.");
+    private static final String IF_BLOCKING = "abort-if-blocking";
+    private static final String ABORT = "abort";
+    private static final Parameter.Choice WHEN_EARLY = new Parameter.Choice("when-early",
+            List.of("wait", IF_BLOCKING, ABORT),
+            "What becomes of a transaction that has executed while an earlier one of other classes still executes: it"
+                    + " waits for its turn; or it is executed again in its turn, always or if the earlier one waits for"
+                    + " its locks.");
     private static final Parameter.Time PATIENCE = CommonParameters.delay("patience", 50_000_000L,
             "After how long a transaction that is first, and still executes, is given priority over those that it may"
                     + " wait for.");
@@ -31,7 +38,7 @@ final class AkaraDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(OPTIMISTIC, ISOLATION, EITHER_WAY, PATIENCE, CommonParameters.RELEASE_DELAY);
+        return List.of(OPTIMISTIC, ISOLATION, EITHER_WAY, WHEN_EARLY, PATIENCE, CommonParameters.RELEASE_DELAY);
     }
 
     @Override
@@ -39,6 +46,7 @@ final class AkaraDescriptor implements ProtocolDescriptor {
         return Claims
                 .of(CommonParameters.guarantee(values, ISOLATION), Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES)
                 .with(Trait.NEEDS_READS, CommonParameters.serializable(values, ISOLATION))
+                .with(Trait.HEARS_OF_WAITS, values.of(WHEN_EARLY).equals(IF_BLOCKING))
                 .with(Trait.EVERYWHERE_IF_POSSIBLE, values.of(EITHER_WAY).equals(ACTIVE));
     }
 
@@ -51,7 +59,16 @@ final class AkaraDescriptor implements ProtocolDescriptor {
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new Akara(new Akara.Parameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
                 CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
-                values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)), world);
+                whenEarly(values.of(WHEN_EARLY)), values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)),
+                world);
+    }
+
+    private static Akara.WhenEarly whenEarly(String word) {
+        return switch (word) {
+            case IF_BLOCKING -> Akara.WhenEarly.ABORT_IF_BLOCKING;
+            case ABORT -> Akara.WhenEarly.ABORT;
+            default -> Akara.WhenEarly.WAIT;
+        };
     }
 
     @Override

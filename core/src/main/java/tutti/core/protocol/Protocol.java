@@ -61,13 +61,15 @@ public interface Protocol {
     }
 
     /**
-     * A remote transaction whose changes are being {@linkplain ReplicaWorld#prepare prepared} waits in the engine for locks.
+     * A transaction waits in the engine for locks: a remote one whose changes are being {@linkplain ReplicaWorld#prepare
+     * prepared}, and to a protocol that {@linkplain Trait#HEARS_OF_WAITS hears of waits} a local one that runs, too.
      * Told while it lasts, at least whenever the holders are others; not every world can tell.
      *
-     * @param transaction that waits; perhaps one that was prepared or given up a moment ago
-     * @param holders for whom it waits, directly or through others, of local transactions that have been
-     *            {@code executed} and remote ones that are prepared or to be prepared; in an order that is the same in
-     *            every replay. Where it waits for a local transaction that its replica does not let ask yet because so many
+     * @param transaction that waits; perhaps one that got its locks, or was given up, a moment ago
+     * @param holders in an order that is the same in every replay. For a local one: the local transactions that were submitted and
+     *            that it waits for directly, and perhaps others. For a remote one: for whom it waits, directly or through
+     *            others, of local transactions that have been {@code executed} and remote ones that are prepared or to be
+     *            prepared. Where it waits for a local transaction that its replica does not let ask yet because so many
      *            others wait for their outcome, those are among them; and {@code transaction} itself where local ones that still
      *            run wait for it
      */

@@ -20,6 +20,8 @@ public enum Trait {
     ONE_PRIMARY,
     /** Whole requests that every replica can execute are executed by every replica unless their client asks for something else. */
     EVERYWHERE_IF_POSSIBLE,
+    /** {@link Protocol#blocked} is told of local transactions that run, too, where the world can tell. */
+    HEARS_OF_WAITS,
     /**
      * Whole requests {@linkplain TransactionRequest.Placement#OWNER for an owner} may be handed in: {@link ReplicaWorld#undertake} and
      * {@link ReplicaWorld#respond} are asked for.

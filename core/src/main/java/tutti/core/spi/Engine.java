@@ -200,10 +200,10 @@ public interface Engine extends AutoCloseable {
         void blocked(long position, LocalTransaction holder);
 
         /**
-         * A local transaction holds a lock that another one waits for. Counts only if that one has been run with priority. May
-         * be told repeatedly while it lasts, and of more holders than there are. From any thread.
+         * Local transactions hold locks that another one waits for, which runs with priority, or of which the front end has asked
+         * to hear. Told repeatedly while it lasts, and perhaps of more holders than there are. From any thread.
          */
-        default void blocked(LocalTransaction waiter, LocalTransaction holder) {}
+        default void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {}
 
         /**
          * An applier that {@linkplain Applier#apply makes changes} of no position waits, directly or through others, for

@@ -76,12 +76,17 @@ final class OpenedSessions {
     /** Names everybody else who has something open, to a transaction that has met a row of one of them. */
     void tellBlocked(JdbcSession waiter) {
         LocalTransaction waiting = waiter.transaction();
+        if (waiting == null) {
+            return;
+        }
+        Set<LocalTransaction> holders = new LinkedHashSet<>();
         for (JdbcSession session : sessions) {
             LocalTransaction holder = session.open() ? session.transaction() : null;
-            if (waiting != null && holder != null && !holder.equals(waiting)) {
-                listener.blocked(waiting, holder);
+            if (holder != null && !holder.equals(waiting)) {
+                holders.add(holder);
             }
         }
+        listener.blocked(waiting, holders);
     }
 
     /**

@@ -466,8 +466,8 @@ public final class MacroDb implements ClientEngine {
             }
 
             @Override
-            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
-                listener.blocked(waiter, holder);
+            public void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {
+                listener.blocked(waiter, holders);
             }
 
             @Override

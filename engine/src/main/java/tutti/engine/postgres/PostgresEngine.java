@@ -395,7 +395,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     public ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits) {
         return loop.scheduleAtFixedRate(() -> {
             if (waits.getAsBoolean()) {
-                ask("a local transaction", backendPid, holder -> listener.blocked(waiter, holder));
+                ask("a local transaction", backendPid, holders -> listener.blocked(waiter, holders));
             }
         }, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
     }
@@ -422,13 +422,27 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     }
 
     private void ask(long position, int backendPid) {
-        ask("the applier of position " + position, backendPid, holder -> listener.blocked(position, holder));
+        ask("the applier of position " + position, backendPid,
+                holders -> holders.forEach(holder -> listener.blocked(position, holder)));
     }
 
-    private void ask(String waiter, int backendPid, Consumer<LocalTransaction> heard) {
+    private void ask(String waiter, int backendPid, Consumer<Set<LocalTransaction>> heard) {
         if (!sessions.isEmpty()) {
-            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))",
-                    pids -> pids.forEach(pid -> tell(waiter, pid, heard)));
+            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))", pids -> {
+                Set<LocalTransaction> holders = new LinkedHashSet<>();
+                for (int pid : pids) {
+                    Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
+                    LocalTransaction holder = session == null ? null : session.get();
+                    if (holder == null) {
+                        LOG.debug("{} waits for process {}, which has no open local transaction", waiter, pid);
+                    } else {
+                        holders.add(holder);
+                    }
+                }
+                if (!holders.isEmpty()) {
+                    heard.accept(holders);
+                }
+            });
         }
     }
 
@@ -458,16 +472,6 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     private static List<Integer> pids(QueryResult result) {
         return result.rows().stream().map(List::getFirst).filter(Objects::nonNull).map(Integer::valueOf).toList();
-    }
-
-    private void tell(String waiter, int pid, Consumer<LocalTransaction> heard) {
-        Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
-        LocalTransaction holder = session == null ? null : session.get();
-        if (holder == null) {
-            LOG.debug("{} waits for process {}, which has no open local transaction", waiter, pid);
-        } else {
-            heard.accept(holder);
-        }
     }
 
     private static <T> T await(CompletableFuture<T> future) throws IOException, InterruptedException {

@@ -153,10 +153,10 @@ class StatementGateTest {
                     }
 
                     @Override
-                    public void blocked(LocalTransaction waiting, LocalTransaction inTheWay) {
+                    public void blocked(LocalTransaction waiting, Set<LocalTransaction> inTheWay) {
                         assertEquals(waiter, waiting);
-                        assertEquals(holder, inTheWay);
-                        inTheWay.rollback(() -> {});
+                        assertEquals(Set.of(holder), inTheWay);
+                        holder.rollback(() -> {});
                     }
                 });
                 holder.execute("UPDATE T SET N = 1 WHERE ID = 1");

@@ -107,12 +107,16 @@ public final class SimEngine implements Engine {
         return open.stream().filter(SimTransaction::hasBegun);
     }
 
-    /** Names those of the clients' transactions among these that are in the way of one with priority. */
+    /** Names those of the clients' transactions among these that are in the way of another. */
     void tellBlocked(SimTransaction waiter, Iterable<? extends Locks.Owner> holders) {
+        Set<LocalTransaction> locals = new LinkedHashSet<>();
         for (Locks.Owner holder : holders) {
             if (holder instanceof SimTransaction transaction) {
-                listener.blocked(waiter.local(), transaction.local());
+                locals.add(transaction.local());
             }
+        }
+        if (!locals.isEmpty()) {
+            listener.blocked(waiter.local(), locals);
         }
     }
 

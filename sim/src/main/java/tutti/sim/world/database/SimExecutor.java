@@ -29,7 +29,7 @@ final class SimExecutor implements Engine.Executor {
         Program.Statement parsed = Program.Statement.parse(request);
         SimTransaction begun = engine.begin(transaction, parsed.transaction(), parsed.program(), database.salt());
         running = begun;
-        begun.prioritize();
+        begun.watch();
         step(begun, done);
     }
 

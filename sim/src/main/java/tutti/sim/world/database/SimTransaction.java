@@ -34,7 +34,7 @@ public final class SimTransaction extends Locks.Owner {
     private boolean disconnected;
     /** Rolling back has been asked for: no statement ends any more. */
     private boolean rollingBack;
-    private boolean first;
+    private boolean watched;
     private long snapshot = -1;
     private int failAt;
     private @Nullable Changes captured;
@@ -89,10 +89,10 @@ public final class SimTransaction extends Locks.Owner {
         return run.next() != null;
     }
 
-    /** It has its place in the order: whoever of the clients' transactions makes it wait is named to the node. */
-    public void prioritize() {
-        if (!first) {
-            first = true;
+    /** From now on whoever of the clients' transactions makes it wait is named to the node. */
+    public void watch() {
+        if (!watched) {
+            watched = true;
             if (database.kind().appliersQueue()) {
                 look();
             }

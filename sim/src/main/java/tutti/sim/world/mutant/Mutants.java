@@ -76,6 +76,13 @@ public final class Mutants {
             mended("turn-does-not-count", "Whoever has its turn waits for those who wait for theirs.",
                     Edit.of(NODE + "ClientTransaction", "giveWayTo", new Change.Body(0)),
                     ideal("akara", "all"), new Finder(By.LIVENESS, "open"), 20),
+            one("whom-the-next-waits-for-not-told",
+                    "Akara does not hear for whom transactions wait, and does not soon give priority either.",
+                    Edit.of(PROTOCOL + "Akara", "blocked(", new Change.Body(0)),
+                    withoutPatience(), new Finder(By.LIVENESS, "open"), 10),
+            one("moved-up-not-noticed", "Who has left Q2b does not give way to one that has got a place before it.",
+                    Edit.of(PROTOCOL + "Akara", "fromQ2c", new Change.Given("givesWay", 0)),
+                    withoutPatience(), new Finder(By.LIVENESS, "open"), 40),
             one("deposed-primary-counts",
                     "A request counts that a primary ordered which another one had taken over from.",
                     Edit.of(PROTOCOL + "PassiveReplication", "delivered",
@@ -292,6 +299,12 @@ public final class Mutants {
     private static Where ideal(String protocol, String faults, String... parameters) {
         return new Where(protocol, parameters.length == 0 ? Map.of() : Map.of(parameters[0], parameters[1]),
                 null, OrderKind.IDEAL, faults, 500, 1);
+    }
+
+    /** Only the rule that aborts who is in the way keeps transactions of {@code akara} from waiting for each other. */
+    private static Where withoutPatience() {
+        return new Where("akara", Map.of("when-early", "abort-if-blocking", "patience", "60s", "optimistic", "8"),
+                null, OrderKind.IDEAL, "none", 1000, 70_000);
     }
 
     private static Where raft(String protocol, String faults) {

@@ -174,10 +174,14 @@ final class ClientTransaction implements LocalTransaction {
         long salt = submission.form() == Submission.Form.WHOLE_VARYING ? runs : 0;
         SimTransaction begun = life.engine().begin(this, id, submission.program(), salt);
         running = begun;
-        if (priority == Priority.ORDERED) {
-            begun.prioritize();
-        }
+        watch(begun, priority);
         stepLater(begun);
+    }
+
+    private void watch(SimTransaction present, Priority priority) {
+        if (priority == Priority.ORDERED || node.hearsOfWaits()) {
+            present.watch();
+        }
     }
 
     private void stepLater(SimTransaction of) {
@@ -273,9 +277,7 @@ final class ClientTransaction implements LocalTransaction {
         }
         SimTransaction present = running;
         if (present != null && !present.isOver()) {
-            if (priority == Priority.ORDERED) {
-                present.prioritize();
-            }
+            watch(present, priority);
         } else {
             start(priority);
         }
