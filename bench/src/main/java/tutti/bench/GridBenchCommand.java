@@ -28,6 +28,8 @@ import tutti.report.MeasurementConditions;
         + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3 and two-phase commit; all nodes in this"
         + " virtual machine, over loopback. Abort rate, throughput, commit latency.")
 final class GridBenchCommand implements Callable<Integer> {
+    private static final int BAR_WIDTH = 30;
+
     @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "4", description = "How many nodes (default: ${DEFAULT-VALUE}; the thesis has 4 to 10).")
     private List<Integer> nodes;
 
@@ -74,38 +76,52 @@ final class GridBenchCommand implements Callable<Integer> {
                 || degrees.stream().anyMatch(degree -> degree < 1)) {
             throw Failure.usage("--nodes must be 1 to 100, --keys and --degrees at least 1", "");
         }
-        Screen screen = new Screen(spec.commandLine().getOut(), false);
+        Screen screen = Screen.standard(spec.commandLine().getOut());
         MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         conditions.lines().forEach(screen::line);
         screen.line(String.format(Locale.ROOT, "%-9s %-27s %7s %6s %5s | %9s %8s %8s | %22s | %9s", "protocol", "level",
                 "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
+        List<GridMeasurement> plan = plan();
         List<GridMeasurement.Measured> all = new ArrayList<>();
         try (QuietLog _ = new QuietLog()) {
-            for (int keyCount : keys) {
-                for (int degree : degrees) {
-                    for (IsolationLevel level : levels) {
-                        for (int count : nodes) {
-                            if (degree > count) {
-                                continue;
-                            }
-                            for (CommitProtocol protocol : protocols) {
-                                GridMeasurement.Measured measured = new GridMeasurement(protocol, level, keyCount,
-                                        degree, count, threads, crashes, Duration.ofMillis(lockTimeoutMillis),
-                                        seconds).run();
-                                all.add(measured);
-                                screen.line(line(measured));
-                            }
-                        }
-                    }
-                }
+            for (GridMeasurement next : plan) {
+                screen.live(List.of(bar(all.size(), plan.size(), next)));
+                GridMeasurement.Measured measured = next.run();
+                all.add(measured);
+                screen.line(line(measured));
             }
         }
+        screen.live(List.of());
         conditions.writeNumbers(json, "grid", Map.of("measurements", all, "threads", threads, "seconds", seconds,
                 "crashes", crashes, "lockTimeoutMillis", lockTimeoutMillis), screen);
         if (plots != null) {
             draw(plots, all, screen);
         }
         return 0;
+    }
+
+    /** All measurements, in the order in which they are made. */
+    private List<GridMeasurement> plan() {
+        List<GridMeasurement> plan = new ArrayList<>();
+        for (int keyCount : keys) {
+            for (int degree : degrees) {
+                for (IsolationLevel level : levels) {
+                    for (int count : nodes) {
+                        for (CommitProtocol protocol : degree > count ? List.<CommitProtocol>of() : protocols) {
+                            plan.add(new GridMeasurement(protocol, level, keyCount, degree, count, threads, crashes,
+                                    Duration.ofMillis(lockTimeoutMillis), seconds));
+                        }
+                    }
+                }
+            }
+        }
+        return plan;
+    }
+
+    private static String bar(int done, int all, GridMeasurement now) {
+        int full = BAR_WIDTH * done / all;
+        return String.format(Locale.ROOT, "[%s%s] %d of %d, %s of %d nodes, degree %d, %d keys", "=".repeat(full),
+                " ".repeat(BAR_WIDTH - full), done, all, now.protocol(), now.nodes(), now.degree(), now.keys());
     }
 
     private static String line(GridMeasurement.Measured of) {

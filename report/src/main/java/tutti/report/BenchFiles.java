@@ -1,6 +1,7 @@
 package tutti.report;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.FileVisitResult;
@@ -10,12 +11,19 @@ import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 
 /** Files, directories and ports that measurements need. */
 public final class BenchFiles {
+    private static final int FIRST_PORT = 20_000;
+    private static final int PORTS = 10_000;
+    /** Programs that measure at the same time begin at different ports. */
+    private static final AtomicInteger NEXT_PORT = new AtomicInteger(ThreadLocalRandom.current().nextInt(PORTS));
+
     private BenchFiles() {}
 
     /** Writes a value as JSON; missing directories are made. */
@@ -36,11 +44,21 @@ public final class BenchFiles {
         }
     }
 
-    /** A port of this machine that was free a moment ago. */
+    /**
+     * A port of this machine at which nobody listens, another one each time. It is none of those that systems give to whoever asks for
+     * any, so no connection takes it before somebody listens there.
+     */
     public static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+        for (int tried = 0; tried < PORTS; tried++) {
+            int port = FIRST_PORT + Math.floorMod(NEXT_PORT.getAndIncrement(), PORTS);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (BindException taken) {
+                // The next one.
+            }
         }
+        throw new IOException("somebody listens at each of the ports " + FIRST_PORT + " to "
+                + (FIRST_PORT + PORTS - 1));
     }
 
     /** Copies a directory with everything in it to a place where nothing is; nobody writes into it meanwhile. */
