@@ -1,12 +1,14 @@
 package tutti.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -14,6 +16,8 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tutti.grid.CommitProtocol;
+import tutti.grid.IsolationLevel;
 
 /** The whole command, with few keys and for a moment. */
 @Tag("long")
@@ -40,6 +44,21 @@ class GridBenchTest {
             assertTrue(!ordered || locks == 0, one::toString);
         }
         assertTrue(Files.readString(directory.resolve("grid-20-keys-degree-2-throughput.svg")).contains("TOM_3"));
+    }
+
+    @Test
+    @Timeout(120)
+    void whatIsSimulatedIsTheSameEachTime() throws Exception {
+        for (CommitProtocol protocol : CommitProtocol.values()) {
+            GridMeasurement plan = new GridMeasurement(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, 20, 2, 3, 4,
+                    0, Duration.ofMillis(200), 0.03);
+            GridFigures.Measured first = new GridSimulation(plan, 1).run();
+            assertEquals(first, new GridSimulation(plan, 1).run());
+            assertNotEquals(first, new GridSimulation(plan, 2).run());
+            assertTrue(first.commits() > 100 && first.conflicts() > 0 && first.otherFailures() == 0, first::toString);
+            assertEquals(protocol != CommitProtocol.TWO_PHASE, first.deadlocks() + first.lockTimeouts() == 0,
+                    first::toString);
+        }
     }
 
     @Test
