@@ -28,6 +28,8 @@ import tutti.report.MeasurementConditions;
         + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3 and two-phase commit; all nodes in this"
         + " virtual machine, over loopback. Abort rate, throughput, commit latency.")
 final class GridBenchCommand implements Callable<Integer> {
+    private static final int BAR_WIDTH = 30;
+
     @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "4", description = "How many nodes (default: ${DEFAULT-VALUE}; the thesis has 4 to 10).")
     private List<Integer> nodes;
 
@@ -42,6 +44,12 @@ final class GridBenchCommand implements Callable<Integer> {
 
     @Option(names = "--levels", paramLabel = "NAME", split = ",", defaultValue = "read_committed,repeatable_read_write_skew", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private List<IsolationLevel> levels;
+
+    @Option(names = "--worlds", paramLabel = "NAME", split = ",", defaultValue = "real", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). Simulated: the nodes' classes on machines of 8 cores on a gigabit network, in virtual time; --nodes 100 is no matter.")
+    private List<GridFigures.World> worlds;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of what is simulated (default: ${DEFAULT-VALUE}).")
+    private long seed;
 
     @Option(names = "--threads", paramLabel = "N", defaultValue = "8", description = "Clients of each node (default: ${DEFAULT-VALUE}).")
     private int threads;
@@ -66,72 +74,100 @@ final class GridBenchCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (seconds < 0.1 || seconds > 3600 || threads < 1 || threads > 256 || lockTimeoutMillis < 1 || crashes < 0) {
-            throw Failure.usage("--seconds must be 0.1 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
+        if (seconds < 0.01 || seconds > 3600 || threads < 1 || threads > 256 || lockTimeoutMillis < 1 || crashes < 0) {
+            throw Failure.usage("--seconds must be 0.01 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
                     + " --crashes at least 0", "");
         }
         if (nodes.stream().anyMatch(count -> count < 1 || count > 100) || keys.stream().anyMatch(count -> count < 1)
                 || degrees.stream().anyMatch(degree -> degree < 1)) {
             throw Failure.usage("--nodes must be 1 to 100, --keys and --degrees at least 1", "");
         }
-        Screen screen = new Screen(spec.commandLine().getOut(), false);
+        Screen screen = Screen.standard(spec.commandLine().getOut());
         MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         conditions.lines().forEach(screen::line);
-        screen.line(String.format(Locale.ROOT, "%-9s %-27s %7s %6s %5s | %9s %8s %8s | %22s | %9s", "protocol", "level",
+        screen.line(String.format(Locale.ROOT, "%-9s %-9s %-27s %7s %6s %5s | %9s %8s %8s | %24s | %9s", "world",
+                "protocol", "level",
                 "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
-        List<GridMeasurement.Measured> all = new ArrayList<>();
+        List<GridMeasurement> plan = plan();
+        List<GridFigures.Measured> all = new ArrayList<>();
         try (QuietLog _ = new QuietLog()) {
-            for (int keyCount : keys) {
-                for (int degree : degrees) {
-                    for (IsolationLevel level : levels) {
-                        for (int count : nodes) {
-                            if (degree > count) {
-                                continue;
-                            }
-                            for (CommitProtocol protocol : protocols) {
-                                GridMeasurement.Measured measured = new GridMeasurement(protocol, level, keyCount,
-                                        degree, count, threads, crashes, Duration.ofMillis(lockTimeoutMillis),
-                                        seconds).run();
-                                all.add(measured);
-                                screen.line(line(measured));
-                            }
-                        }
-                    }
+            for (GridMeasurement next : plan) {
+                for (GridFigures.World world : worlds) {
+                    screen.live(List.of(bar(all.size(), plan.size() * worlds.size(), next)));
+                    GridFigures.Measured measured = world == GridFigures.World.SIMULATED
+                            ? new GridSimulation(next, seed).run()
+                            : next.run();
+                    all.add(measured);
+                    screen.line(line(measured));
                 }
             }
         }
+        screen.live(List.of());
         conditions.writeNumbers(json, "grid", Map.of("measurements", all, "threads", threads, "seconds", seconds,
-                "crashes", crashes, "lockTimeoutMillis", lockTimeoutMillis), screen);
+                "crashes", crashes, "lockTimeoutMillis", lockTimeoutMillis, "seed", seed), screen);
         if (plots != null) {
             draw(plots, all, screen);
         }
         return 0;
     }
 
-    private static String line(GridMeasurement.Measured of) {
-        return String.format(Locale.ROOT, "%-9s %-27s %7d %6d %5d | %9.0f %7.3f%% %8s | %6.2f %7.2f %7.2f | %9.1f",
-                of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), of.commitsPerSecond(),
-                of.abortPercent(), of.deadlocks() + of.lockTimeouts() > 0 ? of.deadlocks() + " D" : "",
+    /** All measurements, in the order in which they are made. */
+    private List<GridMeasurement> plan() {
+        List<GridMeasurement> plan = new ArrayList<>();
+        for (int keyCount : keys) {
+            for (int degree : degrees) {
+                for (IsolationLevel level : levels) {
+                    for (int count : nodes) {
+                        for (CommitProtocol protocol : degree > count ? List.<CommitProtocol>of() : protocols) {
+                            plan.add(new GridMeasurement(protocol, level, keyCount, degree, count, threads, crashes,
+                                    Duration.ofMillis(lockTimeoutMillis), seconds));
+                        }
+                    }
+                }
+            }
+        }
+        return plan;
+    }
+
+    private static String bar(int done, int all, GridMeasurement now) {
+        int full = BAR_WIDTH * done / all;
+        return String.format(Locale.ROOT, "[%s%s] %d of %d, %s of %d nodes, degree %d, %d keys", "=".repeat(full),
+                " ".repeat(BAR_WIDTH - full), done, all, now.protocol(), now.nodes(), now.degree(), now.keys());
+    }
+
+    private static String line(GridFigures.Measured of) {
+        return String.format(Locale.ROOT, "%-9s %-9s %-27s %7d %6d %5d | %9.0f %7.3f%% %8s | %6.2f %7.2f %9.2f | %9.1f",
+                of.world(), of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), of.commitsPerSecond(),
+                of.abortPercent(), locks(of),
                 of.commitMillisMedian(),
                 of.commitMillis99(), of.commitMillisMax(), of.messagesPerTransaction());
     }
 
-    private static void draw(Path directory, List<GridMeasurement.Measured> all, Screen screen) {
-        Map<String, ToDoubleFunction<GridMeasurement.Measured>> figures = Map.of(
-                "abort rate, percent", GridMeasurement.Measured::abortPercent,
-                "throughput, commits per second", GridMeasurement.Measured::commitsPerSecond,
-                "commit latency, median in ms", GridMeasurement.Measured::commitMillisMedian);
+    /** Deadlocks that were found, and locks that were waited for in vain. */
+    private static String locks(GridFigures.Measured of) {
+        return of.deadlocks() + of.lockTimeouts() == 0 ? "" : of.deadlocks() + "D " + of.lockTimeouts() + "T";
+    }
+
+    private static String curve(GridFigures.Measured of) {
+        return of.protocol() + ", " + of.level() + (of.world() == GridFigures.World.REAL ? "" : ", simulated");
+    }
+
+    private static void draw(Path directory, List<GridFigures.Measured> all, Screen screen) {
+        Map<String, ToDoubleFunction<GridFigures.Measured>> figures = Map.of(
+                "abort rate, percent", GridFigures.Measured::abortPercent,
+                "throughput, commits per second", GridFigures.Measured::commitsPerSecond,
+                "commit latency, median in ms", GridFigures.Measured::commitMillisMedian);
         List<List<Integer>> kinds = all.stream().map(one -> List.of(one.keys(), one.degree())).distinct().toList();
         for (List<Integer> kind : kinds) {
             figures.forEach((name, figure) -> {
                 List<Chart.Curve> curves = new ArrayList<>();
-                List<GridMeasurement.Measured> of = all.stream()
+                List<GridFigures.Measured> of = all.stream()
                         .filter(one -> one.keys() == kind.get(0) && one.degree() == kind.get(1)).toList();
-                of.stream().map(one -> one.protocol() + ", " + one.level()).distinct().forEach(curve -> {
-                    List<GridMeasurement.Measured> points = of.stream()
-                            .filter(one -> (one.protocol() + ", " + one.level()).equals(curve)).toList();
+                of.stream().map(GridBenchCommand::curve).distinct().forEach(curve -> {
+                    List<GridFigures.Measured> points = of.stream()
+                            .filter(one -> curve(one).equals(curve)).toList();
                     curves.add(new Chart.Curve(curve, points.getFirst().protocol() == CommitProtocol.TWO_PHASE,
-                            points.stream().mapToDouble(GridMeasurement.Measured::nodes).toArray(),
+                            points.stream().mapToDouble(GridFigures.Measured::nodes).toArray(),
                             points.stream().mapToDouble(figure).toArray()));
                 });
                 String file = String.format(Locale.ROOT, "grid-%d-keys-degree-%d-%s.svg", kind.get(0), kind.get(1),

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
-import org.HdrHistogram.Histogram;
 import tutti.command.Failure;
 import tutti.grid.CommitProtocol;
 import tutti.grid.GridConfig;
@@ -26,16 +25,19 @@ import tutti.report.BenchFiles;
 /** One measurement of the grid: nodes in this virtual machine, and on each some clients that run transactions without pause. */
 record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes, int threads,
         int crashes, Duration lockTimeout, double seconds) {
-    private static final int OPERATIONS = 10;
+    static final int OPERATIONS = 10;
     private static final int WRITE_PERCENT = 10;
     private static final int LOADED_AT_ONCE = 500;
-    private static final long LATENCY_NANOS_MAX = TimeUnit.MINUTES.toNanos(10);
 
-    /** What was found. Latencies are of commits that have succeeded. */
-    record Measured(CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes,
-            double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
-            long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,
-            double commitMillisMax, double messagesPerTransaction) {}
+    /**
+     * Whether an operation of a transaction writes: a tenth of them, and the last one if none has.
+     *
+     * @param dice 0 to 99, at random
+     * @param number of the operation, from 1
+     */
+    static boolean isWrite(int dice, int number, boolean written) {
+        return dice < WRITE_PERCENT || (number == OPERATIONS && !written);
+    }
 
     private enum Phase {
         WARMING,
@@ -54,9 +56,7 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
         private final Cache<Integer, Long> cache;
         private final Progress progress;
         private final SplittableRandom random;
-        private final Histogram latency = new Histogram(LATENCY_NANOS_MAX, 3);
-        private final Map<GridException.Reason, Long> failures = new TreeMap<>();
-        private long commits;
+        private final GridFigures figures = new GridFigures();
 
         Client(Grid grid, Progress progress, long seed) {
             this.grid = grid;
@@ -72,7 +72,7 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
                     boolean written = false;
                     for (int i = 1; i <= OPERATIONS; i++) {
                         int key = random.nextInt(keys);
-                        if (random.nextInt(100) < WRITE_PERCENT || (i == OPERATIONS && !written)) {
+                        if (isWrite(random.nextInt(100), i, written)) {
                             cache.put(transaction, key, random.nextLong());
                             written = true;
                         } else {
@@ -82,12 +82,11 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
                     long begin = System.nanoTime();
                     transaction.commit();
                     if (progress.phase == Phase.MEASURING) {
-                        commits++;
-                        latency.recordValue(System.nanoTime() - begin);
+                        figures.committed(System.nanoTime() - begin);
                     }
                 } catch (GridException why) {
                     if (progress.phase == Phase.MEASURING) {
-                        failures.merge(why.reason(), 1L, Long::sum);
+                        figures.failed(why.reason());
                     }
                 }
             }
@@ -98,7 +97,7 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
         return grid.cache("bench", Serializers.compact(Integer.class), Serializers.compact(Long.class));
     }
 
-    Measured run() throws IOException, InterruptedException {
+    GridFigures.Measured run() throws IOException, InterruptedException {
         Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
         for (int i = 0; i < nodes; i++) {
             addresses.put(i, new InetSocketAddress(InetAddress.getLoopbackAddress(), BenchFiles.freePort()));
@@ -106,17 +105,21 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
         List<Grid> grids = new ArrayList<>();
         try {
             for (int i = 0; i < nodes; i++) {
-                // Nodes that share too few processors must not take each other for dead.
-                grids.add(Grid.open(GridConfig
-                        .of("bench", i, addresses, List.of(GridConfig.CacheConfig.of("bench", degree)), protocol)
-                        .withCrashes(crashes).withHeartbeat(Duration.ofMillis(50), Duration.ofSeconds(30))
-                        .withTimeouts(lockTimeout, Duration.ofSeconds(30), Duration.ofSeconds(60)), level));
+                grids.add(Grid.open(config(i, addresses), level));
             }
             load(grids.getFirst());
             return measure(grids);
         } finally {
             grids.forEach(Grid::close);
         }
+    }
+
+    /** Of a node. */
+    GridConfig config(int node, Map<Integer, InetSocketAddress> addresses) {
+        // Nodes that share too few processors must not take each other for dead.
+        return GridConfig.of("bench", node, addresses, List.of(GridConfig.CacheConfig.of("bench", degree)), protocol)
+                .withCrashes(crashes).withHeartbeat(Duration.ofMillis(50), Duration.ofSeconds(30))
+                .withTimeouts(lockTimeout, Duration.ofSeconds(30), Duration.ofSeconds(60));
     }
 
     private void load(Grid grid) {
@@ -131,7 +134,7 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
         }
     }
 
-    private Measured measure(List<Grid> grids) throws InterruptedException {
+    private GridFigures.Measured measure(List<Grid> grids) throws InterruptedException {
         Progress progress = new Progress();
         List<Client> clients = new ArrayList<>();
         List<Thread> running = new ArrayList<>();
@@ -158,23 +161,9 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
                         "look at the log: --verbose");
             }
         }
-        Histogram latency = new Histogram(LATENCY_NANOS_MAX, 3);
-        Map<GridException.Reason, Long> failures = new TreeMap<>();
-        long commits = 0;
-        for (Client client : clients) {
-            latency.add(client.latency);
-            client.failures.forEach((reason, count) -> failures.merge(reason, count, Long::sum));
-            commits += client.commits;
-        }
-        long failed = failures.values().stream().mapToLong(Long::longValue).sum();
-        long conflicts = failures.getOrDefault(GridException.Reason.CONFLICT, 0L);
-        long deadlocks = failures.getOrDefault(GridException.Reason.DEADLOCK, 0L);
-        long timeouts = failures.getOrDefault(GridException.Reason.LOCK_TIMEOUT, 0L);
-        long ended = Math.max(1, commits + failed);
-        return new Measured(protocol, level, keys, degree, nodes, commits / took, 100.0 * failed / ended, commits,
-                conflicts, deadlocks, timeouts, failed - conflicts - deadlocks - timeouts,
-                latency.getValueAtPercentile(50) / 1e6, latency.getValueAtPercentile(99) / 1e6,
-                latency.getMaxValue() / 1e6, (double) messages / ended);
+        GridFigures figures = new GridFigures();
+        clients.forEach(client -> figures.add(client.figures));
+        return figures.measured(GridFigures.World.REAL, this, took, messages);
     }
 
     private static long messages(List<Grid> grids) {

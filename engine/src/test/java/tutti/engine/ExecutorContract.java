@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -181,8 +182,8 @@ public abstract class ExecutorContract {
             }
 
             @Override
-            public void blocked(LocalTransaction waiter, LocalTransaction holder) {
-                met.add(new Met(waiter, holder));
+            public void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {
+                holders.forEach(holder -> met.add(new Met(waiter, holder)));
             }
         });
         Local local = harness.begin(1, "other");

@@ -1,15 +1,23 @@
 package tutti.report;
 
 import java.io.IOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 
 /** Files and ports that measurements need. */
 public final class BenchFiles {
+    private static final int FIRST_PORT = 20_000;
+    private static final int PORTS = 10_000;
+    /** Programs that measure at the same time begin at different ports. */
+    private static final AtomicInteger NEXT_PORT = new AtomicInteger(ThreadLocalRandom.current().nextInt(PORTS));
+
     private BenchFiles() {}
 
     /** Writes a value as JSON; missing directories are made. */
@@ -30,10 +38,20 @@ public final class BenchFiles {
         }
     }
 
-    /** A port of this machine that was free a moment ago. */
+    /**
+     * A port of this machine at which nobody listens, another one each time. It is none of those that systems give to whoever asks for
+     * any, so no connection takes it before somebody listens there.
+     */
     public static int freePort() throws IOException {
-        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            return socket.getLocalPort();
+        for (int tried = 0; tried < PORTS; tried++) {
+            int port = FIRST_PORT + Math.floorMod(NEXT_PORT.getAndIncrement(), PORTS);
+            try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return socket.getLocalPort();
+            } catch (BindException taken) {
+                // The next one.
+            }
         }
+        throw new IOException("somebody listens at each of the ports " + FIRST_PORT + " to "
+                + (FIRST_PORT + PORTS - 1));
     }
 }

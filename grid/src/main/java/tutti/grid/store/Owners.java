@@ -1,5 +1,6 @@
 package tutti.grid.store;
 
+import java.util.Arrays;
 import java.util.Set;
 
 /** Which nodes own which keys, by the degree of each cache. Whether they live is another question. Immutable. */
@@ -14,7 +15,7 @@ public final class Owners {
      * @param degrees by cache: how many nodes own each key
      */
     public Owners(Set<Integer> nodes, int[] degrees) {
-        this.ring = new Ring(nodes);
+        this.ring = new Ring(nodes, Arrays.stream(degrees).max().orElse(1));
         this.degrees = degrees.clone();
     }
 

@@ -18,16 +18,24 @@ public final class Ring {
     static final int POINTS = 160;
 
     private final long[] points;
-    /** By point: all nodes, in the order in which they are met from there. */
+    /** By point: as many nodes as may be asked for, in the order in which they are met from there. */
     private final int[][] met;
     private final int nodes;
+    private final int degreeMax;
 
-    /** Of these nodes. */
-    public Ring(Set<Integer> nodes) {
-        if (nodes.isEmpty()) {
-            throw new IllegalArgumentException("a ring without nodes");
+    /**
+     * Of these nodes.
+     *
+     * @param degreeMax how many owners are asked for at most
+     */
+    public Ring(Set<Integer> nodes, int degreeMax) {
+        if (nodes.isEmpty() || degreeMax < 1) {
+            throw new IllegalArgumentException("a ring of " + nodes.size() + " nodes and up to " + degreeMax
+                    + " owners: it needs one of each at least");
         }
         this.nodes = nodes.size();
+        this.degreeMax = degreeMax;
+        int most = Math.min(degreeMax, nodes.size());
         TreeMap<Long, Integer> ring = new TreeMap<>();
         for (int node : nodes) {
             for (int point = 0; point < POINTS; point++) {
@@ -40,7 +48,7 @@ public final class Ring {
         List<Map.Entry<Long, Integer>> all = new ArrayList<>(ring.entrySet());
         for (int i = 0; i < met.length; i++) {
             Set<Integer> order = new LinkedHashSet<>();
-            for (int j = 0; order.size() < nodes.size() && j < met.length; j++) {
+            for (int j = 0; order.size() < most && j < met.length; j++) {
                 order.add(all.get((i + j) % met.length).getValue());
             }
             met[i] = order.stream().mapToInt(Integer::intValue).toArray();
@@ -50,9 +58,12 @@ public final class Ring {
     /**
      * The owners of a key.
      *
-     * @param degree how many, at least 1; if there are fewer nodes, all
+     * @param degree how many, at least 1, and at most as many as the ring was made for; if there are fewer nodes, all
      */
     public int[] owners(long hash, int degree) {
+        if (degree > degreeMax) {
+            throw new IllegalArgumentException(degree + " owners of a ring that was made for " + degreeMax);
+        }
         int found = Arrays.binarySearch(points, hash);
         int at = found >= 0 ? found : -found - 1;
         return Arrays.copyOf(met[at % points.length], Math.min(degree, nodes));

@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -29,6 +27,7 @@ import tutti.grid.GridConfig.CacheConfig;
 import tutti.grid.GridException;
 import tutti.grid.GridException.Reason;
 import tutti.grid.IsolationLevel;
+import tutti.runtime.real.FreePorts;
 
 /** Nodes in this process, over real sockets. */
 class GridTest {
@@ -46,14 +45,9 @@ class GridTest {
 
     private void open(CommitProtocol protocol, IsolationLevel level, CacheConfig... caches) throws IOException {
         Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
-        List<ServerSocket> taken = new ArrayList<>();
+        List<InetSocketAddress> free = FreePorts.addresses(NODES);
         for (int i = 0; i < NODES; i++) {
-            ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
-            taken.add(free);
-            nodes.put(i, new InetSocketAddress(InetAddress.getLoopbackAddress(), free.getLocalPort()));
-        }
-        for (ServerSocket free : taken) {
-            free.close();
+            nodes.put(i, free.get(i));
         }
         for (int i = 0; i < NODES; i++) {
             grids.add(Grid.open(GridConfig.of("test", i, nodes, List.of(caches), protocol)

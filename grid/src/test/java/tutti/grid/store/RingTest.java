@@ -2,6 +2,7 @@ package tutti.grid.store;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
@@ -25,7 +26,7 @@ class RingTest {
 
     @Test
     void everyKeyHasAsManyDifferentOwnersAsItsDegreeAndNodesHaveEqualShares() {
-        Ring ring = new Ring(nodes(10));
+        Ring ring = new Ring(nodes(10), 3);
         int[] owned = new int[10];
         for (int i = 0; i < KEYS; i++) {
             int[] owners = ring.owners(key(i).hash(), 3);
@@ -40,10 +41,10 @@ class RingTest {
 
     @Test
     void aNodeLessMovesOnlyWhatItHad() {
-        Ring before = new Ring(nodes(8));
+        Ring before = new Ring(nodes(8), 2);
         Set<Integer> left = nodes(8);
         left.remove(3);
-        Ring after = new Ring(left);
+        Ring after = new Ring(left, 2);
         int moved = 0;
         for (int i = 0; i < KEYS; i++) {
             int[] old = before.owners(key(i).hash(), 2);
@@ -61,6 +62,13 @@ class RingTest {
 
     @Test
     void aDegreeAboveTheNumberOfNodesGivesAllOfThem() {
-        assertEquals(2, new Ring(nodes(2)).owners(1, 4).length);
+        assertEquals(2, new Ring(nodes(2), 4).owners(1, 4).length);
+    }
+
+    @Test
+    void moreOwnersThanTheRingWasMadeForAreRefused() {
+        Ring ring = new Ring(nodes(5), 2);
+        assertThrows(IllegalArgumentException.class, () -> ring.owners(1, 3));
+        assertThrows(IllegalArgumentException.class, () -> new Ring(nodes(5), 0));
     }
 }

@@ -1,0 +1,68 @@
+package tutti.bench;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+import tutti.grid.CommitProtocol;
+import tutti.grid.GridException;
+import tutti.grid.IsolationLevel;
+
+/** What clients of a grid have seen while it was measured. One thread. */
+final class GridFigures {
+    private static final long LATENCY_NANOS_MAX = TimeUnit.MINUTES.toNanos(10);
+
+    private final Histogram latency = new Histogram(LATENCY_NANOS_MAX, 3);
+    private final Map<GridException.Reason, Long> failures = new EnumMap<>(GridException.Reason.class);
+    private long commits;
+
+    /** Where it was measured. */
+    enum World {
+        /** Nodes in this virtual machine, over loopback. */
+        REAL,
+        /** The same classes on simulated machines, in virtual time. */
+        SIMULATED
+    }
+
+    /** What was found. Latencies are of commits that have succeeded. */
+    record Measured(World world, CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes,
+            double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
+            long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,
+            double commitMillisMax, double messagesPerTransaction) {}
+
+    /** A transaction has committed; so long after it was asked to. */
+    void committed(long nanos) {
+        commits++;
+        latency.recordValue(Math.min(nanos, LATENCY_NANOS_MAX));
+    }
+
+    /** A transaction has not. */
+    void failed(GridException.Reason why) {
+        failures.merge(why, 1L, Long::sum);
+    }
+
+    /** What another client has seen, too. */
+    void add(GridFigures other) {
+        latency.add(other.latency);
+        other.failures.forEach((reason, count) -> failures.merge(reason, count, Long::sum));
+        commits += other.commits;
+    }
+
+    /**
+     * All in all.
+     *
+     * @param seconds that it was measured for
+     * @param messages that nodes have sent meanwhile
+     */
+    Measured measured(World world, GridMeasurement of, double seconds, long messages) {
+        long failed = failures.values().stream().mapToLong(Long::longValue).sum();
+        long conflicts = failures.getOrDefault(GridException.Reason.CONFLICT, 0L);
+        long deadlocks = failures.getOrDefault(GridException.Reason.DEADLOCK, 0L);
+        long timeouts = failures.getOrDefault(GridException.Reason.LOCK_TIMEOUT, 0L);
+        long ended = Math.max(1, commits + failed);
+        return new Measured(world, of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), commits / seconds,
+                100.0 * failed / ended, commits, conflicts, deadlocks, timeouts,
+                failed - conflicts - deadlocks - timeouts, latency.getValueAtPercentile(50) / 1e6,
+                latency.getValueAtPercentile(99) / 1e6, latency.getMaxValue() / 1e6, (double) messages / ended);
+    }
+}

@@ -1,0 +1,75 @@
+package tutti.bench;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tutti.grid.CommitProtocol;
+import tutti.grid.IsolationLevel;
+
+/** The whole command, with few keys and for a moment. */
+@Tag("long")
+class GridBenchTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    @Timeout(120)
+    void everyProtocolIsMeasuredAndDrawn() throws Exception {
+        Path json = directory.resolve("grid.json");
+        StringWriter out = new StringWriter();
+        int status = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true)
+                .setOut(new PrintWriter(out)).setErr(new PrintWriter(out)).execute("--nodes", "2,3", "--degrees", "2",
+                        "--keys", "20", "--threads",
+                        "2", "--seconds", "0.2", "--lock-timeout", "200", "--json", json.toString(), "--plots",
+                        directory.toString());
+        assertEquals(0, status, out::toString);
+        JsonNode measured = JsonMapper.shared().readTree(Files.readString(json)).get("measurements");
+        assertEquals(3 * 2 * 2, measured.size());
+        for (JsonNode one : measured) {
+            boolean ordered = !one.get("protocol").asString().equals("TWO_PHASE");
+            long locks = one.get("deadlocks").asLong() + one.get("lockTimeouts").asLong();
+            assertTrue(!ordered || locks == 0, one::toString);
+        }
+        assertTrue(Files.readString(directory.resolve("grid-20-keys-degree-2-throughput.svg")).contains("TOM_3"));
+    }
+
+    @Test
+    @Timeout(120)
+    void whatIsSimulatedIsTheSameEachTime() throws Exception {
+        for (CommitProtocol protocol : CommitProtocol.values()) {
+            GridMeasurement plan = new GridMeasurement(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, 20, 2, 3, 4,
+                    0, Duration.ofMillis(200), 0.03);
+            GridFigures.Measured first = new GridSimulation(plan, 1).run();
+            assertEquals(first, new GridSimulation(plan, 1).run());
+            assertNotEquals(first, new GridSimulation(plan, 2).run());
+            assertTrue(first.commits() > 100 && first.conflicts() > 0 && first.otherFailures() == 0, first::toString);
+            assertEquals(protocol != CommitProtocol.TWO_PHASE, first.deadlocks() + first.lockTimeouts() == 0,
+                    first::toString);
+        }
+    }
+
+    @Test
+    void aMeasurementThatCannotBeIsRefused() {
+        StringWriter errors = new StringWriter();
+        CommandLine command = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true);
+        command.setExecutionExceptionHandler((failure, _, _) -> {
+            errors.append(failure.getMessage());
+            return 2;
+        });
+        assertEquals(2, command.execute("--threads", "0"));
+        assertTrue(errors.toString().contains("--threads"), errors::toString);
+    }
+}

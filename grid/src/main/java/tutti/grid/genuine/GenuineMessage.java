@@ -1,0 +1,175 @@
+package tutti.grid.genuine;
+
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import tutti.core.schema.Encoded;
+import tutti.core.schema.Field;
+import tutti.core.schema.MessageSet;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
+import tutti.core.schema.Types;
+import tutti.core.txn.TransactionId;
+import tutti.grid.multicast.MulticastMessages;
+
+/** What nodes tell each other to order a message by {@link GroupMulticast}. */
+public sealed interface GenuineMessage extends Encoded {
+    /** All of them. */
+    static MessageSet<GenuineMessage> set() {
+        return Holder.SET;
+    }
+
+    /** Made when it is first used, after the messages. */
+    final class Holder {
+        private static final MessageSet<GenuineMessage> SET = new MessageSet<>("genuine multicast",
+                "What nodes tell each other to order messages to groups of which a minority may crash.",
+                List.of(Data.SCHEMA, Accept.SCHEMA, Ack.SCHEMA, Delivered.SCHEMA, Prepare.SCHEMA, Promise.SCHEMA,
+                        Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA));
+
+        private Holder() {}
+    }
+
+    /** The message itself, to the leaders of the groups that it goes to. */
+    record Data(TransactionId id, int[] groups, byte[] payload) implements GenuineMessage {
+        static final Schema<Data> SCHEMA = Schema.message("data", 1, Data.class,
+                "A message that is to be delivered by all members of some groups, in total order.").of(
+                        Field.of("id", TransactionId.SCHEMA, Data::id),
+                        Field.of("groups", Groups.NUMBERS, Data::groups),
+                        Field.of("payload", Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX), Data::payload),
+                        Data::new);
+    }
+
+    /**
+     * The stamp that the leader of a group proposes.
+     *
+     * @param last the final stamp, if the leader has delivered the message; otherwise 0
+     * @param payload of the message for members of this group that lack it; empty for others
+     */
+    record Accept(TransactionId id, int[] groups, int group, long ballot, long stamp, long last, byte[] payload)
+            implements
+                GenuineMessage {
+        static final Schema<Accept> SCHEMA = Schema.message("accept", 2, Accept.class,
+                "The stamp that the leader of a group proposes for a message, to all members of all of its groups.").of(
+                        Field.of("id", TransactionId.SCHEMA, Accept::id),
+                        Field.of("groups", Groups.NUMBERS, Accept::groups),
+                        Field.of("group", Types.u8(0, Groups.GROUPS_MAX - 1), Accept::group),
+                        Field.of("ballot", Types.NATURAL, Accept::ballot),
+                        Field.of("stamp", Types.POSITIVE, Accept::stamp),
+                        Field.of("last", Types.NATURAL, Accept::last),
+                        Field.of("payload", Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX), Accept::payload),
+                        Accept::new);
+    }
+
+    /**
+     * The sender has accepted what all leaders have proposed.
+     *
+     * @param ballots of the proposals, by group as the message names them
+     * @param stamp the largest proposal
+     */
+    record Ack(TransactionId id, long[] ballots, long stamp) implements GenuineMessage {
+        static final Schema<Ack> SCHEMA = Schema
+                .message("ack", 3, Ack.class, "The sender has accepted the proposals of these ballots.").of(
+                        Field.of("id", TransactionId.SCHEMA, Ack::id),
+                        Field.of("ballots", Types.longs(Groups.GROUPS_MAX), Ack::ballots),
+                        Field.of("stamp", Types.POSITIVE, Ack::stamp), Ack::new);
+    }
+
+    /** A leader has delivered a message, whose sender need not send it again. */
+    record Delivered(TransactionId id, long stamp) implements GenuineMessage {
+        static final Schema<Delivered> SCHEMA = Schema
+                .message("delivered", 4, Delivered.class, "To the sender of a message: it is ordered for good.").of(
+                        Field.of("id", TransactionId.SCHEMA, Delivered::id),
+                        Field.of("stamp", Types.POSITIVE, Delivered::stamp), Delivered::new);
+    }
+
+    /** Who wants to lead its group asks for what the members know. */
+    record Prepare(long ballot) implements GenuineMessage {
+        static final Schema<Prepare> SCHEMA = Schema
+                .message("prepare", 5, Prepare.class, "The sender wants to lead its group in a ballot.").of(
+                        Field.of("ballot", Types.POSITIVE, Prepare::ballot), Prepare::new);
+    }
+
+    /**
+     * The answer, after which its sender takes no part in lower ballots.
+     *
+     * @param joined the highest ballot whose state the sender has installed
+     * @param clock of the sender
+     */
+    record Promise(long ballot, long joined, long clock, List<Entry> entries) implements GenuineMessage {
+        static final Schema<Promise> SCHEMA = Schema
+                .message("promise", 6, Promise.class, "What a member knows; it takes part in no lower ballot.").of(
+                        Field.of("ballot", Types.POSITIVE, Promise::ballot),
+                        Field.of("joined", Types.NATURAL, Promise::joined),
+                        Field.of("clock", Types.NATURAL, Promise::clock),
+                        Field.of("entries", Entry.LIST, Promise::entries), Promise::new);
+
+        /** With what to go on: what is final, and what was accepted by those who had joined the highest ballot. */
+        static Collection<Entry> chosen(Collection<Promise> of) {
+            long highest = of.stream().mapToLong(Promise::joined).max().orElseThrow();
+            Map<TransactionId, Entry> chosen = new LinkedHashMap<>();
+            for (Promise promise : of) {
+                for (Entry entry : promise.entries()) {
+                    if (entry.stamp() > 0) {
+                        chosen.put(entry.id(), entry);
+                    } else if (promise.joined() == highest) {
+                        chosen.putIfAbsent(entry.id(), entry);
+                    }
+                }
+            }
+            return chosen.values();
+        }
+    }
+
+    /** With what a group goes on in a ballot. */
+    record Install(long ballot, long clock, List<Entry> entries) implements GenuineMessage {
+        static final Schema<Install> SCHEMA = Schema
+                .message("install", 7, Install.class, "With what a group goes on in a ballot, from its leader.").of(
+                        Field.of("ballot", Types.POSITIVE, Install::ballot),
+                        Field.of("clock", Types.NATURAL, Install::clock),
+                        Field.of("entries", Entry.LIST, Install::entries), Install::new);
+    }
+
+    /** The sender has installed the state of a ballot. */
+    record Installed(long ballot) implements GenuineMessage {
+        static final Schema<Installed> SCHEMA = Schema
+                .message("installed", 8, Installed.class, "The sender goes on in this ballot.").of(
+                        Field.of("ballot", Types.POSITIVE, Installed::ballot), Installed::new);
+    }
+
+    /** The sender takes part in no lower ballot than this one, so what it was asked in a lower one is in vain. */
+    record Passed(long ballot) implements GenuineMessage {
+        static final Schema<Passed> SCHEMA = Schema
+                .message("passed", 9, Passed.class, "The sender takes part in no lower ballot.").of(
+                        Field.of("ballot", Types.POSITIVE, Passed::ballot), Passed::new);
+    }
+
+    /**
+     * How far the sender is.
+     *
+     * @param stamp of what it has delivered last; 0 if nothing
+     * @param unfinished the lowest serial of its own messages that it may send again, or of the next one
+     */
+    record Progress(long stamp, long unfinished) implements GenuineMessage {
+        static final Schema<Progress> SCHEMA = Schema
+                .message("progress", 10, Progress.class, "What the sender has delivered, and may send again.").of(
+                        Field.of("stamp", Types.NATURAL, Progress::stamp),
+                        Field.of("unfinished", Types.LONG, Progress::unfinished), Progress::new);
+    }
+
+    /**
+     * What a member knows of a message.
+     *
+     * @param proposal the stamp that its group has proposed
+     * @param stamp the final one, or 0 if it is not known
+     */
+    record Entry(TransactionId id, int[] groups, byte[] payload, long proposal, long stamp) {
+        static final Schema<Entry> SCHEMA = Schema.part("entry", Entry.class).of(
+                Field.of("id", TransactionId.SCHEMA, Entry::id),
+                Field.of("groups", Groups.NUMBERS, Entry::groups),
+                Field.of("payload", Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX), Entry::payload),
+                Field.of("proposal", Types.POSITIVE, Entry::proposal),
+                Field.of("stamp", Types.NATURAL, Entry::stamp), Entry::new);
+        static final Type<List<Entry>> LIST = Types.list(SCHEMA, 1 << 20);
+    }
+}

@@ -1,0 +1,73 @@
+package tutti.grid.genuine;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.TreeMap;
+import tutti.core.txn.TransactionId;
+
+/** The messages that a node has sent: which of them it may have to send again, and who must be told that it will not. */
+final class Outbox {
+    static final int TICKS_BEFORE_REPETITION = 2;
+
+    /** By serial. */
+    private final TreeMap<Long, Sent> unfinished = new TreeMap<>();
+    /** By serial: the groups that messages went to which will not be sent again. */
+    private final TreeMap<Long, int[]> finished = new TreeMap<>();
+    private long nextSerial = Long.MIN_VALUE;
+
+    private static final class Sent {
+        private final GenuineMessage.Data data;
+        private int ticks;
+
+        Sent(GenuineMessage.Data data) {
+            this.data = data;
+        }
+    }
+
+    /** Whether a message may come next. */
+    boolean isNext(TransactionId id) {
+        return id.serial() >= nextSerial;
+    }
+
+    void add(GenuineMessage.Data data) {
+        nextSerial = data.id().serial() + 1;
+        unfinished.put(data.id().serial(), new Sent(data));
+    }
+
+    /** It will not be sent again; whether that is news. */
+    boolean finish(TransactionId id) {
+        Sent sent = unfinished.remove(id.serial());
+        if (sent != null) {
+            finished.put(id.serial(), sent.data.groups());
+        }
+        return sent != null;
+    }
+
+    /** Time has passed: what to send again. */
+    List<GenuineMessage.Data> due() {
+        List<GenuineMessage.Data> due = new ArrayList<>();
+        for (Sent sent : unfinished.values()) {
+            if (++sent.ticks >= TICKS_BEFORE_REPETITION) {
+                due.add(sent.data);
+            }
+        }
+        return due;
+    }
+
+    /** The lowest serial that may be sent again, or for the first time. */
+    long unfinished() {
+        return unfinished.isEmpty() ? nextSerial : unfinished.firstKey();
+    }
+
+    /** Where messages went that will not be sent again: who is told {@link #unfinished} now need not be told of those below. */
+    Collection<int[]> told() {
+        List<int[]> to = new ArrayList<>(finished.values());
+        finished.headMap(unfinished()).clear();
+        return to;
+    }
+
+    int size() {
+        return unfinished.size();
+    }
+}

@@ -1,0 +1,278 @@
+package tutti.grid.genuine;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import tutti.core.txn.TransactionId;
+
+/** {@code -Dtutti.grid.seeds=N} runs more seeds; the long tests run ten times as many. */
+class GroupMulticastTest {
+    private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 300);
+    private static final int SEEDS_FOR_MUTANTS = 1000;
+    private static final Groups PAIR_OF_THREES = new Groups(Map.of(0, List.of(0, 1, 2), 1, List.of(3, 4, 5)));
+
+    @Test
+    void keepsItsPromises() {
+        keepsItsPromises(SEEDS);
+    }
+
+    @Tag("long")
+    @Test
+    void keepsItsPromisesWithMoreSeeds() {
+        keepsItsPromises(10 * SEEDS);
+    }
+
+    private static void keepsItsPromises(int seeds) {
+        int deliveries = 0;
+        int crashes = 0;
+        long ballots = 0;
+        for (long seed = 1; seed <= seeds; seed++) {
+            GroupRun run = new GroupRun(seed, GroupMulticast::new);
+            List<String> failures = run.run();
+            assertEquals(List.of(), failures, "seed " + seed + ": " + run);
+            deliveries += run.deliveries();
+            crashes += run.crashes();
+            ballots += run.ballots() > 0 ? 1 : 0;
+        }
+        String figures = deliveries + " deliveries, " + crashes + " crashes, " + ballots + " runs with other leaders";
+        System.getLogger("grid").log(System.Logger.Level.INFO, figures);
+        assertTrue(deliveries > 20 * seeds && crashes > seeds / 2 && ballots > seeds / 3, figures);
+    }
+
+    private static void isFound(GroupRun.Factory mutant, String... rules) {
+        isFound(1, mutant, rules);
+    }
+
+    private static void isFound(long first, GroupRun.Factory mutant, String... rules) {
+        for (long seed = first; seed < first + SEEDS_FOR_MUTANTS; seed++) {
+            List<String> failures = new GroupRun(seed, mutant).run();
+            String found = String.join("; ", failures);
+            if (Stream.of(rules).anyMatch(found::contains)) {
+                return;
+            }
+        }
+        throw new AssertionError("not found within " + SEEDS_FOR_MUTANTS + " seeds");
+    }
+
+    @Test
+    void theSmallestProposalAsFinalStampIsFound() {
+        isFound((self, groups, world) -> new GroupMulticast(self, groups, world) {
+            @Override
+            long finalStamp(Collection<Long> proposals) {
+                return Collections.min(proposals);
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    @Test
+    void aClockThatDoesNotSeeAcceptedStampsIsFound() {
+        isFound((self, groups, world) -> new GroupMulticast(self, groups, world) {
+            @Override
+            void sawAccepted(long stamp) {
+                // The next proposal may be below.
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    @Test
+    void committingWhatOneMemberOfEachGroupHasAcceptedIsFound() {
+        isFound((self, groups, world) -> new GroupMulticast(self, groups, world) {
+            @Override
+            int quorum(int of) {
+                return 1;
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    /** Then a proposal of the leader may be on its way, and below what is delivered. */
+    @Test
+    void committingWithoutTheOwnLeaderIsFound() {
+        isFound((self, groups, world) -> new GroupMulticast(self, groups, world) {
+            @Override
+            GenuineMessage.@Nullable Ack decisive(Tracked message) {
+                GenuineMessage.Ack leaders = super.decisive(message);
+                return leaders != null ? leaders : message.acks.get(self);
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    /**
+     * The last case of the argument that there are no gaps. Two ballots follow on the first; what node 2 alone has accepted is not part of
+     * the state of the one, in which node 1 is alone, and is part of that of the other.
+     */
+    @Test
+    void whatABallotHoldsIsNotDeliveredBeforeMoreThanHalfGoOnInIt() {
+        assertEquals(List.of("3:0.1 0:0.1", "3:0.1 0:0.1", "3:0.1 0:0.1", "3:0.1", ""),
+                twoBallots(GroupMulticast::new));
+        assertThrows(IllegalStateException.class, () -> twoBallots((self, groups, world) -> new GroupMulticast(self,
+                groups, world) {
+            @Override
+            boolean isStable() {
+                return true;
+            }
+        }), "delivering at once is found");
+    }
+
+    private static List<String> twoBallots(GroupRun.Factory factory) {
+        Wire wire = new Wire(new Groups(Map.of(0, List.of(0, 1, 2), 1, List.of(3))), factory);
+        wire.nodes.get(3).send(new TransactionId(3, 1), Set.of(0, 1), new byte[0]);
+        wire.carry(3, 0, 1);
+        wire.carry(3, 2);
+        wire.carry(0, 2);
+        wire.carry(0, 1);
+        wire.nodes.get(0).send(new TransactionId(0, 1), Set.of(0), new byte[0]);
+        wire.carry(0, 1);
+        wire.carry(1, 0);
+        wire.nodes.get(1).lead();
+        wire.carry(1, 0);
+        wire.carry(0, 1);
+        assertEquals(List.of(0L, 1L, 0L), List.of(wire.nodes.get(0).ballot(), wire.nodes.get(1).ballot(),
+                wire.nodes.get(2).ballot()));
+        wire.nodes.get(2).lead();
+        wire.carry(2, 0);
+        wire.carry(0, 2);
+        assertEquals(2, wire.nodes.get(2).ballot());
+        wire.carryAll();
+        return wire.worlds.stream().map(world -> String.join(" ", world.delivered)).toList();
+    }
+
+    @Test
+    void forgettingWhatWasAcceptedWhenALeaderIsReplacedIsFound() {
+        isFound((self, groups, world) -> new GroupMulticast(self, groups, world) {
+            @Override
+            List<GenuineMessage.Entry> remembered() {
+                return super.remembered().stream().filter(entry -> entry.stamp() > 0).toList();
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    /** It takes an order of events that few seeds have. */
+    @Test
+    void goingOnWithWhatOldBallotsHaveAcceptedIsFound() {
+        isFound(1150, (self, groups, world) -> new GroupMulticast(self, groups, world) {
+            @Override
+            Collection<GenuineMessage.Entry> chosen(Collection<GenuineMessage.Promise> of) {
+                Map<TransactionId, GenuineMessage.Entry> chosen = new LinkedHashMap<>();
+                of.forEach(promise -> promise.entries().forEach(entry -> chosen.merge(entry.id(), entry,
+                        (one, other) -> one.stamp() > 0 ? one : other)));
+                return chosen.values();
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    @Test
+    void saysWhatCannotBe() {
+        GroupMulticast outside = new GroupMulticast(7, PAIR_OF_THREES, new Recorder());
+        assertThrows(IllegalStateException.class, outside::lead);
+        TransactionId id = new TransactionId(7, 1);
+        assertThrows(IllegalArgumentException.class, () -> outside.send(id, Set.of(2), new byte[0]));
+        assertThrows(IllegalArgumentException.class, () -> outside.send(id, Set.of(), new byte[0]));
+        assertThrows(IllegalArgumentException.class,
+                () -> outside.send(new TransactionId(6, 1), Set.of(0), new byte[0]));
+        outside.send(id, Set.of(0), new byte[0]);
+        assertThrows(IllegalArgumentException.class, () -> outside.send(id, Set.of(0), new byte[0]));
+        assertThrows(IllegalArgumentException.class, () -> new Groups(Map.of(0, List.of(1), 1, List.of(2, 1))));
+    }
+
+    /** Where every step takes as long, all members deliver after three, whoever has crashed of those who do not lead. */
+    @Test
+    void takesThreeStepsEvenWhenAMemberOfEachGroupHasCrashed() {
+        assertEquals(3, stepsWithout(Set.of()));
+        assertEquals(3, stepsWithout(Set.of(2, 4)));
+    }
+
+    private static int stepsWithout(Set<Integer> crashed) {
+        Wire wire = new Wire(PAIR_OF_THREES, GroupMulticast::new);
+        wire.nodes.get(6).send(new TransactionId(6, 1), Set.of(0, 1), new byte[0]);
+        int step = 0;
+        while (wire.worlds.stream().mapToInt(world -> world.delivered.size()).sum() < 6 - crashed.size()) {
+            step++;
+            List<Runnable> arriving = new ArrayList<>();
+            for (int i = 0; i < wire.nodes.size(); i++) {
+                int from = i;
+                wire.worlds.get(i).sent.forEach((to, messages) -> {
+                    List.copyOf(messages).stream().filter(_ -> !crashed.contains(to))
+                            .forEach(message -> arriving.add(() -> wire.nodes.get(to).received(from, message)));
+                    messages.clear();
+                });
+            }
+            arriving.forEach(Runnable::run);
+        }
+        return step;
+    }
+
+    /** The nodes of some groups, and one in none, with what they have sent to each other and has not come. */
+    private static final class Wire {
+        private final List<Recorder> worlds = new ArrayList<>();
+        private final List<GroupMulticast> nodes = new ArrayList<>();
+
+        Wire(Groups groups, GroupRun.Factory factory) {
+            int members = groups.members().values().stream().mapToInt(List::size).sum();
+            for (int i = 0; i <= members; i++) {
+                worlds.add(new Recorder());
+                nodes.add(factory.make(i, groups, worlds.get(i)));
+            }
+        }
+
+        /** All that one has sent to another until now comes. */
+        boolean carry(int from, int to) {
+            return carry(from, to, Integer.MAX_VALUE);
+        }
+
+        boolean carry(int from, int to, int most) {
+            Deque<GenuineMessage> channel = worlds.get(from).sent.getOrDefault(to, new ArrayDeque<>());
+            int count = Math.min(most, channel.size());
+            for (int i = 0; i < count; i++) {
+                nodes.get(to).received(from, channel.removeFirst());
+            }
+            return count > 0;
+        }
+
+        void carryAll() {
+            boolean some = true;
+            while (some) {
+                some = false;
+                for (int from = 0; from < worlds.size(); from++) {
+                    for (int to = 0; to < worlds.size(); to++) {
+                        some |= carry(from, to);
+                    }
+                }
+            }
+        }
+    }
+
+    private static final class Recorder implements GroupMulticast.World {
+        private final Map<Integer, Deque<GenuineMessage>> sent = new TreeMap<>();
+        private final List<String> delivered = new ArrayList<>();
+
+        @Override
+        public void send(int to, GenuineMessage message) {
+            sent.computeIfAbsent(to, _ -> new ArrayDeque<>()).add(message);
+        }
+
+        @Override
+        public void delivered(TransactionId id, long stamp, byte[] payload) {
+            delivered.add(id.toString());
+        }
+
+        @Override
+        public void finished(TransactionId id, long stamp) {
+            // It waits for nothing.
+        }
+    }
+}

@@ -1,0 +1,388 @@
+package tutti.grid.genuine;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import tutti.core.txn.TransactionId;
+
+/**
+ * A run of groups of nodes, and of nodes in no group, that send messages to groups, decided by a seed: whatever may happen next happens
+ * with some probability, without any notion of time. Channels are first in, first out; a crash takes the end of what its node has sent
+ * along. At any instant a node may crash, as long as more than half of its group are left, and any member may be told to lead. When nothing
+ * more can happen, the properties of section IV-B of the thesis are checked, of all nodes, those that have crashed included.
+ */
+final class GroupRun {
+    private static final int STEPS_MAX = 300_000;
+    private static final int ROUNDS_MAX = 60;
+
+    /** Makes the state machine under test. */
+    interface Factory {
+        GroupMulticast make(int self, Groups groups, GroupMulticast.World world);
+    }
+
+    private final class Node implements GroupMulticast.World {
+        private final int number;
+        private final int group;
+        private final GroupMulticast multicast;
+        private final List<TransactionId> delivered = new ArrayList<>();
+        private final List<Long> stamps = new ArrayList<>();
+        private final Map<Integer, Deque<byte[]>> inbound = new HashMap<>();
+        private boolean crashed;
+
+        Node(int number, Factory factory) {
+            this.number = number;
+            this.group = groups.groupOf(number);
+            this.multicast = factory.make(number, groups, this);
+        }
+
+        @Override
+        public void send(int to, GenuineMessage message) {
+            if (!mayTalk(number, to, message)) {
+                fail("genuineness: node " + number + " sent " + message + " to node " + to);
+            }
+            sent++;
+            nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>()).add(message.bytes());
+        }
+
+        @Override
+        public void delivered(TransactionId id, long stamp, byte[] payload) {
+            delivered.add(id);
+            stamps.add(stamp);
+            if (payload.length != 1 || payload[0] != (byte) id.serial()) {
+                fail("node " + number + " delivered " + id + " with another payload");
+            }
+        }
+
+        @Override
+        public void finished(TransactionId id, long stamp) {
+            if (!finished.add(id)) {
+                fail("node " + number + " was told twice that " + id + " is finished");
+            }
+        }
+
+        boolean canReceive(int from) {
+            return !crashed && !inbound.getOrDefault(from, new ArrayDeque<>()).isEmpty();
+        }
+
+        void receive(int from) {
+            multicast.received(from, GenuineMessage.set().decode(ByteBuffer.wrap(inbound.get(from).removeFirst())));
+        }
+    }
+
+    private final Random random;
+    private final Groups groups;
+    private final List<Node> nodes = new ArrayList<>();
+    private final Map<TransactionId, Set<Integer>> destinations = new LinkedHashMap<>();
+    private final Set<TransactionId> finished = new HashSet<>();
+    private final List<String> failures = new ArrayList<>();
+    private int unsent;
+    private int crashesLeft;
+    private int leadsLeft;
+    private int ticksLeft;
+    private int crashes;
+    private long sent;
+    private int steps;
+
+    /** A run of some groups, messages and crashes. */
+    GroupRun(long seed, Factory factory) {
+        random = new Random(seed);
+        Map<Integer, List<Integer>> members = new TreeMap<>();
+        int count = 0;
+        int groupCount = 1 + random.nextInt(3);
+        for (int group = 0; group < groupCount; group++) {
+            List<Integer> of = new ArrayList<>();
+            for (int size = List.of(1, 2, 3, 3, 3, 4, 5).get(random.nextInt(7)); size > 0; size--) {
+                of.add(count++);
+            }
+            members.put(group, of);
+        }
+        groups = new Groups(members);
+        for (int number = 0; number < count + random.nextInt(3); number++) {
+            nodes.add(new Node(number, factory));
+        }
+        unsent = 1 + random.nextInt(25);
+        crashesLeft = random.nextInt(4) == 0 ? 0 : random.nextInt(nodes.size());
+        ticksLeft = random.nextInt(20);
+        leadsLeft = random.nextInt(3) == 0 ? 0 : random.nextInt(8);
+    }
+
+    private void fail(String what) {
+        failures.add(what);
+    }
+
+    private boolean concerns(TransactionId id, int node) {
+        return id.node() == node || destinations.getOrDefault(id, Set.of()).contains(groups.groupOf(node));
+    }
+
+    /** Of a message: its sender and destinations; about ballots: a group; about progress: who has a message in common. */
+    private boolean mayTalk(int from, int to, GenuineMessage message) {
+        return switch (message) {
+            case GenuineMessage.Data of -> concerns(of.id(), from) && concerns(of.id(), to);
+            case GenuineMessage.Accept of -> concerns(of.id(), from) && concerns(of.id(), to);
+            case GenuineMessage.Ack of -> concerns(of.id(), from) && concerns(of.id(), to);
+            case GenuineMessage.Delivered of -> concerns(of.id(), from) && of.id().node() == to;
+            case GenuineMessage.Prepare _,GenuineMessage.Promise _,GenuineMessage.Install _,GenuineMessage.Installed _,GenuineMessage.Passed _ ->
+                groups.groupOf(from) == groups.groupOf(to);
+            case GenuineMessage.Progress _ ->
+                destinations.keySet().stream().anyMatch(id -> concerns(id, from) && concerns(id, to));
+        };
+    }
+
+    /** Runs until nothing more can happen; what is wrong, or nothing. */
+    List<String> run() {
+        int sendWeight = 1 + random.nextInt(20);
+        int rareWeight = 1 + random.nextInt(6);
+        try {
+            int round = 0;
+            while (failures.isEmpty() && steps++ < STEPS_MAX && round < ROUNDS_MAX) {
+                List<Runnable> possible = receipts();
+                if (unsent > 0 && random.nextInt(20) < sendWeight) {
+                    possible.add(this::sendOne);
+                }
+                if (random.nextInt(100) < rareWeight) {
+                    List<Runnable> rare = rare();
+                    possible = rare.isEmpty() ? possible : rare;
+                }
+                if (!possible.isEmpty()) {
+                    possible.get(random.nextInt(possible.size())).run();
+                } else if (unsent == 0) {
+                    if (isAtRest()) {
+                        break;
+                    }
+                    help(round++);
+                }
+            }
+            if (failures.isEmpty()) {
+                check();
+            }
+        } catch (IllegalStateException thrown) {
+            fail("thrown: " + thrown.getMessage());
+        }
+        return failures;
+    }
+
+    private List<Runnable> receipts() {
+        List<Runnable> possible = new ArrayList<>();
+        for (Node node : nodes) {
+            for (int from = 0; from < nodes.size(); from++) {
+                if (node.canReceive(from)) {
+                    int sender = from;
+                    possible.add(() -> node.receive(sender));
+                }
+            }
+        }
+        return possible;
+    }
+
+    private List<Node> alive() {
+        return nodes.stream().filter(node -> !node.crashed).toList();
+    }
+
+    private List<Runnable> rare() {
+        List<Runnable> possible = new ArrayList<>();
+        List<Node> alive = alive();
+        Node one = alive.get(random.nextInt(alive.size()));
+        if (crashesLeft > 0 && mayCrash(one)) {
+            possible.add(() -> crash(one));
+        }
+        if (leadsLeft > 0 && one.group >= 0) {
+            possible.add(() -> {
+                leadsLeft--;
+                one.multicast.lead();
+            });
+        }
+        if (ticksLeft > 0) {
+            possible.add(() -> {
+                ticksLeft--;
+                one.multicast.tick();
+                one.multicast.announce();
+            });
+        }
+        return possible;
+    }
+
+    private boolean mayCrash(Node node) {
+        if (node.group < 0) {
+            return true;
+        }
+        long left = groups.of(node.group).stream().filter(member -> !nodes.get(member).crashed).count();
+        return left - 1 >= groups.quorum(node.group);
+    }
+
+    private void crash(Node node) {
+        crashesLeft--;
+        crashes++;
+        node.crashed = true;
+        for (Node to : nodes) {
+            Deque<byte[]> channel = to.inbound.getOrDefault(node.number, new ArrayDeque<>());
+            for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
+                channel.removeLast();
+            }
+        }
+    }
+
+    private void sendOne() {
+        List<Node> alive = alive();
+        Node sender = alive.get(random.nextInt(alive.size()));
+        Set<Integer> to = new TreeSet<>();
+        int wanted = 1 + random.nextInt(groups.members().size());
+        while (to.size() < wanted) {
+            to.add(random.nextInt(groups.members().size()));
+        }
+        TransactionId id = new TransactionId(sender.number, destinations.size());
+        destinations.put(id, to);
+        unsent--;
+        sender.multicast.send(id, to, new byte[]{(byte) id.serial()});
+    }
+
+    /** Whether all that is owed has been done. */
+    private boolean isAtRest() {
+        return failures.isEmpty() && alive().stream().allMatch(node -> node.multicast.pending().isEmpty()
+                && destinations.keySet().stream().filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
+                        .allMatch(node.delivered::contains)
+                && !node.multicast.isWaiting())
+                && destinations.keySet().stream().allMatch(id -> nodes.get(id.node()).crashed || finished.contains(id));
+    }
+
+    private boolean isOwed(TransactionId id) {
+        return !nodes.get(id.node()).crashed || nodes.stream().anyMatch(node -> node.delivered.contains(id));
+    }
+
+    /** Nothing happens any more unless time passes: then leaders that are gone are replaced. */
+    private void help(int round) {
+        for (List<Integer> members : groups.members().values()) {
+            List<Node> left = members.stream().map(nodes::get).filter(node -> !node.crashed).toList();
+            if (left.stream().noneMatch(node -> node.multicast.isLeading())
+                    || left.stream().anyMatch(node -> node.multicast.isWaiting())) {
+                left.get(round % left.size()).multicast.lead();
+            }
+        }
+        alive().forEach(node -> node.multicast.tick());
+    }
+
+    // ------------------------------------------------------------------------------------------ the properties
+
+    private void check() {
+        for (Node node : nodes) {
+            if (new HashSet<>(node.delivered).size() != node.delivered.size()) {
+                fail("uniform integrity: node " + node.number + " delivered twice: " + node.delivered);
+            }
+            for (TransactionId id : node.delivered) {
+                if (!destinations.getOrDefault(id, Set.of()).contains(node.group)) {
+                    fail("uniform integrity: node " + node.number + " delivered " + id + ", not meant for it");
+                }
+            }
+            for (int i = 1; i < node.stamps.size(); i++) {
+                if (node.stamps.get(i) <= node.stamps.get(i - 1)) {
+                    fail("node " + node.number + " delivered " + node.delivered.get(i) + " not by its stamp");
+                }
+            }
+        }
+        oneStamp();
+        for (Node one : nodes) {
+            for (Node other : nodes) {
+                prefixOrder(one, other);
+            }
+        }
+        if (failures.isEmpty() && !isAtRest()) {
+            fail("validity, uniform agreement or liveness: not all that is owed was delivered");
+        }
+        if (failures.isEmpty()) {
+            forgotten();
+        }
+    }
+
+    /** Stamps are the same everywhere, and different for different messages: the order is acyclic. */
+    private void oneStamp() {
+        Map<TransactionId, Long> stampOf = new HashMap<>();
+        Map<Long, TransactionId> messageOf = new HashMap<>();
+        for (Node node : nodes) {
+            for (int i = 0; i < node.delivered.size(); i++) {
+                Long stamp = stampOf.putIfAbsent(node.delivered.get(i), node.stamps.get(i));
+                TransactionId other = messageOf.putIfAbsent(node.stamps.get(i), node.delivered.get(i));
+                if ((stamp != null && !stamp.equals(node.stamps.get(i)))
+                        || (other != null && !other.equals(node.delivered.get(i)))) {
+                    fail("uniform acyclic order: " + node.delivered.get(i) + " and " + other + " have stamps " + stamp
+                            + " and " + node.stamps.get(i));
+                }
+            }
+        }
+    }
+
+    private void prefixOrder(Node one, Node other) {
+        for (TransactionId m : one.delivered) {
+            for (TransactionId n : other.delivered) {
+                boolean both = destinations.get(m).contains(other.group) && destinations.get(n).contains(one.group);
+                if (both && !m.equals(n) && !before(one.delivered, n, m) && !before(other.delivered, m, n)) {
+                    fail("uniform prefix order: node " + one.number + " delivered " + m + " and not " + n
+                            + " before; node " + other.number + " delivered " + n + " and not " + m + " before");
+                    return;
+                }
+            }
+        }
+    }
+
+    private static boolean before(List<TransactionId> delivered, TransactionId first, TransactionId second) {
+        int at = delivered.indexOf(first);
+        return at >= 0 && at < delivered.indexOf(second);
+    }
+
+    /** When all have told how far they are, nothing is kept, but what nobody owes to anybody. */
+    private void forgotten() {
+        for (Node node : alive()) {
+            nodes.stream().filter(other -> other.crashed).forEach(other -> node.multicast.gone(other.number));
+        }
+        // What one has finished later may stand in the way of another's.
+        for (int i = 0; i < 3; i++) {
+            alive().forEach(node -> node.multicast.announce());
+            for (List<Runnable> all = receipts(); !all.isEmpty(); all = receipts()) {
+                all.getFirst().run();
+            }
+        }
+        long lost = destinations.keySet().stream().filter(id -> !isOwed(id)).count();
+        for (Node node : alive()) {
+            if (node.multicast.size() > lost) {
+                fail("memory: node " + node.number + " still keeps " + node.multicast.size() + " messages");
+            }
+        }
+    }
+
+    int deliveries() {
+        return nodes.stream().mapToInt(node -> node.delivered.size()).sum();
+    }
+
+    int crashes() {
+        return crashes;
+    }
+
+    long ballots() {
+        return nodes.stream().mapToLong(node -> node.multicast.ballot()).max().orElse(0);
+    }
+
+    long messages() {
+        return sent;
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("groups ").append(groups.members()).append(", messages ")
+                .append(destinations).append(", steps ").append(steps);
+        for (Node node : nodes) {
+            text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "").append(" ballot ")
+                    .append(node.multicast.ballot()).append(node.multicast.isWaiting() ? " waiting" : "")
+                    .append(" delivered ").append(node.delivered).append(node.stamps).append(" waits for ")
+                    .append(node.multicast.pending());
+        }
+        return text.toString();
+    }
+}
