@@ -48,6 +48,11 @@ public final class CaptureInstaller {
                     THEN '' END""";
 
     /** Whether a captured row is one of those that the node has seen in band; counts it. */
+    /** In functions whose parameter is the secret, and whose search path is safe. */
+    private static final String REFUSE_WITHOUT_SECRET = """
+            IF sha256(secret) <> <secret_hash>::bytea THEN
+                    PERFORM tutti.refuse_secret();
+                END IF;""";
     private static final String SEEN_IN_BAND = "pg_catalog.starts_with(name, 'tutti.p') AND"
             + " pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)"
             + " pg_catalog.substr(name, 8)::pg_catalog.int8";
@@ -273,6 +278,7 @@ public final class CaptureInstaller {
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<sequences>", resource("sequences.sql"))
+                .replace("<refuse without the secret>", REFUSE_WITHOUT_SECRET)
                 .replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
                 .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))

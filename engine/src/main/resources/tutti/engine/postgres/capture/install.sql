@@ -376,9 +376,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.before_set_constraints(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     PERFORM tutti.flush();
     PERFORM tutti.arm();
 END
@@ -389,9 +387,7 @@ CREATE OR REPLACE FUNCTION tutti.after_set_constraints(secret bytea) RETURNS voi
 DECLARE
     constraints text := tutti.constraints();
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     PERFORM tutti.set_aside();
     IF constraints IS NOT NULL THEN
         EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
@@ -404,9 +400,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     IF substr(statement, tutti.text_place(statement), 2) = '0:' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', statement), true);
         RETURN;
@@ -442,9 +436,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.apply_notify(secret bytea, channel text, payload text) RETURNS void LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog AS $function$
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     PERFORM pg_notify_here(channel, payload);
 END
 $function$;
@@ -1030,9 +1022,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.apply_truncate(secret bytea, tables text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     EXECUTE concat('TRUNCATE ', (SELECT string_agg(format('ONLY %s', oid::oid::regclass), ', ')
         FROM unnest(string_to_array(tables, ' ')) oid));
 END
@@ -1042,9 +1032,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.begin_as(secret bytea, role_name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     PERFORM tutti.leave_roles();
     EXECUTE format('GRANT %I TO %I WITH ADMIN FALSE, INHERIT FALSE, SET TRUE', role_name, session_user);
 END
@@ -1054,9 +1042,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.end_as(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     PERFORM tutti.leave_roles();
     IF EXISTS (SELECT FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = session_user::regrole
             AND deptype = 'o') THEN

@@ -167,9 +167,7 @@ DECLARE
     first numeric;
     final numeric;
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     SELECT * INTO s FROM tutti.sequences WHERE sequence = to_regclass(format('%I.%I', schema_name, name)) FOR UPDATE;
     IF NOT FOUND THEN
         RETURN;
@@ -322,9 +320,7 @@ DECLARE
     restarted oid := to_regclass(format('%I.%I', schema_name, name));
     before text := current_setting('<mark>');
 BEGIN
-    IF sha256(secret) <> <secret_hash>::bytea THEN
-        PERFORM tutti.refuse_secret();
-    END IF;
+    <refuse without the secret>
     IF NOT EXISTS (SELECT FROM tutti.sequences WHERE sequence = restarted) THEN
         RETURN;
     END IF;
