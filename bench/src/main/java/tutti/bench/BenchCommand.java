@@ -5,7 +5,8 @@ import picocli.CommandLine.HelpCommand;
 
 /** The group of commands that measure. */
 @Command(name = "bench", description = "Measure. Every command prints what it ran on; docs/benchmarks.md says how to read"
-        + " the results.", subcommands = {OverheadCommand.class, CertifyCommand.class, OrderCommand.class,
+        + " the results.", subcommands = {OverheadCommand.class, SqlwareCommand.class, CertifyCommand.class,
+                OrderCommand.class,
                 HeapCommand.class, KernelCommand.class, MacroCommand.class, CaptureCommand.class, RecorderCommand.class,
                 ComponentCommand.class,
                 HelpCommand.class}, synopsisSubcommandLabel = "COMMAND")

@@ -27,8 +27,13 @@ final class ClusterContender implements Contender {
      * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
      */
     ClusterContender(Kind kind, Path directory, List<String> nodeCommand) {
+        this(kind, directory, nodeCommand, "si");
+    }
+
+    /** Likewise, under another protocol. */
+    ClusterContender(Kind kind, Path directory, List<String> nodeCommand, String protocol) {
         this.kind = kind;
-        spec = new ClusterSpec(directory, kind.nodes(), 0, "si", "tutti", "tutti", Map.of(), nodeCommand);
+        spec = new ClusterSpec(directory, kind.nodes(), 0, protocol, "tutti", "tutti", Map.of(), nodeCommand);
     }
 
     @Override

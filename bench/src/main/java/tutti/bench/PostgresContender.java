@@ -30,6 +30,7 @@ final class PostgresContender implements Contender {
     private final Path directory;
     private final ServerBinaries binaries;
     private final int standbys;
+    private final boolean synchronous;
 
     /**
      * A server with standbys.
@@ -38,10 +39,20 @@ final class PostgresContender implements Contender {
      * @param standbys how many, all of which must confirm a commit; 0 or more
      */
     PostgresContender(Kind kind, Path directory, ServerBinaries binaries, int standbys) {
+        this(kind, directory, binaries, standbys, true);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param synchronous whether a commit waits for the standbys
+     */
+    PostgresContender(Kind kind, Path directory, ServerBinaries binaries, int standbys, boolean synchronous) {
         this.kind = kind;
         this.directory = directory;
         this.binaries = binaries;
         this.standbys = standbys;
+        this.synchronous = synchronous;
     }
 
     @Override
@@ -52,7 +63,7 @@ final class PostgresContender implements Contender {
     /** The primary alone. */
     @Override
     public Running startEmpty() throws IOException, InterruptedException {
-        Started started = new Started();
+        Started started = new Started(0);
         started.add(primary(BenchFiles.freePort()));
         return started;
     }
@@ -68,7 +79,7 @@ final class PostgresContender implements Contender {
 
     @Override
     public Started start() throws IOException, SQLException, InterruptedException {
-        Started started = new Started();
+        Started started = new Started(synchronous ? 0 : standbys);
         boolean ready = false;
         try {
             int port = BenchFiles.freePort();
@@ -78,8 +89,11 @@ final class PostgresContender implements Contender {
                 for (int i = 1; i <= standbys; i++) {
                     names.add(standbyName(i));
                 }
-                primary = primary.with("synchronous_standby_names", standbys + " (" + String.join(", ", names) + ")")
-                        .with("wal_keep_size", KEPT_FOR_STANDBYS);
+                primary = primary.with("wal_keep_size", KEPT_FOR_STANDBYS);
+                if (synchronous) {
+                    primary = primary.with("synchronous_standby_names",
+                            standbys + " (" + String.join(", ", names) + ")");
+                }
             }
             started.add(primary);
             for (int i = 1; i <= standbys; i++) {
@@ -120,6 +134,12 @@ final class PostgresContender implements Contender {
     /** The primary, then its standbys. */
     static final class Started implements Running {
         private final List<EmbeddedPostgres> servers = Collections.synchronizedList(new ArrayList<>());
+        /** Standbys for which no commit waits. */
+        private final int behind;
+
+        private Started(int behind) {
+            this.behind = behind;
+        }
 
         private void add(ServerConfiguration configuration) throws IOException, InterruptedException {
             servers.add(EmbeddedPostgres.start(configuration));
@@ -161,6 +181,13 @@ final class PostgresContender implements Contender {
             }
             try (Connection connection = databases().getFirst().open();
                     Statement statement = connection.createStatement()) {
+                if (behind > 0) {
+                    // all have replayed what is written by now; the server waits a little between two looks
+                    statement.execute("do $$ declare target pg_lsn := pg_current_wal_lsn(); begin"
+                            + " while (select count(*) from pg_stat_replication where replay_lsn >= target) < " + behind
+                            + " loop perform pg_sleep(0.01), pg_stat_clear_snapshot(); end loop; end $$");
+                    return;
+                }
                 statement.execute("set synchronous_commit = remote_apply");
                 statement.execute("select pg_logical_emit_message(true, 'bench', 'settled')");
             }

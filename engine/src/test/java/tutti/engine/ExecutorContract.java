@@ -20,6 +20,7 @@ import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.Engine.Executor;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract.Harness;
@@ -72,7 +73,7 @@ public abstract class ExecutorContract {
 
     private Result<Executed> execute(LocalTransaction transaction, byte[] request) {
         Result<Executed> executed = new Result<>();
-        executor.execute(transaction, request, executed);
+        executor.execute(transaction, request, ConflictClasses.ALL, executed);
         return executed;
     }
 

@@ -49,7 +49,7 @@ final class Undertaking implements LocalTransaction {
     @Override
     public void run(Priority priority) {
         int own = ++run;
-        executor.execute(this, request.statement(), new Completion<>() {
+        executor.execute(this, request.statement(), request.classes(), new Completion<>() {
             @Override
             public void succeeded(Executed executed) {
                 loop.execute(() -> {

@@ -13,6 +13,7 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.protocol.Response;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
@@ -115,7 +116,8 @@ final class ListEngine implements Engine {
             private String open = "";
 
             @Override
-            public void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done) {
+            public void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes,
+                    Completion<Executed> done) {
                 unlessHeld(() -> {
                     open = new String(request, StandardCharsets.UTF_8);
                     done.succeeded(new Executed(new WriteSet(KeySet.EMPTY, request), Response.done(request)));

@@ -38,6 +38,7 @@ import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
+import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.PostgresBackup;
 import tutti.engine.postgres.server.ServerBinaries;
@@ -55,6 +56,7 @@ import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
 import tutti.wire.Places;
 import tutti.wire.PostgresFrontEnd;
+import tutti.wire.sql.StatementClasses;
 
 /** A PostgreSQL server, the node's own or a given one, and the pass-through front end before it. */
 final class PostgresDatabase implements NodeDatabase {
@@ -81,6 +83,13 @@ final class PostgresDatabase implements NodeDatabase {
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
                 config.sequences().stride(), secret(), config.limits().transactionBytes(),
                 config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY));
+        engine.onExecuted((writes, relations, classes) -> {
+            TableCatalog tables = engine.catalog();
+            String written = StatementClasses.outside(writes, classes, tables, engine.references());
+            return written != null
+                    ? written
+                    : StatementClasses.outside(relations, classes, tables, engine.references());
+        });
         life.started(engine);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");

@@ -124,8 +124,7 @@ final class ActiveRequests {
         Capture.Classified touched = rules.classes(sql);
         boolean here = place == Place.HERE || (copies && place.ifPossible());
         if (place == Place.OWNER_IF_POSSIBLE) {
-            // what is declared is checked here; and what has had its turn here stays here
-            here |= touched.vouched() || !session.turns().needed();
+            here |= !session.turns().needed(); // what has had its turn here stays here
         }
         if (logged && place != Place.EVERYWHERE && here) {
             session.backend().refuse(notLogged(List.of(statements)), SentMessage.REFUSED_QUERY);
@@ -146,10 +145,11 @@ final class ActiveRequests {
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
         byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
         if (place == Place.OWNER_IF_POSSIBLE) {
-            session.ordered().undertaken(row -> session.capture().request(calls, row), touched.classes(),
+            session.ordered().undertaken(row -> session.capture().request(calls, row, touched.vouched()),
+                    touched.classes(),
                     response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
         } else {
-            session.ordered().request(row -> session.capture().request(calls, row), touched.classes(),
+            session.ordered().request(row -> session.capture().request(calls, row, false), touched.classes(),
                     response -> response);
         }
         return true;
@@ -193,15 +193,13 @@ final class ActiveRequests {
         List<StatementClasses.Statements> parts = executions.stream().map(execution -> execution.of().statements())
                 .toList();
         Place place = place(parts);
-        if (place != Place.HERE) {
-            cycle.classify();
-        }
-        if (place == Place.HERE || (place == Place.OWNER_IF_POSSIBLE && cycle.classified().vouched())) {
+        if (place == Place.HERE) {
             if (logged) {
                 refuse(cycle, notLogged(parts));
             }
             return logged;
         }
+        cycle.classify();
         ErrorFields refusal = rules.unavailable();
         for (StatementClasses.Statements part : parts) {
             String varying = part.varying();
@@ -216,11 +214,12 @@ final class ActiveRequests {
         List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
         parseAll(cycle, () -> {
             if (place == Place.OWNER_IF_POSSIBLE) {
-                session.ordered().undertaken(row -> session.capture().request(calls, row),
+                session.ordered().undertaken(
+                        row -> session.capture().request(calls, row, cycle.classified().vouched()),
                         cycle.classified().classes(), response -> answers(executions, response),
                         logged ? calls.size() : 0, here);
             } else {
-                session.ordered().request(row -> session.capture().request(calls, row),
+                session.ordered().request(row -> session.capture().request(calls, row, false),
                         cycle.classified().classes(), response -> answers(executions, response));
             }
         });

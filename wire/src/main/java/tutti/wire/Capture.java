@@ -147,8 +147,9 @@ public interface Capture {
      * A request that every replica executes, in the form that the node takes.
      *
      * @param settings the row that {@link Calls#settings} returned
+     * @param declared whether the classes that it is logged by are what somebody says
      */
-    default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings) {
+    default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
     }
 

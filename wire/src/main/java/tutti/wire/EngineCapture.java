@@ -264,8 +264,11 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row) {
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row, boolean declared) {
         Map<String, String> settings = settings(row);
+        if (declared) {
+            settings.put(Statement.DECLARED, "on");
+        }
         settings.put(CaptureInstaller.Functions.ORIGIN, life);
         return Statement.request(calls, String.valueOf(row.getFirst()), settings).toBytes();
     }

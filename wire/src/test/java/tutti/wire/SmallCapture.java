@@ -135,7 +135,7 @@ final class SmallCapture implements Capture {
     }
 
     @Override
-    public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings) {
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared) {
         requests.add(calls);
         return new byte[]{(byte) (calls.getFirst().described() ? 1 : 0)};
     }

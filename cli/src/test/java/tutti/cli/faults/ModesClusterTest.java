@@ -53,6 +53,14 @@ class ModesClusterTest {
         requestsChoose("si");
     }
 
+    /** Whose requests are executed by the owners of their logs. */
+    @Tag("long")
+    @Test
+    @Timeout(150)
+    void requestsChooseWhereTheyAreExecutedAndWhatTheyTouchThoughLogsHaveOwners() throws Exception {
+        requestsChoose("hybrid");
+    }
+
     private void requestsChoose(String protocol) throws Exception {
         try (FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 2, protocol));
                 Connection connection = DriverManager.getConnection(cluster.node(0).jdbcUrl())) {
@@ -83,9 +91,12 @@ class ModesClusterTest {
             execute(connection, "reset tutti.mode");
             execute(connection, "update account set balance = balance where balance = random() * 10");
             assertEquals("1140", value(connection, "select sum(balance) from account"));
-            if (protocol.equals("nodo")) {
+            if (!protocol.equals("si")) {
                 functionsSayWhatTheyTouch(connection);
                 columnsDivideTables(connection);
+            }
+            if (protocol.equals("hybrid")) {
+                requestsAreLogged(connection, cluster.node(1).jdbcUrl());
             }
             cluster.assertSame();
             assertEquals(1140, cluster.beneathValue(1, "select sum(balance) from account"));
@@ -149,5 +160,39 @@ class ModesClusterTest {
         connection.setAutoCommit(true);
         assertEquals("0 9 8", value(connection,
                 "select string_agg(quantity::text, ' ' order by house) from stock"));
+    }
+
+    /** Stored transactions, by CALL, whose clients hear that they are logged, and ask at another node. */
+    private static void requestsAreLogged(Connection connection, String other) throws SQLException {
+        execute(connection, "create table audit (id int primary key, amount int)");
+        execute(connection, "create procedure transfer(a int, b int, n int) language sql as"
+                + " 'update account set balance = balance - n where id = a;"
+                + " update account set balance = balance + n where id = b; insert into audit values (n, n)'");
+        execute(connection,
+                "create procedure now_and_then() language sql as 'insert into audit values (random() * 9, 0)'");
+        execute(connection, "call transfer(5, 2, 1)");
+        assertEquals("23505", assertThrows(SQLException.class, () -> execute(connection, "call transfer(5, 2, 1)"))
+                .getSQLState());
+        execute(connection, "set tutti.acknowledge = logged");
+        String committed;
+        String aborted;
+        try (PreparedStatement call = connection.prepareStatement("call transfer(?, ?, ?)")) {
+            call.setInt(1, 2);
+            call.setInt(2, 1);
+            call.setInt(3, 2);
+            call.execute();
+            committed = call.getWarnings().getMessage().replace("logged as ", "");
+            call.clearWarnings();
+            call.execute();
+            aborted = call.getWarnings().getMessage().replace("logged as ", "");
+        }
+        assertTrue(refused(connection, "call now_and_then()", "0A000").getMessage().contains("random()"));
+        refused(connection, "call transfers(1, 2, 1)", "42883");
+        execute(connection, "reset tutti.acknowledge");
+        try (Connection elsewhere = DriverManager.getConnection(other)) {
+            assertEquals("committed", value(elsewhere, "select tutti_outcome('" + committed + "')"));
+            assertEquals("aborted", value(elsewhere, "select tutti_outcome('" + aborted + "')"));
+            assertEquals("3", value(elsewhere, "select sum(amount) from audit"));
+        }
     }
 }

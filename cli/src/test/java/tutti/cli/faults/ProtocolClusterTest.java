@@ -54,7 +54,7 @@ class ProtocolClusterTest {
 
     static Stream<Choice> protocols() {
         return Stream.concat(
-                Stream.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc")
+                Stream.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "hybrid")
                         .map(protocol -> new Choice(protocol, 3, Map.of())),
                 Stream.of(new Choice("wice", 4, Map.of("clusters", "braga:0,1,2;lisbon:3"))));
     }

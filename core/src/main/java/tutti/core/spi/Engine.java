@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Response;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -150,9 +151,10 @@ public interface Engine extends AutoCloseable {
          * @param transaction that the listener is told if this one is {@linkplain BlockedListener in the way}; it has its place in the
          *            order, so those that make it wait are told, too
          * @param request as the engine encodes it
+         * @param classes all that it may touch: one that leaves them is refused, if the engine can tell
          * @param done not told after {@link #rollback} was asked for. A failure is a passing one, and has rolled all back
          */
-        void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done);
+        void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes, Completion<Executed> done);
 
         /** As {@link LocalTransaction#commit}. */
         void commit(long position, Completion<Void> done);

@@ -17,6 +17,7 @@ import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.Engine.Executor;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -44,17 +45,18 @@ final class JdbcExecutor implements Executor {
     }
 
     @Override
-    public void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done) {
+    public void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes,
+            Completion<Executed> done) {
         int own = run.incrementAndGet();
         current.set(transaction);
         try {
-            thread.execute(() -> execute(own, request, done));
+            thread.execute(() -> execute(own, request, classes, done));
         } catch (RejectedExecutionException closed) {
             done.failed(new EngineFailure("57P01", "the executor is closed", true));
         }
     }
 
-    private void execute(int own, byte[] request, Completion<Executed> done) {
+    private void execute(int own, byte[] request, ConflictClasses classes, Completion<Executed> done) {
         Executed executed;
         try {
             ClientSession in = session();
@@ -62,7 +64,7 @@ final class JdbcExecutor implements Executor {
             if (own != run.get()) {
                 return;
             }
-            executed = executed(in, ClientRequest.of(request));
+            executed = executed(in, ClientRequest.of(request), classes);
         } catch (SQLException failed) {
             forget();
             EngineFailure failure = JdbcEngine.failure(failed);
@@ -113,7 +115,7 @@ final class JdbcExecutor implements Executor {
         }
     }
 
-    private Executed executed(ClientSession in, ClientRequest request) throws SQLException {
+    private Executed executed(ClientSession in, ClientRequest request, ConflictClasses classes) throws SQLException {
         List<ClientAnswer.Part> parts = new ArrayList<>();
         for (ClientRequest.Call call : request.calls()) {
             parts.add(in.statement(call.sql(), call.parameters(), connection -> {
@@ -127,6 +129,13 @@ final class JdbcExecutor implements Executor {
             }));
         }
         WriteSet writes = in.capture().writes();
+        String outside = in.footprints().outside(writes.keys(), classes);
+        if (outside != null) {
+            throw new SQLException(
+                    "the request has changed " + outside + ", which is not among the conflict classes that"
+                            + " it was logged by; if the schema was changed meanwhile, try again",
+                    "2F003");
+        }
         if (writes.isEmpty()) {
             in.commitUnchanged();
         }

@@ -32,6 +32,8 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.ExecutorServices;
@@ -90,6 +92,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private CaptureInstaller.@Nullable Functions functions;
     private volatile BlockedListener listener = NO_LISTENER;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
+    private volatile Check check = (_, _, _) -> null;
     private volatile boolean closed;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
@@ -285,6 +288,16 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                                 ? restoreRoles().thenCompose(_ -> connect(loop, powerless, role))
                                 : CompletableFuture.failedFuture(failed))
                 .thenCompose(this::confirmed);
+    }
+
+    /** Sets who judges what requests have touched; before the first executor is opened. */
+    public void onExecuted(Check judge) {
+        check = judge;
+    }
+
+    @Override
+    public @Nullable String outside(WriteSet writes, List<Long> relations, ConflictClasses classes) {
+        return check.outside(writes, relations, classes);
     }
 
     @Override

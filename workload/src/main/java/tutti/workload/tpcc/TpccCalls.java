@@ -36,6 +36,17 @@ final class TpccCalls {
         };
     }
 
+    /** Hands a transaction in whose result, if it changes something, may not be known yet. */
+    void submit(TpccInput input, LocalDateTime now, TpccSession.HistoryKey key) throws SQLException {
+        switch (input) {
+            case TpccInput.NewOrder order -> bound(order, now).execute();
+            case TpccInput.Payment payment -> bound(payment, now, key).execute();
+            case TpccInput.OrderStatus status -> orderStatus(status);
+            case TpccInput.Delivery delivery -> bound(delivery, now).execute();
+            case TpccInput.StockLevel level -> stockLevel(level);
+        }
+    }
+
     private PreparedStatement call(String sql) throws SQLException {
         PreparedStatement prepared = statements.get(sql);
         if (prepared == null) {
@@ -74,7 +85,7 @@ final class TpccCalls {
         return from + 2;
     }
 
-    private TpccOutput newOrder(TpccInput.NewOrder input, LocalDateTime now) throws SQLException {
+    private PreparedStatement bound(TpccInput.NewOrder input, LocalDateTime now) throws SQLException {
         List<TpccInput.Line> lines = input.lines();
         PreparedStatement call = call(TpccFunctions.NEW_ORDER);
         int next = integers(call, 1, input.warehouse(), input.district(), input.customer());
@@ -82,7 +93,11 @@ final class TpccCalls {
         array(call, next + 1, lines.stream().mapToInt(TpccInput.Line::supplyWarehouse).toArray());
         array(call, next + 2, lines.stream().mapToInt(TpccInput.Line::quantity).toArray());
         call.setObject(next + 3, now);
-        try (ResultSet row = call.executeQuery()) {
+        return call;
+    }
+
+    private TpccOutput newOrder(TpccInput.NewOrder input, LocalDateTime now) throws SQLException {
+        try (ResultSet row = bound(input, now).executeQuery()) {
             single(row, input);
             return new TpccOutput.NewOrder(row.getInt(1), TpccSession.cents(row.getBigDecimal(2)));
         } catch (SQLException e) {
@@ -93,7 +108,7 @@ final class TpccCalls {
         }
     }
 
-    private TpccOutput payment(TpccInput.Payment input, LocalDateTime now, TpccSession.HistoryKey key)
+    private PreparedStatement bound(TpccInput.Payment input, LocalDateTime now, TpccSession.HistoryKey key)
             throws SQLException {
         PreparedStatement call = call(TpccFunctions.PAYMENT);
         int next = integers(call, 1, input.warehouse(), input.district(), input.customerWarehouse(),
@@ -103,16 +118,26 @@ final class TpccCalls {
         call.setLong(next + 1, key.source());
         call.setLong(next + 2, key.number());
         call.setObject(next + 3, now);
-        try (ResultSet row = call.executeQuery()) {
+        return call;
+    }
+
+    private TpccOutput payment(TpccInput.Payment input, LocalDateTime now, TpccSession.HistoryKey key)
+            throws SQLException {
+        try (ResultSet row = bound(input, now, key).executeQuery()) {
             single(row, input);
             return new TpccOutput.Payment(row.getInt(1), TpccSession.cents(row.getBigDecimal(2)));
         }
     }
 
-    private TpccOutput delivery(TpccInput.Delivery input, LocalDateTime now) throws SQLException {
+    private PreparedStatement bound(TpccInput.Delivery input, LocalDateTime now) throws SQLException {
         PreparedStatement call = call(TpccFunctions.DELIVERY);
         integers(call, 1, input.warehouse(), input.carrier());
         call.setObject(3, now);
+        return call;
+    }
+
+    private TpccOutput delivery(TpccInput.Delivery input, LocalDateTime now) throws SQLException {
+        PreparedStatement call = bound(input, now);
         List<TpccOutput.DeliveredOrder> orders = new ArrayList<>();
         try (ResultSet row = call.executeQuery()) {
             while (row.next()) {

@@ -77,6 +77,18 @@ public final class TpccSession implements AutoCloseable {
         };
     }
 
+    /**
+     * Hands a transaction in, in the stored form; what came of it need not be known yet.
+     *
+     * @throws IllegalStateException in the other form
+     */
+    public void submit(TpccInput input, LocalDateTime now, HistoryKey historyKey) throws SQLException {
+        if (calls == null) {
+            throw new IllegalStateException("only stored transactions are handed in whole");
+        }
+        calls.submit(input, now, historyKey);
+    }
+
     /** Primary key of a row of HISTORY. */
     public record HistoryKey(long source, long number) {}
 

@@ -1,12 +1,15 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.channel.EventLoop;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
@@ -44,6 +47,22 @@ public interface ExecutorServices {
      * @param waits whether the session has a statement under way; from the loop
      */
     ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits);
+
+    /** What a request has touched outside of its classes, for its client's error, or null. */
+    @Nullable
+    String outside(WriteSet writes, List<Long> relations, ConflictClasses classes);
+
+    /** Judges what requests have touched. */
+    @FunctionalInterface
+    interface Check {
+        /**
+         * What has been touched outside of the classes, for the client's error, or null.
+         *
+         * @param relations object ids of those that the request has used, if its classes are what somebody has declared; else none
+         */
+        @Nullable
+        String outside(WriteSet writes, List<Long> relations, ConflictClasses classes);
+    }
 
     /** A session's entry. */
     @FunctionalInterface

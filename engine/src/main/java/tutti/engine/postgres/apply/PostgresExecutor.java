@@ -18,6 +18,7 @@ import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.Engine.Executor;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureException;
 import tutti.engine.postgres.capture.CaptureReader;
@@ -45,6 +46,8 @@ public final class PostgresExecutor implements Executor {
     private static final String CLEAN = "RESET ROLE; RESET ALL; CLOSE ALL; UNLISTEN *; DEALLOCATE ALL; DISCARD TEMP;"
             + " SELECT pg_catalog.pg_advisory_unlock_all()";
     private static final int CLEAN_STATEMENTS = 7;
+    private static final String LOCKS = "SELECT DISTINCT relation FROM pg_catalog.pg_locks"
+            + " WHERE locktype OPERATOR(pg_catalog.=) 'relation' AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()";
     private static final int KEY_BYTES = 8;
     /** Sessions of one executor: most roles whose requests it executes without connecting again. */
     private static final int ROLES_MAX = 4;
@@ -80,7 +83,7 @@ public final class PostgresExecutor implements Executor {
     // ------------------------------------------------------------------------------------------ executing
 
     @Override
-    public void execute(LocalTransaction whose, byte[] encoded, Completion<Executed> done) {
+    public void execute(LocalTransaction whose, byte[] encoded, ConflictClasses classes, Completion<Executed> done) {
         loop.execute(() -> {
             int own = ++run;
             transaction = whose;
@@ -97,7 +100,7 @@ public final class PostgresExecutor implements Executor {
                     return;
                 }
                 if (opened != null) {
-                    send(opened, request, own, done);
+                    send(opened, request, classes, own, done);
                 } else if (failed instanceof PostgresException refusal && refusal.sqlState().equals("28000")) {
                     done.succeeded(refused(refusal.fields()));
                 } else {
@@ -149,7 +152,8 @@ public final class PostgresExecutor implements Executor {
         });
     }
 
-    private void send(BackendConnection to, Statement request, int own, Completion<Executed> done) {
+    private void send(BackendConnection to, Statement request, ConflictClasses classes, int own,
+            Completion<Executed> done) {
         Batch batch = new Batch(to.buffer());
         batch.query(BEGIN, 1);
         batch.settings(request);
@@ -174,11 +178,11 @@ public final class PostgresExecutor implements Executor {
 
             @Override
             void done(BatchHandler results) {
-                byte[] gathered = results.result();
-                if (gathered == null) {
-                    unchanged(results.response(), own, done);
+                Told told = new Told(results.result(), results.response(), classes, own, done);
+                if (request.settings().containsKey(Statement.DECLARED) && !classes.all()) {
+                    used(to, told);
                 } else {
-                    captured(gathered, results.response(), own, done);
+                    judge(told, List.of());
                 }
             }
 
@@ -201,10 +205,44 @@ public final class PostgresExecutor implements Executor {
         });
     }
 
-    private void captured(byte[] gathered, byte[] response, int own, Completion<Executed> done) {
+    /** What is known of a request when it has been executed. */
+    private record Told(byte @Nullable [] gathered, byte[] response, ConflictClasses classes, int run,
+            Completion<Executed> done) {}
+
+    /** Its classes are what somebody says: finds out what it has used. */
+    private void used(BackendConnection in, Told told) {
+        underWay = true;
+        var _ = in.query(LOCKS).whenComplete((locks, failed) -> {
+            underWay = false;
+            if (told.run != run) {
+                rollBackIfQuiet();
+            } else if (failed != null) {
+                end("ROLLBACK", told.run, () -> told.done.failed(
+                        new EngineFailure("08006", String.valueOf(failed.getMessage()), true)));
+            } else {
+                judge(told, locks.rows().stream().map(row -> Long.valueOf(String.valueOf(row.getFirst()))).toList());
+            }
+        });
+    }
+
+    private void judge(Told told, List<Long> relations) {
+        int own = told.run;
+        Completion<Executed> done = told.done;
+        byte[] gathered = told.gathered;
         try {
-            WriteSet writes = CaptureReader.read(engine.catalog(), gathered).writes();
-            done.succeeded(new Executed(writes, Response.done(response)));
+            WriteSet writes = gathered == null
+                    ? WriteSet.EMPTY
+                    : CaptureReader.read(engine.catalog(), gathered).writes();
+            String outside = engine.outside(writes, relations, told.classes);
+            if (outside != null) {
+                end("ROLLBACK", own,
+                        () -> done.succeeded(refused(ErrorFields.of("ERROR", "2F003", "the request has used "
+                                + outside + ", which is not among the conflict classes that it was logged by"))));
+            } else if (gathered == null) {
+                end("COMMIT", own, () -> done.succeeded(new Executed(writes, Response.done(told.response))));
+            } else {
+                done.succeeded(new Executed(writes, Response.done(told.response)));
+            }
         } catch (CaptureReader.UnknownTable older) {
             end("ROLLBACK", own, () -> {
                 var _ = engine.refreshCatalog().whenComplete((_, _) -> done.failed(new EngineFailure("40001",
@@ -214,10 +252,6 @@ public final class PostgresExecutor implements Executor {
             end("ROLLBACK", own, () -> done.succeeded(refused(
                     ErrorFields.of("ERROR", cannot.sqlState(), String.valueOf(cannot.getMessage())))));
         }
-    }
-
-    private void unchanged(byte[] response, int own, Completion<Executed> done) {
-        end("COMMIT", own, () -> done.succeeded(new Executed(WriteSet.EMPTY, Response.done(response))));
     }
 
     private static String limited(String message) {

@@ -26,6 +26,8 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     private static final int GRANT = -2;
     /** Between texts; no SQL text contains it. */
     public static final String SEPARATOR = "\0";
+    /** A setting of a request whose classes are what somebody has declared, and therefore to be checked. */
+    public static final String DECLARED = "tutti.declared";
     private static final int CALL_PARTS = 5;
     private static final int GRANT_PARTS = 3;
 

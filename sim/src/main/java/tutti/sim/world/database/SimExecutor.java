@@ -8,6 +8,7 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -25,7 +26,8 @@ final class SimExecutor implements Engine.Executor {
     }
 
     @Override
-    public void execute(LocalTransaction transaction, byte[] request, Completion<Executed> done) {
+    public void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes,
+            Completion<Executed> done) {
         Program.Statement parsed = Program.Statement.parse(request);
         SimTransaction begun = engine.begin(transaction, parsed.transaction(), parsed.program(), database.salt());
         running = begun;

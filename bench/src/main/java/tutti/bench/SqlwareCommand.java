@@ -1,0 +1,253 @@
+package tutti.bench;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+import tutti.cluster.ClusterFile;
+import tutti.cluster.NodeJvm;
+import tutti.command.Failure;
+import tutti.command.Screen;
+import tutti.engine.postgres.server.ServerBinaries;
+import tutti.report.BenchFiles;
+import tutti.report.MeasurementConditions;
+import tutti.workload.tpcc.TpccDatabase;
+import tutti.workload.tpcc.TpccLoader;
+import tutti.workload.tpcc.TpccPopulation;
+import tutti.workload.tpcc.TpccScale;
+
+/** Measures log-based replication beside PostgreSQL's own, as the SQLware thesis does (section 5, tables 6 to 10). */
+@Command(name = "sqlware", description = "TPC-C as stored transactions in one run against PostgreSQL with a synchronous standby, with an"
+        + " asynchronous one, and three nodes under hybrid that acknowledge when a transaction is executed, and when it is logged."
+        + " Prints what was accepted, aborts, mean latency, and the throughput until every copy has applied everything.")
+final class SqlwareCommand implements Callable<Integer> {
+    private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(10);
+    private static final long LOOK_MILLIS = 20;
+    private static final Pattern BACKLOG = Pattern.compile("(?m)^tutti_request_backlog (\\S+)$");
+    private static final long WARM_UP_SEED = 0x5DEECE66DL;
+    private static final long SOURCES_PER_RUN = 1_000;
+    /** What is the same in two copies only if both have made the same transactions. */
+    private static final String TOTALS = "select (select sum(w_ytd) from warehouse) || ' ' || (select sum(d_next_o_id) from district)"
+            + " || ' ' || (select sum(c_balance) from customer) || ' ' || (select sum(s_ytd) from stock)"
+            + " || ' ' || (select count(*) from order_line) || ' ' || (select count(*) from new_order)"
+            + " || ' ' || (select count(*) from history)";
+
+    /** What is compared. */
+    enum Measured {
+        SYNCHRONOUS("PostgreSQL, synchronous standby"),
+        ASYNCHRONOUS("PostgreSQL, asynchronous standby"),
+        EXECUTED("hybrid, three nodes, executed"),
+        LOGGED("hybrid, three nodes, logged");
+
+        private final String title;
+
+        Measured(String title) {
+            this.title = title;
+        }
+    }
+
+    /**
+     * One row.
+     *
+     * @param accepted transactions a second that were acknowledged
+     * @param drained the same, up to when every copy had applied everything
+     * @param drainSeconds from the last acknowledgement to that
+     * @param backlog requests that had been logged and not executed when the terminals stopped
+     * @param same whether all copies that can be asked had the same totals in the end
+     */
+    record Row(String system, double accepted, double tpmC, double latencyMillis, double abortPercent, double drained,
+            double drainSeconds, long backlog, boolean same) {}
+
+    @Option(names = "--seconds", paramLabel = "N", defaultValue = "30", description = "Length of each measurement (default: ${DEFAULT-VALUE}).")
+    private int seconds;
+
+    @Option(names = "--warmup", paramLabel = "N", defaultValue = "15", description = "Seconds of work before each, not counted (default: ${DEFAULT-VALUE}).")
+    private int warmup;
+
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "3", description = "How often each is measured, in turns (default: ${DEFAULT-VALUE}).")
+    private int rounds;
+
+    @Mixin
+    private TpccOptions tpcc = new TpccOptions();
+
+    @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
+    private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
+    private @Nullable Path json;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Override
+    public Integer call() throws Exception {
+        if (seconds < 1 || warmup < 1 || rounds < 1 || tpcc.terminals() < 1 || tpcc.terminals() > 150) {
+            throw Failure.usage("--seconds, --warmup and --rounds must be 1 or more, --terminals 1 to 150", "");
+        }
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        Files.createDirectories(directory);
+        MeasurementConditions ground = MeasurementConditions.look(directory);
+        ground.lines().forEach(screen::line);
+        TpccPopulation population = new TpccPopulation(tpcc.reduced()
+                ? TpccScale.reduced(tpcc.warehouses())
+                : TpccScale.standard(tpcc.warehouses()), tpcc.seed());
+        screen.line(
+                String.format(Locale.ROOT, "%s, %d terminals without think time, stored transactions, %d rounds of %d s"
+                        + " after %d s of warming up", population.scale(), tpcc.terminals(), rounds, seconds, warmup));
+        Path data = Files.createTempDirectory(directory, "tutti-sqlware-");
+        List<Row> rows = new ArrayList<>();
+        try {
+            Map<Measured, Contender> contenders = contenders(data);
+            for (Contender contender : List.copyOf(new java.util.LinkedHashSet<>(contenders.values()))) {
+                load(contender, population);
+            }
+            for (int round = 1; round <= rounds; round++) {
+                for (Map.Entry<Measured, Contender> each : contenders.entrySet()) {
+                    Row row = measure(each.getKey(), each.getValue(), population, round);
+                    rows.add(row);
+                    screen.line(line(row));
+                    if (json != null) {
+                        BenchFiles.writeJson(json, Map.of("conditions", ground.lines(), "rows", rows));
+                    }
+                }
+            }
+        } finally {
+            BenchFiles.delete(data);
+        }
+        return rows.stream().allMatch(Row::same) ? 0 : 1;
+    }
+
+    private static Map<Measured, Contender> contenders(Path data) throws IOException, InterruptedException {
+        ServerBinaries binaries = ServerBinaries.unpacked();
+        Contender hybrid = new ClusterContender(Contender.Kind.D, data.resolve("hybrid"), NodeJvm.command(), "hybrid");
+        Map<Measured, Contender> contenders = new java.util.EnumMap<>(Measured.class);
+        contenders.put(Measured.SYNCHRONOUS,
+                new PostgresContender(Contender.Kind.E, data.resolve("synchronous"), binaries, 1));
+        contenders.put(Measured.ASYNCHRONOUS,
+                new PostgresContender(Contender.Kind.E, data.resolve("asynchronous"), binaries, 1, false));
+        contenders.put(Measured.EXECUTED, hybrid);
+        contenders.put(Measured.LOGGED, hybrid);
+        return contenders;
+    }
+
+    private static void load(Contender contender, TpccPopulation population)
+            throws IOException, SQLException, InterruptedException {
+        try (Contender.Running started = contender.startEmpty()) {
+            TpccLoader loader = new TpccLoader(population);
+            TpccDatabase first = started.copies().getFirst();
+            loader.load(first, (_, _) -> {});
+            loader.createFunctions(first);
+            loader.declareClasses(first);
+            started.settle();
+            for (TpccDatabase other : started.copies().subList(1, started.copies().size())) {
+                loader.analyze(other);
+            }
+        }
+        contender.loaded();
+    }
+
+    private Row measure(Measured system, Contender contender, TpccPopulation population, int round)
+            throws IOException, SQLException, InterruptedException {
+        boolean logged = system == Measured.LOGGED;
+        long source = ((long) round * Measured.values().length + system.ordinal()) * 2 * SOURCES_PER_RUN;
+        try (Contender.Running started = contender.start()) {
+            new SqlwareTerminals(started.databases(), population, tpcc.terminals(), logged,
+                    tpcc.seed() + round ^ WARM_UP_SEED, source).work(warmup);
+            drain(started);
+            long begun = System.nanoTime();
+            SqlwareTerminals.Result result = new SqlwareTerminals(started.databases(), population, tpcc.terminals(),
+                    logged, tpcc.seed() + round, source + SOURCES_PER_RUN).work(seconds);
+            long stopped = System.nanoTime();
+            long backlog = backlog(started);
+            drain(started);
+            long drained = System.nanoTime();
+            if (result.accepted() == 0) {
+                throw new Failure(system.title + " has accepted no transaction; the last error: " + result.lastError(),
+                        "see the logs of the nodes");
+            }
+            double work = (stopped - begun) / 1e9;
+            return new Row(system.title, result.accepted() / work, 60 * result.newOrders() / work,
+                    result.latencyMillis(), result.abortPercent(), result.accepted() * 1e9 / (drained - begun),
+                    (drained - stopped) / 1e9, backlog, same(started.copies()));
+        }
+    }
+
+    /** Waits until nothing is left that was logged and not executed, and all copies have what was ordered. */
+    private static void drain(Contender.Running started) throws SQLException, InterruptedException {
+        long deadline = System.nanoTime() + DRAIN_PATIENCE.toNanos();
+        while (backlog(started) > 0) {
+            if (System.nanoTime() > deadline) {
+                throw new Failure("requests are logged and not executed after " + DRAIN_PATIENCE,
+                        "see the logs of the nodes");
+            }
+            TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+        }
+        started.settle();
+    }
+
+    private static long backlog(Contender.Running started) throws InterruptedException {
+        if (!(started instanceof ClusterContender.Started cluster)) {
+            return 0;
+        }
+        long all = 0;
+        try (HttpClient client = HttpClient.newHttpClient()) {
+            for (ClusterFile.Node node : cluster.nodes()) {
+                Matcher found = BACKLOG.matcher(client.send(
+                        HttpRequest.newBuilder(URI.create(node.httpUrl() + "/metrics")).build(),
+                        HttpResponse.BodyHandlers.ofString()).body());
+                all += found.find() ? Math.round(Double.parseDouble(found.group(1))) : 0;
+            }
+        } catch (IOException lost) {
+            throw new Failure("a node does not tell its metrics: " + lost.getMessage(), "see the logs of the nodes",
+                    lost);
+        }
+        return all;
+    }
+
+    private static boolean same(List<TpccDatabase> copies) throws SQLException {
+        String first = null;
+        for (TpccDatabase copy : copies) {
+            try (Connection connection = copy.open();
+                    Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery(TOTALS)) {
+                row.next();
+                String totals = row.getString(1);
+                if (first != null && !first.equals(totals)) {
+                    return false;
+                }
+                first = totals;
+            }
+        }
+        return true;
+    }
+
+    private static String line(Row row) {
+        return String.format(Locale.ROOT,
+                "%-33s accepted %,7.0f/s, %,8.0f tpmC, mean %6.2f ms, aborted %4.1f %%; drained %,7.0f/s, %5.1f s after the last,"
+                        + " backlog %,d%s",
+                row.system, row.accepted, row.tpmC, row.latencyMillis, row.abortPercent, row.drained, row.drainSeconds,
+                row.backlog, row.same ? "" : "; COPIES DIFFER");
+    }
+}
