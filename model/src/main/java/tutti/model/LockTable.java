@@ -131,6 +131,12 @@ final class LockTable {
                 lock.sharers.stream().filter(sharer -> !sharer.decided).forEach(aside::add);
             }
         }
+        for (long row : asking.shared) {
+            LockHolder holder = holder(row);
+            if (holder != null && !holder.decided) {
+                aside.add(holder);
+            }
+        }
         aside.removeIf(LockHolder::pushesAside);
         for (LockHolder one : aside) {
             release(one, false);
@@ -154,14 +160,19 @@ final class LockTable {
             }
         }
         for (long row : waiter.shared) {
-            Object there = rows.get(row);
-            LockHolder holder = there instanceof Lock lock ? lock.holder : (LockHolder) there;
+            LockHolder holder = holder(row);
             if (holder != null) {
                 holders.add(holder);
             }
         }
         holders.remove(waiter);
         return holders;
+    }
+
+    /** Who has a row for itself. */
+    private @Nullable LockHolder holder(long row) {
+        Object there = rows.get(row);
+        return there instanceof Lock lock ? lock.holder : (LockHolder) there;
     }
 
     private Lock lock(long row) {

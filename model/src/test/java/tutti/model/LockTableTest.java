@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class LockTableTest {
@@ -127,5 +128,18 @@ class LockTableTest {
         locks.acquire(second);
         assertTrue(locks.acquire(urgent));
         assertEquals(List.of("second acquired", "first pushed aside", "second pushed aside"), told);
+    }
+
+    /** Otherwise it waited for ever: the holder has executed, and waits for its turn, which comes later. */
+    @Test
+    void whoHasPriorityPushesAsideTheHolderOfARowThatItReads() {
+        LockTable locks = new LockTable(false);
+        Somebody holder = client("holder", 1);
+        Somebody urgent = new Somebody("urgent", true, 2);
+        urgent.shared = new long[]{1};
+        assertTrue(locks.acquire(holder));
+        assertEquals(Set.of(holder), locks.inTheWay(urgent));
+        assertTrue(locks.acquire(urgent));
+        assertEquals(List.of("holder pushed aside"), told);
     }
 }
