@@ -45,6 +45,9 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--levels", paramLabel = "NAME", split = ",", defaultValue = "read_committed,repeatable_read_write_skew", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private List<IsolationLevel> levels;
 
+    @Option(names = "--workloads", paramLabel = "NAME", split = ",", defaultValue = "radargun", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). TPCC has keys of its own: one warehouse, 45 %% payments, 5 %% questions, new orders.")
+    private List<GridScript.Workload> workloads;
+
     @Option(names = "--worlds", paramLabel = "NAME", split = ",", defaultValue = "real", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). Simulated: the nodes' classes on machines of 8 cores on a gigabit network, in virtual time; --nodes 100 is no matter.")
     private List<GridFigures.World> worlds;
 
@@ -85,8 +88,8 @@ final class GridBenchCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         conditions.lines().forEach(screen::line);
-        screen.line(String.format(Locale.ROOT, "%-9s %-9s %-27s %7s %6s %5s | %9s %8s %8s | %24s | %9s", "world",
-                "protocol", "level",
+        screen.line(String.format(Locale.ROOT, "%-9s %-8s %-9s %-27s %7s %6s %5s | %9s %8s %8s | %24s | %9s", "world",
+                "workload", "protocol", "level",
                 "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
         List<GridMeasurement> plan = plan();
         List<GridFigures.Measured> all = new ArrayList<>();
@@ -114,13 +117,16 @@ final class GridBenchCommand implements Callable<Integer> {
     /** All measurements, in the order in which they are made. */
     private List<GridMeasurement> plan() {
         List<GridMeasurement> plan = new ArrayList<>();
-        for (int keyCount : keys) {
-            for (int degree : degrees) {
-                for (IsolationLevel level : levels) {
-                    for (int count : nodes) {
-                        for (CommitProtocol protocol : degree > count ? List.<CommitProtocol>of() : protocols) {
-                            plan.add(new GridMeasurement(protocol, level, keyCount, degree, count, threads, crashes,
-                                    Duration.ofMillis(lockTimeoutMillis), seconds));
+        for (GridScript.Workload workload : workloads) {
+            // The other one has keys of its own.
+            for (int keyCount : workload == GridScript.Workload.RADARGUN ? keys : List.of(0)) {
+                for (int degree : degrees) {
+                    for (IsolationLevel level : levels) {
+                        for (int count : nodes) {
+                            for (CommitProtocol protocol : degree > count ? List.<CommitProtocol>of() : protocols) {
+                                plan.add(new GridMeasurement(workload, protocol, level, keyCount, degree, count,
+                                        threads, crashes, Duration.ofMillis(lockTimeoutMillis), seconds));
+                            }
                         }
                     }
                 }
@@ -136,8 +142,10 @@ final class GridBenchCommand implements Callable<Integer> {
     }
 
     private static String line(GridFigures.Measured of) {
-        return String.format(Locale.ROOT, "%-9s %-9s %-27s %7d %6d %5d | %9.0f %7.3f%% %8s | %6.2f %7.2f %9.2f | %9.1f",
-                of.world(), of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), of.commitsPerSecond(),
+        return String.format(Locale.ROOT,
+                "%-9s %-8s %-9s %-27s %7d %6d %5d | %9.0f %7.3f%% %8s | %6.2f %7.2f %9.2f | %9.1f",
+                of.world(), of.workload(), of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(),
+                of.commitsPerSecond(),
                 of.abortPercent(), locks(of),
                 of.commitMillisMedian(),
                 of.commitMillis99(), of.commitMillisMax(), of.messagesPerTransaction());
@@ -152,28 +160,42 @@ final class GridBenchCommand implements Callable<Integer> {
         return of.protocol() + ", " + of.level() + (of.world() == GridFigures.World.REAL ? "" : ", simulated");
     }
 
+    /** What is drawn together. */
+    private record Kind(GridScript.Workload workload, int keys, int degree) {
+        static Kind of(GridFigures.Measured one) {
+            return new Kind(one.workload(), one.keys(), one.degree());
+        }
+
+        private String what() {
+            return workload == GridScript.Workload.TPCC ? "TPC-C" : keys + " keys";
+        }
+
+        String title() {
+            return what() + ", degree " + degree;
+        }
+
+        String file() {
+            return "grid-" + what().replace(' ', '-') + "-degree-" + degree;
+        }
+    }
+
     private static void draw(Path directory, List<GridFigures.Measured> all, Screen screen) {
         Map<String, ToDoubleFunction<GridFigures.Measured>> figures = Map.of(
                 "abort rate, percent", GridFigures.Measured::abortPercent,
                 "throughput, commits per second", GridFigures.Measured::commitsPerSecond,
                 "commit latency, median in ms", GridFigures.Measured::commitMillisMedian);
-        List<List<Integer>> kinds = all.stream().map(one -> List.of(one.keys(), one.degree())).distinct().toList();
-        for (List<Integer> kind : kinds) {
+        for (Kind kind : all.stream().map(Kind::of).distinct().toList()) {
+            List<GridFigures.Measured> of = all.stream().filter(one -> Kind.of(one).equals(kind)).toList();
             figures.forEach((name, figure) -> {
                 List<Chart.Curve> curves = new ArrayList<>();
-                List<GridFigures.Measured> of = all.stream()
-                        .filter(one -> one.keys() == kind.get(0) && one.degree() == kind.get(1)).toList();
                 of.stream().map(GridBenchCommand::curve).distinct().forEach(curve -> {
-                    List<GridFigures.Measured> points = of.stream()
-                            .filter(one -> curve(one).equals(curve)).toList();
+                    List<GridFigures.Measured> points = of.stream().filter(one -> curve(one).equals(curve)).toList();
                     curves.add(new Chart.Curve(curve, points.getFirst().protocol() == CommitProtocol.TWO_PHASE,
                             points.stream().mapToDouble(GridFigures.Measured::nodes).toArray(),
                             points.stream().mapToDouble(figure).toArray()));
                 });
-                String file = String.format(Locale.ROOT, "grid-%d-keys-degree-%d-%s.svg", kind.get(0), kind.get(1),
-                        name.replaceAll("[^a-z].*", ""));
-                BenchFiles.write(directory.resolve(file), new Chart(kind.get(0) + " keys, degree " + kind.get(1),
-                        "nodes", name, false, false, true, curves).svg());
+                BenchFiles.write(directory.resolve(kind.file() + "-" + name.replaceAll("[^a-z].*", "") + ".svg"),
+                        new Chart(kind.title(), "nodes", name, false, false, true, curves).svg());
             });
         }
         screen.line("plots: " + directory.toAbsolutePath().normalize());

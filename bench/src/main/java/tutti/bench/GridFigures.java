@@ -24,8 +24,9 @@ final class GridFigures {
         SIMULATED
     }
 
-    /** What was found. Latencies are of commits that have succeeded. */
-    record Measured(World world, CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes,
+    /** What was found. Latencies are of commits that have succeeded and had something to write. */
+    record Measured(World world, GridScript.Workload workload, CommitProtocol protocol, IsolationLevel level, int keys,
+            int degree, int nodes,
             double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
             long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,
             double commitMillisMax, double messagesPerTransaction) {}
@@ -34,6 +35,11 @@ final class GridFigures {
     void committed(long nanos) {
         commits++;
         latency.recordValue(Math.min(nanos, LATENCY_NANOS_MAX));
+    }
+
+    /** A transaction that only reads has committed, for which there is nothing to do. */
+    void read() {
+        commits++;
     }
 
     /** A transaction has not. */
@@ -60,7 +66,8 @@ final class GridFigures {
         long deadlocks = failures.getOrDefault(GridException.Reason.DEADLOCK, 0L);
         long timeouts = failures.getOrDefault(GridException.Reason.LOCK_TIMEOUT, 0L);
         long ended = Math.max(1, commits + failed);
-        return new Measured(world, of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(), commits / seconds,
+        return new Measured(world, of.workload(), of.protocol(), of.level(), of.keys(), of.degree(), of.nodes(),
+                commits / seconds,
                 100.0 * failed / ended, commits, conflicts, deadlocks, timeouts,
                 failed - conflicts - deadlocks - timeouts, latency.getValueAtPercentile(50) / 1e6,
                 latency.getValueAtPercentile(99) / 1e6, latency.getMaxValue() / 1e6, (double) messages / ended);

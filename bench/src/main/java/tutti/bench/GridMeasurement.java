@@ -7,9 +7,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 import tutti.grid.CommitProtocol;
 import tutti.grid.GridConfig;
@@ -17,27 +17,16 @@ import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.api.Cache;
 import tutti.grid.api.Grid;
-import tutti.grid.api.Serializers;
 import tutti.grid.api.Transaction;
 import tutti.grid.node.GridStatus;
 import tutti.report.BenchFiles;
 
 /** One measurement of the grid: nodes in this virtual machine, and on each some clients that run transactions without pause. */
-record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, int degree, int nodes, int threads,
+record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, IsolationLevel level, int keys,
+        int degree, int nodes, int threads,
         int crashes, Duration lockTimeout, double seconds) {
-    static final int OPERATIONS = 10;
-    private static final int WRITE_PERCENT = 10;
     private static final int LOADED_AT_ONCE = 500;
-
-    /**
-     * Whether an operation of a transaction writes: a tenth of them, and the last one if none has.
-     *
-     * @param dice 0 to 99, at random
-     * @param number of the operation, from 1
-     */
-    static boolean isWrite(int dice, int number, boolean written) {
-        return dice < WRITE_PERCENT || (number == OPERATIONS && !written);
-    }
+    private static final long SEED = 1;
 
     private enum Phase {
         WARMING,
@@ -53,35 +42,37 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
     /** Runs transactions, and counts those that end while it is measured. */
     private final class Client implements Runnable {
         private final Grid grid;
-        private final Cache<Integer, Long> cache;
+        private final Cache<Object, Object> cache;
         private final Progress progress;
-        private final SplittableRandom random;
+        private final GridScript.Source source;
         private final GridFigures figures = new GridFigures();
 
-        Client(Grid grid, Progress progress, long seed) {
+        Client(Grid grid, Progress progress, int number) {
             this.grid = grid;
             this.cache = cacheOf(grid);
             this.progress = progress;
-            this.random = new SplittableRandom(seed);
+            this.source = workload.source(keys, SEED, number);
         }
 
         @Override
         public void run() {
             while (progress.phase != Phase.OVER) {
-                try (Transaction transaction = grid.begin()) {
-                    boolean written = false;
-                    for (int i = 1; i <= OPERATIONS; i++) {
-                        int key = random.nextInt(keys);
-                        if (isWrite(random.nextInt(100), i, written)) {
-                            cache.put(transaction, key, random.nextLong());
-                            written = true;
+                GridScript script = source.next();
+                try (Transaction transaction = grid.begin(level, script.isReadOnly())) {
+                    for (var operation = script.next(); operation != null; operation = script.next()) {
+                        Object key = operation.key().get();
+                        var written = operation.value();
+                        if (written != null) {
+                            cache.put(transaction, key, written.get());
                         } else {
-                            var _ = cache.get(transaction, key);
+                            operation.reader().accept(cache.get(transaction, key).orElse(null));
                         }
                     }
                     long begin = System.nanoTime();
                     transaction.commit();
-                    if (progress.phase == Phase.MEASURING) {
+                    if (progress.phase == Phase.MEASURING && script.isReadOnly()) {
+                        figures.read();
+                    } else if (progress.phase == Phase.MEASURING) {
                         figures.committed(System.nanoTime() - begin);
                     }
                 } catch (GridException why) {
@@ -93,8 +84,8 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
         }
     }
 
-    private static Cache<Integer, Long> cacheOf(Grid grid) {
-        return grid.cache("bench", Serializers.compact(Integer.class), Serializers.compact(Long.class));
+    private static Cache<Object, Object> cacheOf(Grid grid) {
+        return grid.cache("bench", GridScript.KEYS, GridScript.VALUES);
     }
 
     GridFigures.Measured run() throws IOException, InterruptedException {
@@ -108,7 +99,9 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
                 grids.add(Grid.open(config(i, addresses), level));
             }
             load(grids.getFirst());
-            return measure(grids);
+            GridFigures.Measured measured = measure(grids);
+            check(grids.getFirst());
+            return measured;
         } finally {
             grids.forEach(Grid::close);
         }
@@ -123,14 +116,48 @@ record GridMeasurement(CommitProtocol protocol, IsolationLevel level, int keys, 
     }
 
     private void load(Grid grid) {
-        Cache<Integer, Long> cache = cacheOf(grid);
-        for (int from = 0; from < keys; from += LOADED_AT_ONCE) {
+        Cache<Object, Object> cache = cacheOf(grid);
+        for (int from = 0; workload == GridScript.Workload.RADARGUN && from < keys; from += LOADED_AT_ONCE) {
             int first = from;
             grid.run(in -> {
                 for (int key = first; key < Math.min(keys, first + LOADED_AT_ONCE); key++) {
                     cache.put(in, key, 0L);
                 }
             });
+        }
+    }
+
+    /** What the workload says must hold, if no update may be lost. */
+    private void check(Grid grid) {
+        if (!isChecked()) {
+            return;
+        }
+        Cache<Object, Object> cache = cacheOf(grid);
+        // What is written back is compared with what is there.
+        List<@Nullable Object> found = grid.transact(in -> {
+            List<@Nullable Object> values = new ArrayList<>();
+            for (Object key : GridTpcc.checkedKeys()) {
+                Object value = cache.get(in, key).orElse(null);
+                values.add(value);
+                if (value != null) {
+                    cache.put(in, key, value);
+                }
+            }
+            return values;
+        });
+        check(found);
+    }
+
+    /** Whether there is something that must hold in the end. */
+    boolean isChecked() {
+        return workload == GridScript.Workload.TPCC && level.compareTo(IsolationLevel.REPEATABLE_READ_WRITE_SKEW) >= 0;
+    }
+
+    /** What was found under {@link GridTpcc#checkedKeys} in the end. */
+    void check(List<@Nullable Object> found) {
+        if (!GridTpcc.isConsistent(found)) {
+            throw new Failure("updates were lost by " + protocol + " at " + level
+                    + ": the warehouse was not paid what its districts were: " + found, "this is a defect of the grid");
         }
     }
 

@@ -6,9 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import tutti.grid.GridException;
-import tutti.grid.api.Serializer;
-import tutti.grid.api.Serializers;
 import tutti.grid.node.GridNode;
 import tutti.grid.node.GridTransaction;
 import tutti.grid.store.Key;
@@ -17,7 +16,6 @@ import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
-import tutti.sim.kernel.RandomStream;
 import tutti.sim.machine.SimMachine;
 import tutti.sim.net.LinkConfig;
 import tutti.sim.net.Network;
@@ -40,21 +38,20 @@ final class GridSimulation {
     private static final long OPERATION_NANOS = 10 * Nanos.MICRO;
     private static final HostConfig MACHINE = new HostConfig(CORES, 1, 10 * Nanos.MILLI, FRAGMENT_NANOS,
             FRAGMENT_NANOS, DiskConfig.DEFAULT);
-    private static final Serializer<Integer> KEYS = Serializers.compact(Integer.class);
-    private static final Serializer<Long> VALUES = Serializers.compact(Long.class);
 
     private final GridMeasurement plan;
     private final Kernel kernel;
-    private final RandomStream random;
     private final List<GridNode> nodes = new ArrayList<>();
     private final GridFigures figures = new GridFigures();
+    private final long seed;
     private boolean measuring;
+    private boolean over;
 
     /** Not begun yet. */
     GridSimulation(GridMeasurement plan, long seed) {
         this.plan = plan;
         this.kernel = new Kernel(seed);
-        this.random = kernel.random("clients");
+        this.seed = seed;
     }
 
     /** Runs it. */
@@ -76,9 +73,10 @@ final class GridSimulation {
                     GridNode.Observer.NONE));
         }
         kernel.runUntil(100 * Nanos.MILLI);
+        int clients = 0;
         for (GridNode node : nodes) {
             for (int i = 0; i < plan.threads(); i++) {
-                Client client = new Client(node, random.fork("client " + node.config().self() + " " + i));
+                Client client = new Client(node, plan.workload().source(plan.keys(), seed, clients++));
                 node.loop().execute(client::begin);
             }
         }
@@ -87,7 +85,28 @@ final class GridSimulation {
         long before = messages();
         measuring = true;
         kernel.runUntil(kernel.now() + measured);
-        return figures.measured(GridFigures.World.SIMULATED, plan, plan.seconds(), messages() - before);
+        measuring = false;
+        long sent = messages() - before;
+        if (plan.isChecked()) {
+            over = true;
+            kernel.runUntil(kernel.now() + plan.lockTimeout().toNanos() + Nanos.SECOND);
+            plan.check(GridTpcc.checkedKeys().stream().map(this::found).toList());
+        }
+        return figures.measured(GridFigures.World.SIMULATED, plan, plan.seconds(), sent);
+    }
+
+    private static Key key(Object of) {
+        return new Key(0, GridScript.KEYS.write(of));
+    }
+
+    private static @Nullable Object value(byte @Nullable [] bytes) {
+        return bytes == null ? null : GridScript.VALUES.read(bytes);
+    }
+
+    /** What an owner has in the end. */
+    private @Nullable Object found(Object key) {
+        GridNode owner = nodes.get(nodes.getFirst().owners().of(key(key))[0]);
+        return value(owner.newest(key(key)).value());
     }
 
     private long messages() {
@@ -97,34 +116,40 @@ final class GridSimulation {
     /** Runs transactions, one after the other. On the loop of its node. */
     private final class Client {
         private final GridNode node;
-        private final RandomStream dice;
-        private boolean written;
+        private final GridScript.Source source;
+        private GridScript script;
 
-        Client(GridNode node, RandomStream dice) {
+        Client(GridNode node, GridScript.Source source) {
             this.node = node;
-            this.dice = dice;
+            this.source = source;
+            this.script = source.next();
         }
 
         void begin() {
-            written = false;
-            operation(node.begin(plan.level(), false), 1);
+            if (over) {
+                return;
+            }
+            script = source.next();
+            operation(node.begin(plan.level(), script.isReadOnly()));
         }
 
-        private void operation(GridTransaction transaction, int number) {
-            if (number > GridMeasurement.OPERATIONS) {
+        private void operation(GridTransaction transaction) {
+            GridScript.Operation next = script.next();
+            if (next == null) {
                 commit(transaction);
                 return;
             }
-            Key key = new Key(0, KEYS.write(dice.nextInt(plan.keys())));
-            if (GridMeasurement.isWrite(dice.nextInt(100), number, written)) {
-                written = true;
-                transaction.write(key, VALUES.write(dice.nextLong()));
-                later(transaction, number);
+            Key key = key(next.key().get());
+            var written = next.value();
+            if (written != null) {
+                transaction.write(key, GridScript.VALUES.write(written.get()));
+                later(transaction);
             } else {
                 transaction.read(key, new GridTransaction.Answer<>() {
                     @Override
                     public void is(GridTransaction.Value value) {
-                        later(transaction, number);
+                        next.reader().accept(value(value.bytes()));
+                        later(transaction);
                     }
 
                     @Override
@@ -136,8 +161,8 @@ final class GridSimulation {
             }
         }
 
-        private void later(GridTransaction transaction, int number) {
-            var _ = node.loop().schedule(OPERATION_NANOS, () -> operation(transaction, number + 1));
+        private void later(GridTransaction transaction) {
+            var _ = node.loop().schedule(OPERATION_NANOS, () -> operation(transaction));
         }
 
         private void commit(GridTransaction transaction) {
@@ -145,7 +170,9 @@ final class GridSimulation {
             transaction.commit(new GridTransaction.Answer<>() {
                 @Override
                 public void is(Long stamp) {
-                    if (measuring) {
+                    if (measuring && script.isReadOnly()) {
+                        figures.read();
+                    } else if (measuring) {
                         figures.committed(kernel.now() - asked);
                     }
                     again();

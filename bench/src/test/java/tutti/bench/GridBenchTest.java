@@ -1,14 +1,17 @@
 package tutti.bench;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,26 +34,29 @@ class GridBenchTest {
         Path json = directory.resolve("grid.json");
         StringWriter out = new StringWriter();
         int status = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true)
-                .setOut(new PrintWriter(out)).setErr(new PrintWriter(out)).execute("--nodes", "2,3", "--degrees", "2",
+                .setOut(new PrintWriter(out)).setErr(new PrintWriter(out)).execute("--nodes", "3", "--workloads",
+                        "radargun,tpcc", "--worlds", "real,simulated", "--degrees", "2",
                         "--keys", "20", "--threads",
-                        "2", "--seconds", "0.2", "--lock-timeout", "200", "--json", json.toString(), "--plots",
+                        "2", "--seconds", "0.1", "--lock-timeout", "200", "--json", json.toString(), "--plots",
                         directory.toString());
         assertEquals(0, status, out::toString);
         JsonNode measured = JsonMapper.shared().readTree(Files.readString(json)).get("measurements");
-        assertEquals(3 * 2 * 2, measured.size());
+        assertEquals(2 * 2 * 3 * 2, measured.size());
         for (JsonNode one : measured) {
             boolean ordered = !one.get("protocol").asString().equals("TWO_PHASE");
             long locks = one.get("deadlocks").asLong() + one.get("lockTimeouts").asLong();
             assertTrue(!ordered || locks == 0, one::toString);
         }
         assertTrue(Files.readString(directory.resolve("grid-20-keys-degree-2-throughput.svg")).contains("TOM_3"));
+        assertTrue(Files.exists(directory.resolve("grid-TPC-C-degree-2-abort.svg")));
     }
 
     @Test
     @Timeout(120)
     void whatIsSimulatedIsTheSameEachTime() throws Exception {
         for (CommitProtocol protocol : CommitProtocol.values()) {
-            GridMeasurement plan = new GridMeasurement(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, 20, 2, 3, 4,
+            GridMeasurement plan = new GridMeasurement(GridScript.Workload.RADARGUN, protocol,
+                    IsolationLevel.REPEATABLE_READ_WRITE_SKEW, 20, 2, 3, 4,
                     0, Duration.ofMillis(200), 0.03);
             GridFigures.Measured first = new GridSimulation(plan, 1).run();
             assertEquals(first, new GridSimulation(plan, 1).run());
@@ -59,6 +65,26 @@ class GridBenchTest {
             assertEquals(protocol != CommitProtocol.TWO_PHASE, first.deadlocks() + first.lockTimeouts() == 0,
                     first::toString);
         }
+    }
+
+    /** The simulation ends with a look at the condition, where the level promises that no update is lost. */
+    @Test
+    @Timeout(120)
+    void ordersAndPaymentsAreConsistentWhereNoUpdateMayBeLost() throws Exception {
+        for (CommitProtocol protocol : CommitProtocol.values()) {
+            GridFigures.Measured skew = tpcc(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW);
+            assertTrue(skew.commits() > 10 && skew.conflicts() > 10, skew::toString);
+            GridFigures.Measured committed = tpcc(protocol, IsolationLevel.READ_COMMITTED);
+            assertEquals(0, committed.conflicts());
+            assertEquals(protocol == CommitProtocol.TWO_PHASE, committed.deadlocks() + committed.lockTimeouts() > 0);
+        }
+        assertTrue(GridTpcc.isConsistent(List.of(7L, List.of(3L, 9L), List.of(4L, 0L))));
+        assertFalse(GridTpcc.isConsistent(List.of(7L, List.of(3L, 9L), List.of(3L, 0L))));
+    }
+
+    private static GridFigures.Measured tpcc(CommitProtocol protocol, IsolationLevel level) throws IOException {
+        return new GridSimulation(new GridMeasurement(GridScript.Workload.TPCC, protocol, level, 0, 2, 3, 4, 0,
+                Duration.ofMillis(200), 0.1), 1).run();
     }
 
     @Test
