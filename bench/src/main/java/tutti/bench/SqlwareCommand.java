@@ -30,6 +30,7 @@ import tutti.cluster.ClusterFile;
 import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.command.Trees;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.report.BenchFiles;
 import tutti.report.MeasurementConditions;
@@ -134,7 +135,7 @@ final class SqlwareCommand implements Callable<Integer> {
                 }
             }
         } finally {
-            BenchFiles.delete(data);
+            Trees.delete(data);
         }
         return rows.stream().allMatch(Row::same) ? 0 : 1;
     }

@@ -47,12 +47,12 @@ public final class CaptureInstaller {
                             pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
                     THEN '' END""";
 
-    /** Whether a captured row is one of those that the node has seen in band; counts it. */
     /** In functions whose parameter is the secret, and whose search path is safe. */
     private static final String REFUSE_WITHOUT_SECRET = """
             IF sha256(secret) <> <secret_hash>::bytea THEN
                     PERFORM tutti.refuse_secret();
                 END IF;""";
+    /** Whether a captured row is one of those that the node has seen in band; counts it. */
     private static final String SEEN_IN_BAND = "pg_catalog.starts_with(name, 'tutti.p') AND"
             + " pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)"
             + " pg_catalog.substr(name, 8)::pg_catalog.int8";
