@@ -10,11 +10,11 @@ import tutti.sim.kernel.Distribution;
  *
  * @param cpu processor time of each kind of transaction, on a core of speed 1 (table 2.4)
  * @param log what writing the log takes
- * @param applyShare processor time that a write set takes where it is applied, as a share of what its execution took: 0 to 1
+ * @param rows what rows cost beside the execution
  * @param client what a transaction takes besides, on its client's side
  * @param code what real code costs
  */
-public record Calibration(Map<RequestKind, Distribution> cpu, Log log, double applyShare, Client client, Code code) {
+public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows, Client client, Code code) {
     /**
      * The storage that commits wait for (table 2.5).
      *
@@ -70,6 +70,39 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, double ap
     }
 
     /**
+     * Processor time that the rows of a transaction take, on a core of speed 1.
+     *
+     * @param applyShare what a write set takes where it is applied, as a share of what its execution took: 0 to 1
+     * @param applyNanos in addition, whatever its rows
+     * @param applyRowNanos in addition, for each of its rows
+     * @param captureRowNanos to capture a row where it is changed, unless every replica executes
+     * @param maintenanceRowNanos to execute a maintenance transaction, for each row that it changes
+     */
+    public record Rows(double applyShare, long applyNanos, double applyRowNanos, double captureRowNanos,
+            double maintenanceRowNanos) {
+        public Rows {
+            if (!(applyShare >= 0 && applyShare <= 1)) {
+                throw new IllegalArgumentException("an apply share of " + applyShare + " is not between 0 and 1");
+            }
+        }
+
+        /** To execute a transaction at its own site, capture included. */
+        double executing(Work work) {
+            return everywhere(work) + (work.active ? 0 : captureRowNanos * work.rows);
+        }
+
+        /** To execute one where every replica does. */
+        double everywhere(Work work) {
+            return work.cpuNanos + (work.kind == RequestKind.MAINTENANCE ? maintenanceRowNanos * work.rows : 0);
+        }
+
+        /** To apply its write set. */
+        double applying(Work work) {
+            return applyShare * work.cpuNanos + applyNanos + applyRowNanos * work.rows;
+        }
+    }
+
+    /**
      * What real code costs if it is charged by model: processor time on a core of speed 1.
      *
      * @param messageNanos of a protocol for a message, at least 0
@@ -86,14 +119,11 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, double ap
                 throw new IllegalArgumentException("no processor time for " + kind.label());
             }
         }
-        if (!(applyShare >= 0 && applyShare <= 1)) {
-            throw new IllegalArgumentException("an apply share of " + applyShare + " is not between 0 and 1");
-        }
     }
 
     /** The same where real code costs nothing, as in a database that is not replicated. */
     public Calibration withoutCode() {
-        return new Calibration(cpu, log, applyShare, client, new Code(0, 0, 0, 0));
+        return new Calibration(cpu, log, rows, client, new Code(0, 0, 0, 0));
     }
 
     /** Processor time of a kind of transaction. */

@@ -122,13 +122,13 @@ final class ModelPipeline {
                 return;
             }
             slot.begun = true;
-            compute(slot, work, (double) work.cpuNanos);
+            compute(slot, work, site.world().calibration().rows().everywhere(work));
         } else if (barriers == 0 || !behindBarrier(slot)) {
             slot.begun = true;
             if (slot.action == Action.COMMIT) {
                 write(slot, work);
             } else {
-                compute(slot, work, work.cpuNanos * site.world().calibration().applyShare());
+                compute(slot, work, site.world().calibration().rows().applying(work));
             }
         }
     }

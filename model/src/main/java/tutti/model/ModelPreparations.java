@@ -41,7 +41,7 @@ final class ModelPreparations {
         @Override
         void acquired() {
             granted = true;
-            double nanos = work == null ? 0 : work.cpuNanos * site.world().calibration().applyShare();
+            double nanos = work == null ? 0 : site.world().calibration().rows().applying(work);
             job = site.cpu().execute(site.world().scaled(nanos), () -> {
                 job = null;
                 tell(this, () -> replica.protocol().prepared(id));

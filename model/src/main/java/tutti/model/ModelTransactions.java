@@ -156,7 +156,7 @@ final class ModelTransactions {
 
     /** Its own processor time and its client's, who take turns: never more than one of them computes. */
     private long computing(Work work) {
-        return site.world().scaled((double) work.cpuNanos + work.clientNanos);
+        return site.world().scaled(site.world().calibration().rows().executing(work) + work.clientNanos);
     }
 
     /** The time in which neither computes passes, with locks held. */

@@ -95,7 +95,7 @@ class ModelRunTest {
         ModelConfig config = config("gorda-lan-3");
         Calibration paper = config.calibration();
         Calibration.Code code = paper.code();
-        Calibration free = new Calibration(paper.cpu(), paper.log(), paper.applyShare(), paper.client(),
+        Calibration free = new Calibration(paper.cpu(), paper.log(), paper.rows(), paper.client(),
                 new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
         double real = run(new ModelConfig(config.topology(), free, config.workload(), config.policy(),
                 config.protocol(), config.order(), config.length(), config.faults(), config.charge()), 1)

@@ -119,7 +119,7 @@ class CalibrationTest {
         assertEquals(result.profile().log().best().distribution(), read.log().access());
         assertTrue(read.log().shared());
         assertEquals(3210, read.code().packetNanos());
-        assertEquals(0.08, read.applyShare(), "the paper's, since it is not measured");
+        assertEquals(0.08, read.rows().applyShare(), "the paper's, since it is not measured");
         assertTrue(CalibrationPage.html(result).contains("Q-Q plot"));
     }
 

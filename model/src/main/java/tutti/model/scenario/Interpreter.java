@@ -156,6 +156,7 @@ final class Interpreter {
         times.end();
         Section storage = section.section("storage");
         Section code = section.section("code");
+        Section rows = section.section("rows");
         Section client = section.section("client");
         Calibration.Client beside = new Calibration.Client(kinds(client.section("cpu")),
                 kinds(client.section("waiting")));
@@ -169,11 +170,14 @@ final class Interpreter {
         Calibration calibration = new Calibration(cpu,
                 new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000), access, accessOf,
                         (int) storage.count("parallelism", 8, 1, 10_000), storage.flag("shared", false)),
-                section.number("apply-share", 0.1, 0, 1), beside,
+                new Calibration.Rows(section.number("apply-share", 0.1, 0, 1), rows.nanos("apply-transaction", 0, 0),
+                        rows.nanos("apply", 0, 0), rows.nanos("capture", 0, 0), rows.nanos("maintenance", 0, 0)),
+                beside,
                 new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
                         code.number("nanos-per-byte", 5, 0, 1e6),
                         code.nanos("event", 5 * Nanos.MICRO, 0), code.nanos("packet", 5 * Nanos.MICRO, 0)));
         storage.end();
+        rows.end();
         code.end();
         section.end();
         return calibration;

@@ -25,7 +25,7 @@ public final class ScenarioReader {
     public static final List<String> SHIPPED = List.of("akara-lan", "gorda-lan", "gorda-lan-3", "gorda-wan",
             "gorda-cluster", "one-database", "macroddb");
     /** The calibrations that are shipped. */
-    public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper", "h2-memory");
+    public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper", "h2-memory", "nodes");
 
     private static final String TO_BEGIN_WITH = "`./tutti sim run --print gorda-lan` prints one";
     private static final int DEPTH_MAX = 8;
