@@ -195,6 +195,10 @@ final class SessionParameters {
         if (key.equals("client_encoding") && !wanted.matches("(?i)'?utf-?8'?|unicode|sql_ascii")) {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
         }
+        if (key.equals("tutti.acknowledge") && !wanted.isEmpty() && !wanted.equalsIgnoreCase("executed")) {
+            throw new SQLException("nodes with H2 or HSQLDB acknowledge requests when they have been executed, not when"
+                    + " they are " + wanted, "0A000");
+        }
         checkTimeout(key, wanted);
         if (local) {
             locals.putIfAbsent(key, values.get(key));

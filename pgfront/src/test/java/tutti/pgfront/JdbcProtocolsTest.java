@@ -129,6 +129,7 @@ class JdbcProtocolsTest {
             assertEquals("74", value(third, "select n from item where id = ?", 7));
             run(one, "update item set n = 0 where id = 7");
             assertEquals("0", value(one, "select n from item where id = ?", 7));
+            assertEquals("0A000", state(() -> run(one, "set tutti.acknowledge = 'logged'")));
             assertEquals(3, nodes.undertaken().size());
             assertEquals(26, nodes.undertaken().stream().mapToLong(Long::longValue).sum());
         }

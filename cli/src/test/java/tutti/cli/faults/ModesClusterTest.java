@@ -11,10 +11,15 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.jdbc.TuttiLog;
+import tutti.jdbc.TuttiLog.Outcome;
+import tutti.jdbc.TuttiLog.Ticket;
 
 /** Transactions that choose where they are executed, and functions that say it, and what they touch. */
 class ModesClusterTest {
@@ -96,7 +101,7 @@ class ModesClusterTest {
                 columnsDivideTables(connection);
             }
             if (protocol.equals("hybrid")) {
-                requestsAreLogged(connection, cluster.node(1).jdbcUrl());
+                requestsAreLogged(connection, cluster.node(0).jdbcUrl(), cluster.node(1).jdbcUrl());
             }
             cluster.assertSame();
             assertEquals(1140, cluster.beneathValue(1, "select sum(balance) from account"));
@@ -162,8 +167,14 @@ class ModesClusterTest {
                 "select string_agg(quantity::text, ' ' order by house) from stock"));
     }
 
+    private static String refused(Executable executable, String state) {
+        SQLException e = assertThrows(SQLException.class, executable);
+        assertEquals(state, e.getSQLState(), e.getMessage());
+        return String.valueOf(e.getMessage());
+    }
+
     /** Stored transactions, by CALL, whose clients hear that they are logged, and ask at another node. */
-    private static void requestsAreLogged(Connection connection, String other) throws SQLException {
+    private static void requestsAreLogged(Connection connection, String url, String other) throws SQLException {
         execute(connection, "create table audit (id int primary key, amount int)");
         execute(connection, "create procedure transfer(a int, b int, n int) language sql as"
                 + " 'update account set balance = balance - n where id = a;"
@@ -173,25 +184,19 @@ class ModesClusterTest {
         execute(connection, "call transfer(5, 2, 1)");
         assertEquals("23505", assertThrows(SQLException.class, () -> execute(connection, "call transfer(5, 2, 1)"))
                 .getSQLState());
-        execute(connection, "set tutti.acknowledge = logged");
-        String committed;
-        String aborted;
-        try (PreparedStatement call = connection.prepareStatement("call transfer(?, ?, ?)")) {
-            call.setInt(1, 2);
-            call.setInt(2, 1);
-            call.setInt(3, 2);
-            call.execute();
-            committed = call.getWarnings().getMessage().replace("logged as ", "");
-            call.clearWarnings();
-            call.execute();
-            aborted = call.getWarnings().getMessage().replace("logged as ", "");
+        Ticket committed;
+        try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(url))) {
+            committed = log.submit("call transfer(?, ?, ?)", 2, 1, 2);
+            assertTrue(refused(() -> log.submit("call now_and_then()"), "0A000").contains("random()"));
+            refused(() -> log.submit("call transfers(1, 2, 1)"), "42883");
+            refused(() -> log.submit("select 1"), "0A000");
         }
-        assertTrue(refused(connection, "call now_and_then()", "0A000").getMessage().contains("random()"));
-        refused(connection, "call transfers(1, 2, 1)", "42883");
-        execute(connection, "reset tutti.acknowledge");
-        try (Connection elsewhere = DriverManager.getConnection(other)) {
-            assertEquals("committed", value(elsewhere, "select tutti_outcome('" + committed + "')"));
-            assertEquals("aborted", value(elsewhere, "select tutti_outcome('" + aborted + "')"));
+        try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(other));
+                Connection elsewhere = DriverManager.getConnection(other)) {
+            Ticket aborted = log.submit("call transfer(?, ?, ?)", 2, 1, 2);
+            assertEquals(Outcome.ABORTED, log.await(aborted, Duration.ofMinutes(1)));
+            assertEquals(Outcome.COMMITTED, log.outcome(committed));
+            assertThrows(IllegalArgumentException.class, () -> new Ticket("1'); drop table audit"));
             assertEquals("3", value(elsewhere, "select sum(amount) from audit"));
         }
     }
