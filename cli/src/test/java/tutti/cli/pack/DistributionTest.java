@@ -39,7 +39,7 @@ class DistributionTest {
     private Path jars() throws IOException {
         Path lib = Files.createDirectories(directory.resolve("build/lib"));
         List<String> names = new ArrayList<>();
-        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator)) {
+        for (String entry : System.getProperty("java.class.path").split(File.pathSeparator, -1)) {
             Path from = Path.of(entry);
             boolean server = from.equals(Path.of(
                     NodeProgram.class.getProtectionDomain().getCodeSource().getLocation().getPath()));
