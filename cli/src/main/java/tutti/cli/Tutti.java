@@ -4,6 +4,7 @@ import picocli.CommandLine.Command;
 import tutti.bench.BenchCommand;
 import tutti.bench.GridCommand;
 import tutti.cli.flight.FlightCommand;
+import tutti.cli.pack.PackageCommand;
 import tutti.cli.sim.SimCommand;
 import tutti.cluster.KeysCommand;
 import tutti.command.Program;
@@ -15,7 +16,7 @@ import tutti.server.NodeCommand;
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
-        TrainCommand.class,
+        TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,
         SimCommand.class,
         CalibrateCommand.class,
