@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
-import tutti.report.BenchFiles;
+import tutti.command.Trees;
 
 /**
  * A binary package of Debian's, format 2.0 (deb(5)): an {@code ar} archive with the format's version, what the package manager is to know, and
@@ -67,7 +67,7 @@ final class DebPackage {
             }
             return made;
         } finally {
-            BenchFiles.delete(work);
+            Trees.delete(work);
         }
     }
 

@@ -16,7 +16,7 @@ import picocli.CommandLine.Spec;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 import tutti.command.Program;
-import tutti.report.BenchFiles;
+import tutti.command.Trees;
 
 /** Makes packages of the build that runs it. */
 @Command(name = "package", description = "Make packages for hosts that have neither Java nor Maven: the tutti command, its"
@@ -73,7 +73,7 @@ public final class PackageCommand implements Callable<Integer> {
             }
             Checksums.write(out, made);
         } finally {
-            BenchFiles.delete(staging);
+            Trees.delete(staging);
         }
         PrintWriter to = spec.commandLine().getOut();
         if (json) {
