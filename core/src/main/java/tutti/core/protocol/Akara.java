@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.certify.CertificationIndex;
+import tutti.core.protocol.AkaraParameters.WhenEarly;
 import tutti.core.protocol.AkaraTransaction.Queue;
 import tutti.core.protocol.AkaraTransaction.State;
 import tutti.core.protocol.ClassMessage.Changes;
@@ -86,50 +87,13 @@ public final class Akara implements Protocol {
     /** The name in configurations. */
     public static final String NAME = "akara";
 
-    /** Line 57: what becomes of t, which has executed, while an earlier one of other classes still executes. */
-    enum WhenEarly {
-        /** It waits for its turn. */
-        WAIT,
-        /** It is rolled back: line 57 literally. */
-        ABORT,
-        /** It is rolled back if the earlier one waits for it in the engine: section 3.2. */
-        ABORT_IF_BLOCKING
-    }
-
     private static final long RESOLVE_TIMER = 1;
     private static final long PATIENCE_TIMER = 2;
-
-    /**
-     * Parameters; the same at every replica except {@code node}.
-     *
-     * @param node this replica
-     * @param replicas all replicas, alive or not, this one included
-     * @param optimisticMax n: how many transactions are executed optimistically side by side at a replica; 0 makes it
-     *            {@link Nodo}
-     * @param serializable whether reads are certified too
-     * @param activeIfPossible whether requests that may run {@linkplain TransactionRequest.Placement#EITHER either way} are active
-     * @param whenEarly what becomes of who has executed before its turn
-     * @param patienceNanos after how long, at least, a transaction that is first and has not been executed is given
-     *            priority, in nanoseconds
-     * @param resolveIntervalNanos how long a transaction whose replica is gone keeps its places before its release is
-     *            asked for again, in nanoseconds
-     */
-    public record Parameters(int node, Set<Integer> replicas, int optimisticMax, boolean serializable,
-            boolean activeIfPossible, WhenEarly whenEarly, long patienceNanos, long resolveIntervalNanos) {
-        public Parameters {
-            replicas = Checks.replicas(node, replicas);
-            if (optimisticMax < 0) {
-                throw new IllegalArgumentException("optimisticMax " + optimisticMax);
-            }
-            Checks.time("patienceNanos", patienceNanos);
-            Checks.time("resolveIntervalNanos", resolveIntervalNanos);
-        }
-    }
 
     /** A transaction with a position that is not visible yet. */
     private record Delivered(long position, AkaraTransaction t, boolean local) {}
 
-    private final Parameters parameters;
+    private final AkaraParameters parameters;
     private final ReplicaWorld world;
     private final Map<TransactionId, TransactionRequest> q0 = new HashMap<>();
     private final AkaraQueues queues = new AkaraQueues();
@@ -144,7 +108,7 @@ public final class Akara implements Protocol {
     private boolean patienceTimerRuns;
 
     /** A replica at the beginning of the order. */
-    public Akara(Parameters parameters, ReplicaWorld world) {
+    public Akara(AkaraParameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),

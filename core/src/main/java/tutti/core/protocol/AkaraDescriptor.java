@@ -57,17 +57,17 @@ final class AkaraDescriptor implements ProtocolDescriptor {
 
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
-        return new Akara(new Akara.Parameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
+        return new Akara(new AkaraParameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
                 CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
                 whenEarly(values.of(WHEN_EARLY)), values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)),
                 world);
     }
 
-    private static Akara.WhenEarly whenEarly(String word) {
+    private static AkaraParameters.WhenEarly whenEarly(String word) {
         return switch (word) {
-            case IF_BLOCKING -> Akara.WhenEarly.ABORT_IF_BLOCKING;
-            case ABORT -> Akara.WhenEarly.ABORT;
-            default -> Akara.WhenEarly.WAIT;
+            case IF_BLOCKING -> AkaraParameters.WhenEarly.ABORT_IF_BLOCKING;
+            case ABORT -> AkaraParameters.WhenEarly.ABORT;
+            default -> AkaraParameters.WhenEarly.WAIT;
         };
     }
 

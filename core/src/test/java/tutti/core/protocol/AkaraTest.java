@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
-import tutti.core.protocol.Akara.WhenEarly;
+import tutti.core.protocol.AkaraParameters.WhenEarly;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
@@ -71,7 +71,7 @@ class AkaraTest {
     }
 
     private Akara akara(int optimistic, WhenEarly whenEarly) {
-        return new Akara(new Akara.Parameters(0, Set.of(0), optimistic, false, false, whenEarly, 1, 1), world);
+        return new Akara(new AkaraParameters(0, Set.of(0), optimistic, false, false, whenEarly, 1, 1), world);
     }
 
     private static TransactionId id(long serial) {
