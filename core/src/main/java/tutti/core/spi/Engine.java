@@ -203,7 +203,8 @@ public interface Engine extends AutoCloseable {
 
         /**
          * Local transactions hold locks that another one waits for, which runs with priority, or of which the front end has asked
-         * to hear. Told repeatedly while it lasts, and perhaps of more holders than there are. From any thread.
+         * to hear. Told repeatedly while it lasts, and perhaps of more holders than there are; never of
+         * none. From any thread.
          */
         default void blocked(LocalTransaction waiter, Set<LocalTransaction> holders) {}
 

@@ -86,7 +86,9 @@ final class OpenedSessions {
                 holders.add(holder);
             }
         }
-        listener.blocked(waiting, holders);
+        if (!holders.isEmpty()) {
+            listener.blocked(waiting, holders);
+        }
     }
 
     /**
