@@ -1,8 +1,6 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.Conversation.extended;
@@ -11,10 +9,8 @@ import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
 import io.netty.buffer.ByteBuf;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGNotification;
@@ -27,8 +23,6 @@ import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
-import tutti.pgwire.QueryResult;
-import tutti.pgwire.Scram;
 
 /** Statements through the front end, message by message. */
 @Timeout(60)
@@ -180,144 +174,6 @@ class FrontEndTest extends OnFrontEnd {
         client.close();
     }
 
-    @Test
-    void aVictimThatIsIdleInATransactionHearsItAtItsNextMessage() throws Exception {
-        BackendConnection client = fixture.client();
-        for (String next : List.of("select 1", "commit", "rollback", "begin")) {
-            simple(client, "begin");
-            simple(client, "insert into account values (1, 1)");
-            push();
-            String expected = switch (next) {
-                case "commit" -> "E(40001)/I";
-                case "rollback" -> "C(ROLLBACK)/I";
-                default -> "E(40001)/E";
-            };
-            assertEquals(expected, simple(client, next));
-            assertEquals("C(ROLLBACK)/I", simple(client, "rollback").replace("NC", "C"));
-        }
-        for (String next : List.of("select 1", "commit", "rollback")) {
-            extended(client, "begin", "insert into account values (1, 1)");
-            push();
-            String expected = switch (next) {
-                case "commit" -> "12E(40001)/I";
-                case "rollback" -> "12C(ROLLBACK)/I";
-                default -> "12E(40001)/E";
-            };
-            assertEquals(expected, extended(client, next));
-            assertEquals("C(ROLLBACK)/I", simple(client, "rollback").replace("NC", "C"));
-        }
-        assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
-        client.close();
-    }
-
-    @Test
-    void aVictimThatRunsAStatementIsCancelled() throws Exception {
-        BackendConnection client = fixture.client();
-        simple(client, "begin");
-        simple(client, "insert into account values (1, 1)");
-        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(3600)"));
-        fixture.awaitRunning("select pg_sleep%");
-        push();
-        assertEquals("E(40001)/E", running.get(20, TimeUnit.SECONDS).replace("T", ""));
-        assertEquals("E(25P02)/E", simple(client, "select 1"));
-        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
-
-        running = send(client, out -> Frontend.query(out, "insert into account select 1, 1 from pg_sleep(3600)"));
-        fixture.awaitRunning("insert into account select%");
-        push();
-        assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS));
-
-        running = send(client, out -> {
-            Frontend.statement(out, "insert into account select 1, 1 from pg_sleep(3600)");
-            Frontend.sync(out);
-        });
-        fixture.awaitRunning("insert into account select%");
-        push();
-        assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS).replace("12", ""));
-        assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
-        client.close();
-    }
-
-    @Test
-    void aVictimWhoseCommitWaitsMayStillCommit() throws Exception {
-        BackendConnection client = fixture.client();
-        fixture.node.manual = true;
-        CompletableFuture<String> waiting = send(client,
-                out -> Frontend.query(out, "insert into account values (1, 1)"));
-        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
-        open.rollBack(new AbortReason.Victim(3));
-        assertEquals("E(40001)/I", waiting.get(20, TimeUnit.SECONDS));
-
-        waiting = send(client, out -> Frontend.query(out, "insert into account values (1, 1)"));
-        open = ScriptedNode.take(fixture.node.asked);
-        CompletableFuture<Void> free = new CompletableFuture<>();
-        open.transaction.rollback(() -> free.complete(null));
-        ScriptedNode.await(free);
-        open.transaction.answer(new tutti.core.txn.Outcome.Committed(9));
-        assertEquals("C(INSERT 0 1)/I", waiting.get(20, TimeUnit.SECONDS));
-        client.close();
-    }
-
-    @Test
-    void aClientThatDiesWhileCommittingLeavesACommit() throws Exception {
-        BackendConnection client = fixture.client();
-        fixture.node.manual = true;
-        CompletableFuture<String> waiting = send(client,
-                out -> Frontend.query(out, "insert into account values (1, 1)"));
-        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
-        client.abort();
-        assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS));
-        open.commit();
-        assertEquals("INSERT account (1,1,);", ScriptedNode.take(fixture.node.committed));
-        assertEquals("1:1", fixture.accounts());
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
-        while (fixture.frontEnd.sessions() > 0) {
-            assertTrue(System.nanoTime() < deadline, "sessions of this test, or of one that failed before, stay open");
-            Thread.onSpinWait();
-        }
-    }
-
-    @Test
-    void aClientThatDiesInATransactionLeavesNothing() throws Exception {
-        BackendConnection client = fixture.client();
-        simple(client, "begin");
-        simple(client, "insert into account values (1, 1)");
-        client.abort();
-        assertEquals("disconnect", ScriptedNode.take(fixture.node.ended));
-        assertEquals("null", fixture.accounts());
-    }
-
-    @Test
-    void aBackendThatDiesIsTold() throws Exception {
-        BackendConnection client = fixture.client();
-        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(3600)"));
-        fixture.awaitRunning("select pg_sleep%");
-        fixture.admin.execute("select pg_terminate_backend(" + client.processId() + ")", PATIENCE);
-        ExecutionException lost = assertThrows(ExecutionException.class, () -> running.get(20, TimeUnit.SECONDS));
-        assertTrue(String.valueOf(lost.getCause().getMessage()).contains("57P01"), lost.toString());
-
-        BackendConnection other = fixture.client();
-        fixture.node.manual = true;
-        CompletableFuture<String> waiting = send(other,
-                out -> Frontend.query(out, "insert into account values (1, 1)"));
-        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
-        fixture.admin.execute("select pg_terminate_backend(" + other.processId() + ")", PATIENCE);
-        assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS));
-        open.commit();
-        assertEquals("08006", ScriptedNode.take(fixture.node.failures));
-    }
-
-    @Test
-    void cancelRequestsReachTheStatement() throws Exception {
-        BackendConnection client = fixture.client();
-        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select 1 from pg_sleep(3600)"));
-        fixture.awaitSleeping();
-        client.cancel().get(20, TimeUnit.SECONDS);
-        assertEquals("TE(57014)/I", running.get(20, TimeUnit.SECONDS));
-        assertEquals("TDC(SELECT 1)/I", simple(client, "select 1"));
-        client.close();
-    }
-
     /** A client that sends Flush waits for what it has asked for, before it sends Sync. */
     @Test
     void aWriteByItselfIsAnsweredBeforeSync() throws Exception {
@@ -354,122 +210,6 @@ class FrontEndTest extends OnFrontEnd {
         client.eventLoop().submit(() -> client.channel().writeAndFlush(sync)).get(20, TimeUnit.SECONDS);
         assertEquals("12DDC/I", end.get(20, TimeUnit.SECONDS));
         assertEquals("1:10 2:20", fixture.accounts());
-        client.close();
-    }
-
-    /** Who has seen the end of its request's connection may begin the next statement. */
-    @Test
-    void aCancelRequestDoesNotMeetTheNextStatement() throws Exception {
-        BackendConnection client = fixture.client();
-        for (int i = 0; i < 100; i++) {
-            CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(0.002)"));
-            client.cancel().get(20, TimeUnit.SECONDS);
-            running.get(20, TimeUnit.SECONDS);
-            assertEquals("TDC(SELECT 1)/I", simple(client, "select pg_sleep(0.01)"));
-        }
-        client.close();
-    }
-
-    @Test
-    void schemaChangesAreExecutedByAllReplicas() throws Exception {
-        BackendConnection client = fixture.client();
-        assertEquals("C(CREATE TABLE)/I", simple(client, "create table made_simple (a int)"));
-        assertEquals("12C(CREATE TABLE)12DC(SELECT 1)/I",
-                extended(client, "create table made_extended (a int)", "select 1"));
-        assertEquals("E(42P07)/I", simple(client, "create table made_simple (a int)"));
-        assertEquals("12E(42P07)/I", extended(client, "create table made_simple (a int)", "select 1"));
-        assertEquals("alice: create table made_simple (a int)", ScriptedNode.take(fixture.node.barriers));
-        simple(client, "begin");
-        assertEquals("C(CREATE TABLE)/T", simple(client, "create table made_inside (a int)"));
-        assertEquals("12C(ALTER TABLE)/T", extended(client, "alter table made_inside add b int"));
-        assertEquals("C(COMMIT)/I", simple(client, "commit"));
-        assertEquals("S alice: create table made_inside (a int);S alice: alter table made_inside add b int;",
-                ScriptedNode.take(fixture.node.committed));
-        client.close();
-    }
-
-    @Test
-    void passwordsOfRolesAreHashedBeforeTheyAreOrdered() throws Exception {
-        BackendConnection client = fixture.client();
-        try {
-            assertEquals("C(CREATE ROLE)/I", simple(client, "create role keeper login password 'open sesame'"));
-            assertHashed("alice: create role keeper login password '", ScriptedNode.take(fixture.node.barriers));
-            String stored = fixture.admin.execute(
-                    "select rolpassword from pg_authid where rolname = 'keeper'", Duration.ofSeconds(20)).value();
-            assertEquals(Scram.Verifier.of("open sesame", Scram.Verifier.parse(stored).salt(), 4096).toString(),
-                    stored);
-            assertEquals("12C(ALTER ROLE)/I", extended(client, "alter user keeper password 'open sesame 2'"));
-            assertHashed("alice: alter user keeper password '", ScriptedNode.take(fixture.node.barriers));
-            simple(client, "begin");
-            assertEquals("C(ALTER ROLE)/T", simple(client, "alter role alice password 'wonderland'"));
-            assertEquals("C(COMMIT)/I", simple(client, "commit"));
-            assertHashed("S alice: alter role alice password '", ScriptedNode.take(fixture.node.committed));
-            assertEquals("C(BEGIN)C(ALTER ROLE)C(COMMIT)/I",
-                    simple(client, "begin; alter role alice password 'wonderland'; commit"));
-            assertHashed("S alice: alter role alice password '", ScriptedNode.take(fixture.node.committed));
-            assertEquals("E(0A000)/I", simple(client, "alter role keeper password U&'open sesame 5'"));
-            assertEquals("E(0A000)/I", extended(client, "alter role keeper password n'open sesame 6'"));
-            assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
-        } finally {
-            simple(client, "drop role keeper");
-            client.close();
-        }
-    }
-
-    private static void assertHashed(String before, String ordered) {
-        assertTrue(ordered.startsWith(before + "SCRAM-SHA-256$4096:"), ordered);
-        assertFalse(ordered.contains("sesame") || ordered.contains("wonderland"), ordered);
-    }
-
-    @Test
-    void changesOfTemporaryTablesConcernNobodyElse() throws Exception {
-        BackendConnection client = fixture.client();
-        assertEquals("C(CREATE TABLE)/I", simple(client, "create temp table passing (a int)"));
-        assertEquals("C(CREATE INDEX)/I", simple(client, "create index passing_a on passing (a)"));
-        assertEquals("12C(ALTER TABLE)12DC(SELECT 1)/I",
-                extended(client, "alter table if exists only passing add b int", "select 1"));
-        simple(client, "begin");
-        assertEquals("C(ALTER TABLE)/T", simple(client, "alter table passing add c int"));
-        assertEquals("12C(ALTER TABLE)/T", extended(client, "alter table passing add d int"));
-        assertEquals("C(COMMIT)/I", simple(client, "commit"));
-        assertEquals("E(42701)/I", simple(client, "alter table passing add d int"));
-        assertEquals("C(DROP TABLE)/I", simple(client, "drop table passing"));
-        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
-        assertTrue(fixture.node.committed.isEmpty(), fixture.node.committed.toString());
-        client.close();
-    }
-
-    @Test
-    void constraintsAreCheckedWhenTheClientSays() throws Exception {
-        BackendConnection client = fixture.client();
-        assertEquals("NC(SET CONSTRAINTS)/I", simple(client, "set constraints all immediate"));
-        simple(client, "begin");
-        assertEquals("C(SET CONSTRAINTS)/T", simple(client, "set constraints all immediate"));
-        assertEquals("12C(SET CONSTRAINTS)12C(SET CONSTRAINTS)/T",
-                extended(client, "set constraints all deferred", "set constraints all immediate"));
-        assertEquals("E(42704)/E", simple(client, "set constraints no_such immediate"));
-        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
-        simple(client, "begin");
-        assertEquals("12E(42704)/E", extended(client, "set constraints no_such immediate", "select 1"));
-        assertEquals("C(ROLLBACK)/I", simple(client, "commit"));
-        assertEquals("C(BEGIN)C(SET CONSTRAINTS)TDC(SELECT 1)C(COMMIT)/I",
-                simple(client, "begin; set constraints all immediate; select 1; commit"));
-        client.close();
-    }
-
-    @Test
-    void aTableIsMadeFromAQueryInATransactionBlock() throws Exception {
-        BackendConnection client = fixture.client();
-        for (String sql : new String[]{"create table made_of as select 1 as a", "select 1 as a into made_of"}) {
-            simple(client, "begin");
-            assertEquals("C(SELECT 1)/T", simple(client, sql), sql);
-            simple(client, "rollback");
-            simple(client, "begin");
-            assertEquals("12C(SELECT 1)/T", extended(client, sql), sql);
-            simple(client, "rollback");
-            assertEquals("C(BEGIN)C(SELECT 1)C(ROLLBACK)/I", simple(client, "begin; " + sql + "; rollback"), sql);
-        }
-        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
         client.close();
     }
 
@@ -599,62 +339,6 @@ class FrontEndTest extends OnFrontEnd {
         PostgresException direct = assertThrows(PostgresException.class,
                 () -> fixture.admin.execute("insert into account values (1, 1)", PATIENCE));
         assertEquals("55000", direct.sqlState());
-        client.close();
-    }
-
-    @Test
-    void errorsInScriptsPointIntoTheWholeText() throws Exception {
-        BackendConnection client = fixture.client();
-        PostgresException wrong = assertThrows(PostgresException.class,
-                () -> client.execute("begin; commit; select nonsense", PATIENCE));
-        assertEquals("23", wrong.fields().get('P'));
-        QueryResult result = client.execute("begin; select 1; commit; select 2", PATIENCE);
-        assertEquals("2", result.value());
-        assertNull(wrong.fields().get('D'));
-        client.close();
-    }
-
-    @Test
-    void severalSchemaChangesAreExecutedByAllReplicasTogether() throws Exception {
-        BackendConnection client = fixture.client();
-        assertEquals("C(CREATE TABLE)C(CREATE TABLE)/I",
-                simple(client, "create table first_of_two (a int);; create table second_of_two (a int);"));
-        assertEquals("alice: create table first_of_two (a int)\0create table second_of_two (a int)",
-                ScriptedNode.take(fixture.node.barriers).strip());
-        assertEquals("C(DROP TABLE)E(42P01)/I", simple(client, "drop table first_of_two; drop table no_such"));
-        assertEquals("C(DROP TABLE)C(DROP TABLE)/I",
-                simple(client, "drop table first_of_two; drop table second_of_two"));
-        PostgresException wrong = assertThrows(PostgresException.class,
-                () -> client.execute("create table ü (a int); create table u (a nonsense)", PATIENCE));
-        assertEquals("43", wrong.fields().get('P'));
-        client.close();
-    }
-
-    @Test
-    void scriptsThatCannotBeParsedAreNotExecuted() throws Exception {
-        BackendConnection client = fixture.client();
-        assertEquals("E(42601)/I", simple(client, "insert into account values (1, 1); commit; selekt 1"));
-        assertEquals("E(42601)/I", simple(client, "create table a (a int); create table b (a int"));
-        assertTrue(fixture.node.barriers.isEmpty());
-        simple(client, "begin");
-        assertEquals("E(42601)/E", simple(client, "savepoint a; rollback to a; commit; selekt 1"));
-        assertEquals("C(ROLLBACK)TDC(SELECT 1)/I", simple(client, "rollback; select 1"));
-        assertEquals("null", fixture.accounts());
-        client.close();
-    }
-
-    @Test
-    void scriptsOutsideOfBlocksTellWhatIsOnlyForBlocks() throws Exception {
-        BackendConnection client = fixture.client();
-        assertEquals("C(INSERT 0 1)E(25P01)/I",
-                simple(client, "insert into account values (1, 1); savepoint a; select 1"));
-        assertEquals("C(INSERT 0 1)NC(COMMIT)C(INSERT 0 1)NC(ROLLBACK)/I", simple(client,
-                "insert into account values (1, 1); commit; insert into account values (2, 1); rollback"));
-        assertEquals("1:1", fixture.accounts());
-        assertEquals("E(25P01)/I", simple(client, "lock account"));
-        assertEquals("12E(25P01)/I", extended(client, "lock account"));
-        assertEquals("E(25P01)/I", simple(client, "declare c cursor for select 1"));
-        assertEquals("C(LOCK TABLE)TDC(SELECT 1)/I", simple(client, "lock account; select 1"));
         client.close();
     }
 }

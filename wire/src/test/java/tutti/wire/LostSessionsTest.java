@@ -1,0 +1,174 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.Conversation.extended;
+import static tutti.wire.Conversation.send;
+import static tutti.wire.Conversation.simple;
+import static tutti.wire.FrontEndFixture.PATIENCE;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.core.txn.AbortReason;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Frontend;
+
+/** Transactions that give way or are cancelled, and clients and engines that die, message by message. */
+@Timeout(60)
+class LostSessionsTest extends OnFrontEnd {
+    @Test
+    void aVictimThatIsIdleInATransactionHearsItAtItsNextMessage() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String next : List.of("select 1", "commit", "rollback", "begin")) {
+            simple(client, "begin");
+            simple(client, "insert into account values (1, 1)");
+            push();
+            String expected = switch (next) {
+                case "commit" -> "E(40001)/I";
+                case "rollback" -> "C(ROLLBACK)/I";
+                default -> "E(40001)/E";
+            };
+            assertEquals(expected, simple(client, next));
+            assertEquals("C(ROLLBACK)/I", simple(client, "rollback").replace("NC", "C"));
+        }
+        for (String next : List.of("select 1", "commit", "rollback")) {
+            extended(client, "begin", "insert into account values (1, 1)");
+            push();
+            String expected = switch (next) {
+                case "commit" -> "12E(40001)/I";
+                case "rollback" -> "12C(ROLLBACK)/I";
+                default -> "12E(40001)/E";
+            };
+            assertEquals(expected, extended(client, next));
+            assertEquals("C(ROLLBACK)/I", simple(client, "rollback").replace("NC", "C"));
+        }
+        assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
+        client.close();
+    }
+
+    @Test
+    void aVictimThatRunsAStatementIsCancelled() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(3600)"));
+        fixture.awaitRunning("select pg_sleep%");
+        push();
+        assertEquals("E(40001)/E", running.get(20, TimeUnit.SECONDS).replace("T", ""));
+        assertEquals("E(25P02)/E", simple(client, "select 1"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+
+        running = send(client, out -> Frontend.query(out, "insert into account select 1, 1 from pg_sleep(3600)"));
+        fixture.awaitRunning("insert into account select%");
+        push();
+        assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS));
+
+        running = send(client, out -> {
+            Frontend.statement(out, "insert into account select 1, 1 from pg_sleep(3600)");
+            Frontend.sync(out);
+        });
+        fixture.awaitRunning("insert into account select%");
+        push();
+        assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS).replace("12", ""));
+        assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
+        client.close();
+    }
+
+    @Test
+    void aVictimWhoseCommitWaitsMayStillCommit() throws Exception {
+        BackendConnection client = fixture.client();
+        fixture.node.manual = true;
+        CompletableFuture<String> waiting = send(client,
+                out -> Frontend.query(out, "insert into account values (1, 1)"));
+        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
+        open.rollBack(new AbortReason.Victim(3));
+        assertEquals("E(40001)/I", waiting.get(20, TimeUnit.SECONDS));
+
+        waiting = send(client, out -> Frontend.query(out, "insert into account values (1, 1)"));
+        open = ScriptedNode.take(fixture.node.asked);
+        CompletableFuture<Void> free = new CompletableFuture<>();
+        open.transaction.rollback(() -> free.complete(null));
+        ScriptedNode.await(free);
+        open.transaction.answer(new tutti.core.txn.Outcome.Committed(9));
+        assertEquals("C(INSERT 0 1)/I", waiting.get(20, TimeUnit.SECONDS));
+        client.close();
+    }
+
+    @Test
+    void aClientThatDiesWhileCommittingLeavesACommit() throws Exception {
+        BackendConnection client = fixture.client();
+        fixture.node.manual = true;
+        CompletableFuture<String> waiting = send(client,
+                out -> Frontend.query(out, "insert into account values (1, 1)"));
+        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
+        client.abort();
+        assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS));
+        open.commit();
+        assertEquals("INSERT account (1,1,);", ScriptedNode.take(fixture.node.committed));
+        assertEquals("1:1", fixture.accounts());
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (fixture.frontEnd.sessions() > 0) {
+            assertTrue(System.nanoTime() < deadline, "sessions of this test, or of one that failed before, stay open");
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void aClientThatDiesInATransactionLeavesNothing() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        client.abort();
+        assertEquals("disconnect", ScriptedNode.take(fixture.node.ended));
+        assertEquals("null", fixture.accounts());
+    }
+
+    @Test
+    void aBackendThatDiesIsTold() throws Exception {
+        BackendConnection client = fixture.client();
+        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(3600)"));
+        fixture.awaitRunning("select pg_sleep%");
+        fixture.admin.execute("select pg_terminate_backend(" + client.processId() + ")", PATIENCE);
+        ExecutionException lost = assertThrows(ExecutionException.class, () -> running.get(20, TimeUnit.SECONDS));
+        assertTrue(String.valueOf(lost.getCause().getMessage()).contains("57P01"), lost.toString());
+
+        BackendConnection other = fixture.client();
+        fixture.node.manual = true;
+        CompletableFuture<String> waiting = send(other,
+                out -> Frontend.query(out, "insert into account values (1, 1)"));
+        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
+        fixture.admin.execute("select pg_terminate_backend(" + other.processId() + ")", PATIENCE);
+        assertThrows(ExecutionException.class, () -> waiting.get(20, TimeUnit.SECONDS));
+        open.commit();
+        assertEquals("08006", ScriptedNode.take(fixture.node.failures));
+    }
+
+    @Test
+    void cancelRequestsReachTheStatement() throws Exception {
+        BackendConnection client = fixture.client();
+        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select 1 from pg_sleep(3600)"));
+        fixture.awaitSleeping();
+        client.cancel().get(20, TimeUnit.SECONDS);
+        assertEquals("TE(57014)/I", running.get(20, TimeUnit.SECONDS));
+        assertEquals("TDC(SELECT 1)/I", simple(client, "select 1"));
+        client.close();
+    }
+
+    /** Who has seen the end of its request's connection may begin the next statement. */
+    @Test
+    void aCancelRequestDoesNotMeetTheNextStatement() throws Exception {
+        BackendConnection client = fixture.client();
+        for (int i = 0; i < 100; i++) {
+            CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_sleep(0.002)"));
+            client.cancel().get(20, TimeUnit.SECONDS);
+            running.get(20, TimeUnit.SECONDS);
+            assertEquals("TDC(SELECT 1)/I", simple(client, "select pg_sleep(0.01)"));
+        }
+        client.close();
+    }
+}

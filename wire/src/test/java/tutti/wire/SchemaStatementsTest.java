@@ -1,0 +1,181 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.Conversation.extended;
+import static tutti.wire.Conversation.simple;
+import static tutti.wire.FrontEndFixture.PATIENCE;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.PostgresException;
+import tutti.pgwire.QueryResult;
+import tutti.pgwire.Scram;
+
+/** Statements that every node executes, and scripts of several, message by message. */
+@Timeout(60)
+class SchemaStatementsTest extends OnFrontEnd {
+    @Test
+    void schemaChangesAreExecutedByAllReplicas() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(CREATE TABLE)/I", simple(client, "create table made_simple (a int)"));
+        assertEquals("12C(CREATE TABLE)12DC(SELECT 1)/I",
+                extended(client, "create table made_extended (a int)", "select 1"));
+        assertEquals("E(42P07)/I", simple(client, "create table made_simple (a int)"));
+        assertEquals("12E(42P07)/I", extended(client, "create table made_simple (a int)", "select 1"));
+        assertEquals("alice: create table made_simple (a int)", ScriptedNode.take(fixture.node.barriers));
+        simple(client, "begin");
+        assertEquals("C(CREATE TABLE)/T", simple(client, "create table made_inside (a int)"));
+        assertEquals("12C(ALTER TABLE)/T", extended(client, "alter table made_inside add b int"));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("S alice: create table made_inside (a int);S alice: alter table made_inside add b int;",
+                ScriptedNode.take(fixture.node.committed));
+        client.close();
+    }
+
+    @Test
+    void passwordsOfRolesAreHashedBeforeTheyAreOrdered() throws Exception {
+        BackendConnection client = fixture.client();
+        try {
+            assertEquals("C(CREATE ROLE)/I", simple(client, "create role keeper login password 'open sesame'"));
+            assertHashed("alice: create role keeper login password '", ScriptedNode.take(fixture.node.barriers));
+            String stored = fixture.admin.execute(
+                    "select rolpassword from pg_authid where rolname = 'keeper'", Duration.ofSeconds(20)).value();
+            assertEquals(Scram.Verifier.of("open sesame", Scram.Verifier.parse(stored).salt(), 4096).toString(),
+                    stored);
+            assertEquals("12C(ALTER ROLE)/I", extended(client, "alter user keeper password 'open sesame 2'"));
+            assertHashed("alice: alter user keeper password '", ScriptedNode.take(fixture.node.barriers));
+            simple(client, "begin");
+            assertEquals("C(ALTER ROLE)/T", simple(client, "alter role alice password 'wonderland'"));
+            assertEquals("C(COMMIT)/I", simple(client, "commit"));
+            assertHashed("S alice: alter role alice password '", ScriptedNode.take(fixture.node.committed));
+            assertEquals("C(BEGIN)C(ALTER ROLE)C(COMMIT)/I",
+                    simple(client, "begin; alter role alice password 'wonderland'; commit"));
+            assertHashed("S alice: alter role alice password '", ScriptedNode.take(fixture.node.committed));
+            assertEquals("E(0A000)/I", simple(client, "alter role keeper password U&'open sesame 5'"));
+            assertEquals("E(0A000)/I", extended(client, "alter role keeper password n'open sesame 6'"));
+            assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        } finally {
+            simple(client, "drop role keeper");
+            client.close();
+        }
+    }
+
+    private static void assertHashed(String before, String ordered) {
+        assertTrue(ordered.startsWith(before + "SCRAM-SHA-256$4096:"), ordered);
+        assertFalse(ordered.contains("sesame") || ordered.contains("wonderland"), ordered);
+    }
+
+    @Test
+    void changesOfTemporaryTablesConcernNobodyElse() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(CREATE TABLE)/I", simple(client, "create temp table passing (a int)"));
+        assertEquals("C(CREATE INDEX)/I", simple(client, "create index passing_a on passing (a)"));
+        assertEquals("12C(ALTER TABLE)12DC(SELECT 1)/I",
+                extended(client, "alter table if exists only passing add b int", "select 1"));
+        simple(client, "begin");
+        assertEquals("C(ALTER TABLE)/T", simple(client, "alter table passing add c int"));
+        assertEquals("12C(ALTER TABLE)/T", extended(client, "alter table passing add d int"));
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("E(42701)/I", simple(client, "alter table passing add d int"));
+        assertEquals("C(DROP TABLE)/I", simple(client, "drop table passing"));
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        assertTrue(fixture.node.committed.isEmpty(), fixture.node.committed.toString());
+        client.close();
+    }
+
+    @Test
+    void constraintsAreCheckedWhenTheClientSays() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("NC(SET CONSTRAINTS)/I", simple(client, "set constraints all immediate"));
+        simple(client, "begin");
+        assertEquals("C(SET CONSTRAINTS)/T", simple(client, "set constraints all immediate"));
+        assertEquals("12C(SET CONSTRAINTS)12C(SET CONSTRAINTS)/T",
+                extended(client, "set constraints all deferred", "set constraints all immediate"));
+        assertEquals("E(42704)/E", simple(client, "set constraints no_such immediate"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        simple(client, "begin");
+        assertEquals("12E(42704)/E", extended(client, "set constraints no_such immediate", "select 1"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "commit"));
+        assertEquals("C(BEGIN)C(SET CONSTRAINTS)TDC(SELECT 1)C(COMMIT)/I",
+                simple(client, "begin; set constraints all immediate; select 1; commit"));
+        client.close();
+    }
+
+    @Test
+    void aTableIsMadeFromAQueryInATransactionBlock() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String sql : new String[]{"create table made_of as select 1 as a", "select 1 as a into made_of"}) {
+            simple(client, "begin");
+            assertEquals("C(SELECT 1)/T", simple(client, sql), sql);
+            simple(client, "rollback");
+            simple(client, "begin");
+            assertEquals("12C(SELECT 1)/T", extended(client, sql), sql);
+            simple(client, "rollback");
+            assertEquals("C(BEGIN)C(SELECT 1)C(ROLLBACK)/I", simple(client, "begin; " + sql + "; rollback"), sql);
+        }
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        client.close();
+    }
+
+    @Test
+    void errorsInScriptsPointIntoTheWholeText() throws Exception {
+        BackendConnection client = fixture.client();
+        PostgresException wrong = assertThrows(PostgresException.class,
+                () -> client.execute("begin; commit; select nonsense", PATIENCE));
+        assertEquals("23", wrong.fields().get('P'));
+        QueryResult result = client.execute("begin; select 1; commit; select 2", PATIENCE);
+        assertEquals("2", result.value());
+        assertNull(wrong.fields().get('D'));
+        client.close();
+    }
+
+    @Test
+    void severalSchemaChangesAreExecutedByAllReplicasTogether() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(CREATE TABLE)C(CREATE TABLE)/I",
+                simple(client, "create table first_of_two (a int);; create table second_of_two (a int);"));
+        assertEquals("alice: create table first_of_two (a int)\0create table second_of_two (a int)",
+                ScriptedNode.take(fixture.node.barriers).strip());
+        assertEquals("C(DROP TABLE)E(42P01)/I", simple(client, "drop table first_of_two; drop table no_such"));
+        assertEquals("C(DROP TABLE)C(DROP TABLE)/I",
+                simple(client, "drop table first_of_two; drop table second_of_two"));
+        PostgresException wrong = assertThrows(PostgresException.class,
+                () -> client.execute("create table ü (a int); create table u (a nonsense)", PATIENCE));
+        assertEquals("43", wrong.fields().get('P'));
+        client.close();
+    }
+
+    @Test
+    void scriptsThatCannotBeParsedAreNotExecuted() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("E(42601)/I", simple(client, "insert into account values (1, 1); commit; selekt 1"));
+        assertEquals("E(42601)/I", simple(client, "create table a (a int); create table b (a int"));
+        assertTrue(fixture.node.barriers.isEmpty());
+        simple(client, "begin");
+        assertEquals("E(42601)/E", simple(client, "savepoint a; rollback to a; commit; selekt 1"));
+        assertEquals("C(ROLLBACK)TDC(SELECT 1)/I", simple(client, "rollback; select 1"));
+        assertEquals("null", fixture.accounts());
+        client.close();
+    }
+
+    @Test
+    void scriptsOutsideOfBlocksTellWhatIsOnlyForBlocks() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(INSERT 0 1)E(25P01)/I",
+                simple(client, "insert into account values (1, 1); savepoint a; select 1"));
+        assertEquals("C(INSERT 0 1)NC(COMMIT)C(INSERT 0 1)NC(ROLLBACK)/I", simple(client,
+                "insert into account values (1, 1); commit; insert into account values (2, 1); rollback"));
+        assertEquals("1:1", fixture.accounts());
+        assertEquals("E(25P01)/I", simple(client, "lock account"));
+        assertEquals("12E(25P01)/I", extended(client, "lock account"));
+        assertEquals("E(25P01)/I", simple(client, "declare c cursor for select 1"));
+        assertEquals("C(LOCK TABLE)TDC(SELECT 1)/I", simple(client, "lock account; select 1"));
+        client.close();
+    }
+}
