@@ -244,7 +244,7 @@ public final class Mutants {
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order's log begins at position"), 40),
             one("resumed-in-vain", "Who delivers is not told that it may go on.",
                     Edit.of(ORDER + "DeliveryLoop", "resume", new Change.LeftOut("more")),
-                    raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 100),
+                    raft("si", "engine-hang,pause,long"), new Finder(By.LIVENESS, "open"), 40),
             one("excluded-serves", "A node goes on serving with what most nodes cannot make.",
                     Edit.of(NODE + "Settlement", "hold", new Change.Body(0)),
                     raft("si", "own-rows,long"), new Finder(By.COMMIT_SEQUENCE, "same state"), 3),
