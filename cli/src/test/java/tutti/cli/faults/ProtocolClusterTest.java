@@ -36,7 +36,7 @@ class ProtocolClusterTest {
     private static final ListAppendOptions LISTS = new ListAppendOptions(12, 40, 2, 5, 50, 2);
     private static final int SESSIONS = 6;
     /** Of lists and of transfers, in each part of a run. */
-    private static final int MORE = 80;
+    private static final int MORE = 40;
     private static final String READ_ONLY = "25006";
     private static final Duration THINKING = Duration.ofMillis(50);
     private static final Duration LONG_ENOUGH = Duration.ofMinutes(2);
