@@ -236,7 +236,7 @@ final class ActiveRequests {
                         : "only INSERT, UPDATE, DELETE, MERGE, SELECT and CALL that come as a whole, and of which it is known"
                                 + " what they touch, are executed by the owner of a log"))
                 .with('H',
-                        "SET " + Acknowledgements.VARIABLE
+                        "SET " + Modes.ACKNOWLEDGE
                                 + " = 'executed', or let the client compute what varies and send"
                                 + " it as a parameter.");
     }

@@ -1,176 +1,134 @@
 package tutti.wire;
 
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
-import tutti.wire.sql.Variables;
 
 /**
- * Where a session wants its whole requests to be executed: its variable {@code tutti.mode}; and {@linkplain Acknowledgements when} it wants
- * to hear of them. PostgreSQL keeps the variable, for SHOW; here is what follows from it. On the session's event loop.
+ * Where a session wants its whole requests to be executed, {@code tutti.mode}, and when it wants to hear of them,
+ * {@code tutti.acknowledge}. On the session's event loop.
  */
 final class Modes {
-    /** How the variable is called. */
-    static final String VARIABLE = "tutti.mode";
-    private static final String SHORT = "mode";
-    private static final Pattern OPTION = Pattern.compile("(?:-c\\s*|--)tutti\\.mode=(\\S*)");
+    /** The variable that says where. */
+    static final String MODE = "tutti.mode";
+    /** The variable that says when. */
+    static final String ACKNOWLEDGE = "tutti.acknowledge";
 
-    /** Its values. */
+    /** Where. */
     enum Mode {
         /** As the protocol does, or the function that is called says. */
         DEFAULT,
         /** By every node. */
         ACTIVE,
         /** By this node, which ships the changes. */
-        PASSIVE;
-
-        static @Nullable Mode of(String value) {
-            for (Mode mode : values()) {
-                if (mode.toString().equals(value.toLowerCase(Locale.ROOT))) {
-                    return mode;
-                }
-            }
-            return null;
-        }
-
-        @Override
-        public String toString() {
-            return name().toLowerCase(Locale.ROOT);
-        }
+        PASSIVE
     }
 
-    private final boolean wholeOnly;
-    private final Acknowledgements acknowledgements;
-    private Mode initial = Mode.DEFAULT;
-    private Mode session = Mode.DEFAULT;
-    private @Nullable Mode transaction;
-    private @Nullable Mode request;
+    /** When. */
+    enum Acknowledge {
+        /** When its result is known, and visible at this node. */
+        EXECUTED,
+        /** When it is in the order, and so will be executed. */
+        LOGGED
+    }
+
+    private final SessionVariable<Mode> mode;
+    private final SessionVariable<Acknowledge> acknowledge;
 
     /** Of a session of a node under some protocol. */
     Modes(Transactions node) {
-        this.wholeOnly = node.wholeOnly();
-        this.acknowledgements = new Acknowledgements(node.undertakes());
+        boolean wholeOnly = node.wholeOnly();
+        boolean logs = node.undertakes();
+        mode = new SessionVariable<>("mode", Mode.DEFAULT,
+                value -> value == Mode.PASSIVE && wholeOnly ? passiveRefused() : null,
+                (value, local) -> local ? locally(value) : inBlock());
+        acknowledge = new SessionVariable<>("acknowledge", Acknowledge.EXECUTED,
+                value -> value == Acknowledge.LOGGED && !logs ? loggedRefused() : null,
+                (_, _) -> acknowledgeInBlock());
+    }
+
+    private static ErrorFields passiveRefused() {
+        return Errors.notSupported("under protocol active every node executes what changes the database, so "
+                + MODE + " cannot be passive")
+                .with('H', "Protocol akara with either-way: active executes requests everywhere where it can.");
+    }
+
+    private static ErrorFields inBlock() {
+        return Errors.error("25001", MODE + " cannot be set in a transaction block for the session")
+                .with('H', "Set it before BEGIN, or use SET LOCAL.");
+    }
+
+    private static @Nullable ErrorFields locally(Mode value) {
+        return value != Mode.ACTIVE
+                ? null
+                : Errors.error("25001", "every node can execute a transaction only if it is handed in whole")
+                        .with('H', "Send all its statements as one query that begins with SET LOCAL " + MODE
+                                + " = 'active', or call a function or procedure.");
+    }
+
+    private static ErrorFields loggedRefused() {
+        return Errors
+                .notSupported("the cluster's protocol has no request logs, so " + ACKNOWLEDGE + " cannot be logged")
+                .with('H', "Protocol hybrid has, unless its execution is active.");
+    }
+
+    private static ErrorFields acknowledgeInBlock() {
+        return Errors.error("25001", ACKNOWLEDGE + " cannot be set in a transaction block, which is acknowledged"
+                + " when it has committed")
+                .with('H', "Set it before BEGIN, or send all statements of the transaction as one query that begins"
+                        + " with SET LOCAL " + ACKNOWLEDGE + ".");
+    }
+
+    /** Where, now. */
+    Mode now() {
+        return mode.now();
     }
 
     /** Whether the client wants to hear that its request is logged, and no more. */
     boolean logged() {
-        return acknowledgements.logged();
+        return acknowledge.now() == Acknowledge.LOGGED;
     }
 
     /** What a client's start-up packet asks for. Returns null if that is all right. */
     @Nullable
     ErrorFields begin(Map<String, String> parameters) {
-        String value = parameters.get(VARIABLE);
-        Matcher option = OPTION.matcher(parameters.getOrDefault("options", ""));
-        while (value == null && option.find()) {
-            value = option.group(1);
-        }
-        if (value == null) {
-            return acknowledgements.begin(parameters);
-        }
-        ErrorFields refusal = check(value);
-        if (refusal == null) {
-            refusal = acknowledgements.begin(parameters);
-            initial = java.util.Objects.requireNonNull(Mode.of(value));
-            session = initial;
-        }
-        return refusal;
-    }
-
-    /** What counts now. */
-    Mode now() {
-        Mode local = request == null ? transaction : request;
-        return local == null ? session : local;
+        ErrorFields refusal = mode.begin(parameters);
+        return refusal == null ? acknowledge.begin(parameters) : refusal;
     }
 
     /** The request is over. */
     void requestOver() {
-        request = null;
-        acknowledgements.requestOver();
+        mode.requestOver();
+        acknowledge.requestOver();
     }
 
     /** The transaction is over. */
     void transactionOver() {
-        transaction = null;
-    }
-
-    private @Nullable ErrorFields check(String value) {
-        Mode mode = Mode.of(value);
-        if (mode == null) {
-            return Errors.error("22023", "invalid value for parameter \"" + VARIABLE + "\": \"" + value + "\"")
-                    .with('H', "Available values: " + String.join(", ",
-                            List.of(Mode.values()).stream().map(Mode::toString).toList()) + ".");
-        }
-        if (mode == Mode.PASSIVE && wholeOnly) {
-            return Errors.notSupported("under protocol active every node executes what changes the database, so "
-                    + VARIABLE + " cannot be passive")
-                    .with('H', "Protocol akara with either-way: active executes requests everywhere where it can.");
-        }
-        return null;
+        mode.transactionOver();
+        acknowledge.transactionOver();
     }
 
     /**
-     * A statement by itself may set the variable.
+     * A statement by itself may set one of them, or reset both.
      *
      * @return why it is refused; null if it is not, or does not concern us
      */
     @Nullable
     ErrorFields statement(String sql, boolean inTransaction) {
-        ErrorFields other = acknowledgements.statement(sql, inTransaction);
-        Variables.Setting set = Variables.read(sql, SHORT);
-        if (set == null || other != null) {
-            return other;
-        }
-        String value = set.value();
-        ErrorFields refusal = value == null ? null : check(value);
-        if (refusal != null) {
-            return refusal;
-        }
-        Mode mode = value == null ? initial : java.util.Objects.requireNonNull(Mode.of(value));
-        if (!set.local() && inTransaction && !set.all()) {
-            return Errors.error("25001", VARIABLE + " cannot be set in a transaction block for the session")
-                    .with('H', "Set it before BEGIN, or use SET LOCAL.");
-        }
-        if (set.local() && inTransaction && mode == Mode.ACTIVE) {
-            return Errors.error("25001", "every node can execute a transaction only if it is handed in whole")
-                    .with('H', "Send all its statements as one query that begins with SET LOCAL " + VARIABLE
-                            + " = 'active', or call a function or procedure.");
-        }
-        if (!set.local()) {
-            session = mode;
-        } else if (inTransaction) {
-            transaction = mode;
-        }
-        return null;
+        ErrorFields refusal = mode.statement(sql, inTransaction);
+        return refusal == null ? acknowledge.statement(sql, inTransaction) : refusal;
     }
 
     /**
-     * A statement of a query of several may set the variable for the request, if it is the first.
+     * A statement of a query of several may set one of them for the request, if it is the first.
      *
      * @param first whether it is the first of a query that is a transaction by itself
      * @return why it is refused; null if it is not, or does not concern us
      */
     @Nullable
     ErrorFields part(String sql, boolean first) {
-        ErrorFields other = acknowledgements.part(sql, first);
-        Variables.Setting set = Variables.read(sql, SHORT);
-        if (set == null || set.all() || other != null) {
-            return other;
-        }
-        String value = set.value();
-        if (!first || !set.local()) {
-            return Errors.error("25001", "in a query of several statements " + VARIABLE
-                    + " can be set by the first one only, with SET LOCAL, and not together with BEGIN or COMMIT");
-        }
-        ErrorFields refusal = value == null ? null : check(value);
-        if (refusal == null) {
-            request = value == null ? initial : java.util.Objects.requireNonNull(Mode.of(value));
-        }
-        return refusal;
+        ErrorFields refusal = mode.part(sql, first);
+        return refusal == null ? acknowledge.part(sql, first) : refusal;
     }
 }

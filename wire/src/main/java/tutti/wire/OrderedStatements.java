@@ -96,7 +96,7 @@ final class OrderedStatements {
                 } else {
                     over(Errors.notSupported("the request cannot be acknowledged as logged: the session has temporary"
                             + " tables, or may only read")
-                            .with('H', "Use another session, or SET " + Acknowledgements.VARIABLE + " = 'executed'."),
+                            .with('H', "Use another session, or SET " + Modes.ACKNOWLEDGE + " = 'executed'."),
                             true);
                 }
                 return;

@@ -181,11 +181,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             return CompletableFuture
                     .failedFuture(new PostgresException(Errors.fatal(mode.sqlState(), mode.message())));
         }
-        if (!parameters.getOrDefault("options", "").contains(Modes.VARIABLE)) {
-            parameters.putIfAbsent(Modes.VARIABLE, Modes.Mode.DEFAULT.toString());
+        if (!parameters.getOrDefault("options", "").contains(Modes.MODE)) {
+            parameters.putIfAbsent(Modes.MODE, SessionVariable.text(Modes.Mode.DEFAULT));
         }
-        if (!parameters.getOrDefault("options", "").contains(Acknowledgements.VARIABLE)) {
-            parameters.putIfAbsent(Acknowledgements.VARIABLE, Acknowledgements.Level.EXECUTED.toString());
+        if (!parameters.getOrDefault("options", "").contains(Modes.ACKNOWLEDGE)) {
+            parameters.putIfAbsent(Modes.ACKNOWLEDGE, SessionVariable.text(Modes.Acknowledge.EXECUTED));
         }
         return BackendConnection
                 .connect(arrival.client().eventLoop(),

@@ -31,11 +31,11 @@ final class StatementRules {
                 || session.node().wholeOnly() || byItself) {
             return unavailable();
         }
-        return Errors.error(Errors.READ_ONLY, Modes.VARIABLE
+        return Errors.error(Errors.READ_ONLY, Modes.MODE
                 + " is active, but every node can execute a transaction only if it is handed in whole")
                 .with('H',
                         "Send all its statements as one query, without BEGIN and COMMIT, or call a function; or SET LOCAL "
-                                + Modes.VARIABLE + " = 'passive'.");
+                                + Modes.MODE + " = 'passive'.");
     }
 
     /** Why nothing can be changed at the moment, unless the transaction has begun to; or null. */
