@@ -48,8 +48,8 @@ class CopiesTest {
     static void start() throws Exception {
         cluster = FaultCluster.start(directory, 3);
         Ledger.create(cluster);
-        execute(0, "CREATE TABLE beat (id int PRIMARY KEY, n int)", "INSERT INTO beat VALUES (0, 0), (1, 0)");
-        execute(0, "CREATE TABLE counted (id bigserial PRIMARY KEY, node int)",
+        cluster.execute(0, "CREATE TABLE beat (id int PRIMARY KEY, n int)", "INSERT INTO beat VALUES (0, 0), (1, 0)");
+        cluster.execute(0, "CREATE TABLE counted (id bigserial PRIMARY KEY, node int)",
                 "CREATE TABLE filler AS SELECT i, repeat(md5(i::text), 20) AS words FROM generate_series(1, " + ROWS
                         + ") i");
     }
@@ -58,14 +58,6 @@ class CopiesTest {
     static void stop() {
         if (cluster != null) {
             cluster.close();
-        }
-    }
-
-    private static void execute(int node, String... statements) throws SQLException {
-        try (Connection connection = cluster.connect(node); Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
         }
     }
 
@@ -112,7 +104,7 @@ class CopiesTest {
     @Test
     @Order(1)
     void aNodeThatHasLostEverythingGetsItFromAnotherWhileClientsGoOn() throws Exception {
-        execute(2, "INSERT INTO counted (node) SELECT 2 FROM generate_series(1, 30000)");
+        cluster.execute(2, "INSERT INTO counted (node) SELECT 2 FROM generate_series(1, 30000)");
         try (Ledger ledger = Ledger.run(cluster, 1, 1)) {
             ledger.awaitMore(50);
             cluster.cluster.kill(2);
@@ -130,7 +122,7 @@ class CopiesTest {
             ledger.awaitMore(2, 20);
             ledger.verify();
         }
-        execute(2, "INSERT INTO counted (node) SELECT 2 FROM generate_series(1, 100)");
+        cluster.execute(2, "INSERT INTO counted (node) SELECT 2 FROM generate_series(1, 100)");
         cluster.assertSame();
     }
 
@@ -177,7 +169,7 @@ class CopiesTest {
     @Test
     @Order(4)
     void aNodeThatIsExcludedBeginsAnewWhileTheOthersGoOn() throws Exception {
-        execute(0, "CREATE ROLE app LOGIN PASSWORD 'app'",
+        cluster.execute(0, "CREATE ROLE app LOGIN PASSWORD 'app'",
                 "CREATE TABLE signed (id int PRIMARY KEY, CHECK (current_user = 'app'))", "GRANT ALL ON signed TO app");
         String url = cluster.node(0).jdbcUrl().replaceAll("user=[^&]*", "user=app").replaceAll("password=[^&]*",
                 "password=app");

@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -117,6 +118,15 @@ final class FaultCluster implements AutoCloseable {
     /** A session with a node, that gives up after ten seconds without an answer. */
     Connection connect(int id) throws SQLException {
         return DriverManager.getConnection(node(id).jdbcUrl() + "&connectTimeout=5&socketTimeout=10&loginTimeout=10");
+    }
+
+    /** Executes statements at a node, one after the other, in a session of their own. */
+    void execute(int id, String... statements) throws SQLException {
+        try (Connection connection = connect(id); Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
     }
 
     /** A session with the server beneath a node. */

@@ -38,7 +38,7 @@ class PositionFaultsTest {
     static void start() throws Exception {
         cluster = FaultCluster.start(
                 FaultCluster.with(FaultCluster.spec(directory, 3, "si"), "copies", "{automatic: false}"));
-        execute(0, "CREATE TABLE item (id int PRIMARY KEY, a int, b int)", "INSERT INTO item VALUES (0, 0, 0)",
+        cluster.execute(0, "CREATE TABLE item (id int PRIMARY KEY, a int, b int)", "INSERT INTO item VALUES (0, 0, 0)",
                 "CREATE FUNCTION raising(state text) RETURNS int LANGUAGE plpgsql AS $$"
                         + " BEGIN RAISE EXCEPTION USING ERRCODE = state; END $$");
     }
@@ -47,14 +47,6 @@ class PositionFaultsTest {
     static void stop() {
         if (cluster != null) {
             cluster.close();
-        }
-    }
-
-    private static void execute(int node, String... statements) throws SQLException {
-        try (Connection connection = cluster.connect(node); Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
         }
     }
 
@@ -83,7 +75,7 @@ class PositionFaultsTest {
             "CREATE TABLE made AS SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)"})
     void aStatementThatNoNodeCanExecuteIsRefusedAndTheNodesGoOn(String sql) throws Exception {
         refused(0, sql);
-        execute(1, "UPDATE item SET a = a + 1");
+        cluster.execute(1, "UPDATE item SET a = a + 1");
         cluster.assertSame();
     }
 
@@ -93,11 +85,11 @@ class PositionFaultsTest {
     void aTemporaryViewAtOneNodeKeepsThatNodeBehindUntilItsSessionIsEnded() throws Exception {
         try (Connection holder = cluster.connect(2); Statement statement = holder.createStatement()) {
             statement.execute("CREATE TEMP VIEW mine AS SELECT b FROM item");
-            execute(0, "ALTER TABLE item DROP COLUMN b");
+            cluster.execute(0, "ALTER TABLE item DROP COLUMN b");
             FaultCluster.await("the node with the view begins anew", () -> !holds(statement));
         }
         cluster.awaitReady();
-        execute(2, "UPDATE item SET a = a + 1");
+        cluster.execute(2, "UPDATE item SET a = a + 1");
         cluster.assertSame();
         assertTrue(positions().contains("it holds"), PositionFaultsTest::positions);
     }
@@ -115,7 +107,7 @@ class PositionFaultsTest {
     @Test
     @Order(3)
     void anOriginWhoseRowsNobodyElseCanMakeIsExcludedAndTheOthersGoOn() throws Exception {
-        execute(0, "CREATE ROLE app LOGIN PASSWORD 'app'",
+        cluster.execute(0, "CREATE ROLE app LOGIN PASSWORD 'app'",
                 "CREATE TABLE signed (id int PRIMARY KEY, CHECK (current_user = 'app'))", "GRANT ALL ON signed TO app");
         String url = cluster.node(0).jdbcUrl().replaceAll("user=[^&]*", "user=app").replaceAll("password=[^&]*",
                 "password=app");
@@ -124,8 +116,8 @@ class PositionFaultsTest {
         }
         FaultCluster.await("the origin is excluded", () -> cluster.cluster.status(0)
                 .filter(status -> status.state() == NodeStatus.State.EXCLUDED).isPresent());
-        execute(1, "UPDATE item SET a = a + 1");
-        execute(2, "UPDATE item SET a = a + 1");
+        cluster.execute(1, "UPDATE item SET a = a + 1");
+        cluster.execute(2, "UPDATE item SET a = a + 1");
         for (int node : List.of(1, 2)) {
             assertEquals(0, cluster.beneathValue(node, "SELECT count(*) FROM signed"));
             assertEquals(cluster.beneathValue(1, "SELECT a FROM item"),
@@ -141,7 +133,7 @@ class PositionFaultsTest {
         cluster.cluster.kill(2);
         FaultCluster.await("the last one that serves goes on", () -> {
             try {
-                execute(1, "UPDATE item SET a = a + 1");
+                cluster.execute(1, "UPDATE item SET a = a + 1");
                 return true;
             } catch (SQLException between) {
                 return false;
