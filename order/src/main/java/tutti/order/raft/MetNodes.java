@@ -133,7 +133,7 @@ final class MetNodes {
     }
 
     /** Whether this node has met another one, or was told of its directory. */
-    boolean knows(int node) throws IOException {
+    boolean hasMet(int node) throws IOException {
         return known(node) != null;
     }
 

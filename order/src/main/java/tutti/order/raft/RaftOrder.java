@@ -571,7 +571,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
         @Override
         public boolean isNew(int node) throws IOException {
-            return membership.list().now().learners().contains(node) && !met.knows(node);
+            return membership.list().now().learners().contains(node) && !met.hasMet(node);
         }
 
         @Override

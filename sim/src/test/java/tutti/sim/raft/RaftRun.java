@@ -24,6 +24,7 @@ import tutti.order.raft.RaftOrderConfig;
 import tutti.order.raft.RaftOrderDescriptor;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
+import tutti.runtime.LostDirectoryException;
 import tutti.runtime.Loop;
 import tutti.runtime.PeerIdentity;
 import tutti.sim.fault.EngineFaults;
@@ -251,7 +252,7 @@ final class RaftRun {
         }
 
         private void append(Loop client, RaftOrder to) {
-            if (over) {
+            if (over || (changes != null && order != to)) {
                 return;
             }
             if (appending) {
@@ -262,7 +263,7 @@ final class RaftRun {
                 } catch (DurableLog.OverflowException full) {
                     // It tries again later.
                 } catch (IllegalStateException stopped) {
-                    if (needsLog()) {
+                    if (changes == null) {
                         throw stopped;
                     }
                     return;
@@ -302,6 +303,21 @@ final class RaftRun {
             }
         }
 
+        /** As a server does then, it gets a copy: what it lacks is not in the log of those who lead. */
+        private void beginAnew() {
+            history.crashed(life);
+            lost = true;
+            copying = null;
+            order = null;
+            RaftOrder former = Objects.requireNonNull(opened);
+            opened = null;
+            Loop loop = Objects.requireNonNull(machine).loop("lost", this::failed);
+            loop.execute(() -> {
+                former.close();
+                askForCopy(loop);
+            });
+        }
+
         @Override
         public void view(Group.View view) {
             // Nobody acts on it here.
@@ -313,6 +329,11 @@ final class RaftRun {
             if (changes != null && changes.wasRemoved(number)) {
                 over = true;
                 history.crashed(life);
+                return;
+            }
+            if (changes != null && (cause instanceof LostDirectoryException
+                    || cause instanceof DurableLog.TruncatedException)) {
+                beginAnew();
                 return;
             }
             failures.add(host.name() + " failed at " + Nanos.text(kernel.now()) + ": " + cause);
