@@ -60,7 +60,6 @@ final class PeerNetwork {
     private final Network network;
     private final Loop loop;
     private final PeerReceiver receiver;
-    private final InetSocketAddress own;
     private final Map<Integer, Peer> peers = new TreeMap<>();
     /** Those that have neither answered yet nor proven to be away. */
     private final Set<Integer> unasked = new TreeSet<>();
@@ -94,7 +93,6 @@ final class PeerNetwork {
         this.network = network;
         this.receiver = receiver;
         loop = network.loop();
-        own = config.members().get(self);
         others.forEach((id, address) -> peers.put(id, new Peer(id, address)));
         unasked.addAll(peers.keySet());
         spoken = new SpokenVersions(Versions.SPOKEN, peers.keySet());
@@ -109,7 +107,7 @@ final class PeerNetwork {
         }
         try {
             // It is closed with the network.
-            var _ = network.listen(own, new Acceptor());
+            var _ = network.listen(config.members().get(self), new Acceptor());
         } catch (IOException taken) {
             throw new IOException("node " + self + " " + taken.getMessage(), taken);
         }

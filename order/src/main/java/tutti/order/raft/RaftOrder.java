@@ -48,8 +48,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
     private static final int HERE_BYTES_MAX = 1 << 16;
-    /** So often what others have told of themselves is noted in files. */
-    private static final long NOTES_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private enum State {
         OPEN,
@@ -73,6 +71,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private final Submissions submissions;
     private final RaftTransport transport;
     private final Membership membership;
+    private final KeptNotices kept;
     private final Set<Integer> founders;
     private final RaftNodeImpl raft;
     private final LeaderPreference preference;
@@ -81,8 +80,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private int leader = -1;
     /** Whether it takes part: it has heard whether the others know its directory. */
     private boolean takesPart;
-    private PeerMessage.@Nullable Kept toldKept;
-    private long savedNanos;
     private boolean tellsDelivery;
     private int untoldEntries;
     private long untoldBytes;
@@ -134,6 +131,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                     this::fail);
             transport.attach(raft);
             membership = new Membership(config.self(), files, members, groups, peers, loop, raft, host);
+            kept = new KeptNotices(config, machine.clock(), loop, directory, met, log, committed, peers, membership,
+                    host);
             preference = new LeaderPreference(config, time, raft, peers);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
@@ -209,7 +208,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
      * not waited for: half of the time after which a node is given up is enough for a handshake.
      */
     private void begin() {
-        savedNanos = machine.clock().nanoTime();
         peers.start();
         if (membership.all().size() == 1) {
             takePart();
@@ -223,7 +221,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             return;
         }
         takesPart = true;
-        tellKept();
+        kept.tell();
         checkStalled();
         checkForgottenPreVote();
         preference.watch();
@@ -312,7 +310,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
     private void heardOf(Members now) {
         if (membership.told(now)) {
-            toldKept = null;
+            kept.again();
             publishView();
         }
     }
@@ -394,36 +392,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             LOGGER.debug("node {} could not replicate a batch: {}", config.self(), e.toString());
             return null;
         });
-    }
-
-    /** Tells the others from time to time how far this node has got, if that is more, and notes what they have told. */
-    private void tellKept() {
-        if (stopped.get()) {
-            return;
-        }
-        try {
-            long now = machine.clock().nanoTime();
-            if (now - savedNanos > NOTES_NANOS) {
-                savedNanos = now;
-                met.save();
-            }
-            PeerMessage.Kept kept = new PeerMessage.Kept(directory.term(), directory.votedFor() != null,
-                    committed.index());
-            if (toldKept == null) {
-                met.replacements().forEach(each -> peers.send(membership.all(), each));
-                if (membership.list().changed()) {
-                    peers.send(membership.all(), new PeerMessage.Members(membership.list().now()));
-                }
-            }
-            if (!kept.equals(toldKept)) {
-                log.flush();
-                toldKept = kept;
-                peers.send(membership.all(), kept);
-            }
-        } catch (IOException broken) {
-            fail(broken);
-        }
-        var _ = loop.schedule(config.failureTimeout().toNanos() / 4, this::tellKept);
     }
 
     private void checkStalled() {
@@ -555,7 +523,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
         @Override
         public void reachabilityChanged() {
-            toldKept = null;
+            kept.again();
             loop.execute(RaftOrder.this::publishView);
         }
 

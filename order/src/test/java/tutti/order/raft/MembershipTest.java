@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -152,6 +153,7 @@ class MembershipTest {
     }
 
     @Test
+    @Tag("long")
     void aNodeThatWasAwayMeanwhileFindsTheOneThatHasCome() throws Exception {
         submit(0, 1, 20);
         stop(2);
@@ -173,6 +175,7 @@ class MembershipTest {
     }
 
     @Test
+    @Tag("long")
     void aNodeThatIsNewGetsNoPartWithoutACopy() throws Exception {
         submit(0, 1, 5);
         tell(Set.of(0, 1, 2, 3), Set.of(3), Set.of());
@@ -208,6 +211,20 @@ class MembershipTest {
     }
 
     @Test
+    @Tag("long")
+    void aNodeThatWasRemovedWhileItWasAwayIsToldWhenItComes() throws Exception {
+        submit(0, 1, 10);
+        stop(2);
+        tell(Set.of(0, 1), Set.of(), Set.of(2));
+        submit(1, 11, 20);
+        start(2, founders, 10);
+        Throwable why = at(2).awaitFailure();
+        assertTrue(why.getMessage().contains("was removed"), why::toString);
+        assertTrue(at(2).deliveries().isEmpty());
+    }
+
+    @Test
+    @Tag("long")
     void theLeaderHandsOverWhenItIsToGo() throws Exception {
         submit(0, 1, 10);
         int leader = at(0).awaitView(v -> v.majority()).leader();

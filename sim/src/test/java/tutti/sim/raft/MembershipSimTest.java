@@ -33,12 +33,12 @@ class MembershipSimTest {
 
     @Test
     void nodesComeAndGo() {
-        assertTrue(run(1, 7) > 12);
+        assertTrue(run(1, 4) > 8);
     }
 
     @Test
     @Tag("long")
     void nodesComeAndGoForLonger() {
-        assertTrue(run(100, 600) > 1000);
+        assertTrue(run(100, 500) > 1000);
     }
 }

@@ -126,7 +126,12 @@ final class RaftChanges {
             spare++;
         }
         int asks = up.get(random.nextInt(up.size()));
-        if (!learners.isEmpty()) {
+        if (!learners.isEmpty() && random.nextInt(5) == 0) {
+            int goes = learners.iterator().next();
+            learners.clear();
+            members.remove(goes);
+            removed.put(goes, address(goes));
+        } else if (!learners.isEmpty()) {
             // It asks itself, as it does when it has caught up.
             asks = learners.iterator().next();
             learners.clear();

@@ -159,7 +159,7 @@ final class RaftRun {
 
         /** Asks some other node again and again, until a copy is there. */
         private void askForCopy(Loop loop) {
-            if (!lost) {
+            if (!lost || !needsLog()) {
                 return;
             }
             Node donor = nodes.get((number + 1 + random.nextInt(nodes.size() - 1)) % nodes.size());
