@@ -54,6 +54,14 @@ class MembersTest {
         assertEquals(Set.of(0, 1), members.all());
     }
 
+    /** The second would take the first one back: it names the addresses that its sender knew. */
+    @Test
+    void ofTwoThatMoveAtOnceOneMoves() {
+        assertNull(members.changed(10, new Changed(0, Step.MOVED, 2, Map.of(0, "a:1", 1, "b:2", 2, "elsewhere:3"))));
+        refused("changed meanwhile", new Changed(0, Step.MOVED, 1, Map.of(0, "a:1", 1, "elsewhere:2", 2, "c:3")));
+        assertEquals("elsewhere:3", members.now().addresses().get(2));
+    }
+
     @Test
     void noOtherChangeBeginsBeforeANewNodeHasCaughtUp() {
         members.changed(10, change(0, Step.ADDED, 3, 0, 1, 2, 3));
@@ -113,7 +121,6 @@ class MembersTest {
         Ballots ballots = new Ballots(Set.of(0, 1, 2));
         ballots.voters(members.voters());
         ballots.inapplicable(1, new Control.Inapplicable(15, TRANSACTION, false, "23514", "check"));
-        ballots.applied(3, 15);
         ballots.applied(0, 15);
         assertEquals(Ballots.Verdict.HOLDS, ballots.applied(2, 15).getFirst().verdict(), "two of the three who vote");
     }

@@ -98,7 +98,7 @@ record MemberList(Group.Members now, String words, Set<Integer> founders) {
             throw new IllegalArgumentException(text + " is no host:port");
         }
         return InetSocketAddress.createUnresolved(text.substring(0, colon),
-                Integer.parseInt(text.substring(colon + 1)));
+                Integer.parseInt(text, colon + 1, text.length(), 10));
     }
 
     /** What MicroRaft's leader has to ask for next, so that who takes part becomes what this list says; null for nothing. */
