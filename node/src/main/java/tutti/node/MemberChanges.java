@@ -7,6 +7,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
@@ -51,7 +53,7 @@ final class MemberChanges {
     private final int self;
     private final Members members;
     private final Group group;
-    private final @Nullable String impossible;
+    private final ChosenProtocol protocol;
     private final Outcomes outcomes;
     private final LogKeeping logKeeping;
     private final Settlement settlement;
@@ -59,13 +61,12 @@ final class MemberChanges {
     private @Nullable Asked asked;
     private long lastAsked;
 
-    /** @param impossible why members stay the same whatever happens; null if they may change */
-    MemberChanges(int self, Members members, Group group, @Nullable String impossible, Outcomes outcomes,
+    MemberChanges(int self, Members members, Group group, ChosenProtocol protocol, Outcomes outcomes,
             LogKeeping logKeeping, Settlement settlement, Node node) {
         this.self = self;
         this.members = members;
         this.group = group;
-        this.impossible = impossible;
+        this.protocol = protocol;
         this.outcomes = outcomes;
         this.logKeeping = logKeeping;
         this.settlement = settlement;
@@ -82,6 +83,7 @@ final class MemberChanges {
 
     /** As {@link ReplicaNode#change}. */
     void ask(ReplicaNode.MemberChange wanted, Completion<Group.Members> done) {
+        String impossible = impossible();
         if (impossible != null) {
             done.failed(new EngineFailure("0A000", impossible, false));
             return;
@@ -110,6 +112,17 @@ final class MemberChanges {
                                 + " whether the change was made", true));
             }
         });
+    }
+
+    /** Why the members stay the same whatever happens; null if they may change. */
+    private @Nullable String impossible() {
+        if (!protocol.has(Trait.MEMBERS_MAY_CHANGE)) {
+            return "under protocol " + protocol.name()
+                    + " the members stay the same: they decide who votes, owns or leads";
+        }
+        return group.changesMembers()
+                ? null
+                : "members stay the same in a cluster of one node, and with an order of this kind";
     }
 
     private Control.Changed change(ReplicaNode.MemberChange wanted) {

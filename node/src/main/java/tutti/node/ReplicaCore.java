@@ -110,22 +110,11 @@ final class ReplicaCore {
                 members);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
-        this.changes = new MemberChanges(settings.node(), members, order.group(), impossible(), outcomes, logKeeping,
+        this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
+                logKeeping,
                 settlement, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
-    }
-
-    /** Why the members stay the same whatever happens; null if they may change. */
-    private @Nullable String impossible() {
-        if (!claims.has(Trait.MEMBERS_MAY_CHANGE)) {
-            return "under protocol " + settings.protocol().name()
-                    + " the members stay the same: they decide who votes, owns"
-                    + " or leads";
-        }
-        return order.group().changesMembers()
-                ? null
-                : "members stay the same in a cluster of one node, and with an order of this kind";
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
