@@ -15,7 +15,7 @@ sealed interface Showing extends Encoded {
 
     /** The sender wants to hear as soon as this position is visible at the receiver. */
     record Asked(long position) implements Showing {
-        static final Schema<Asked> SCHEMA = Schema.message("shown?", KIND_MIN, Asked.class,
+        static final Schema<Asked> SCHEMA = Schema.message("ask", KIND_MIN, Asked.class,
                 "The sender wants to hear as soon as this position is visible at the receiver.").of(
                         Field.of("position", Types.NATURAL, Asked::position), Asked::new);
     }

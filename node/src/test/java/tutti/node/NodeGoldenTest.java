@@ -19,7 +19,7 @@ class NodeGoldenTest extends GoldenContract {
 
     @Override
     protected Catalogue catalogue() {
-        return () -> List.of(MESSAGES.set(), NodeFiles.SET);
+        return () -> List.of(MESSAGES.set(), Showing.SET, NodeFiles.SET);
     }
 
     @Override
@@ -44,6 +44,7 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
                         new Control.Replaced(2, 77),
                         new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12))),
+                "showing", List.of(new Showing.Asked(17), new Showing.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
                         new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots())));
