@@ -30,8 +30,8 @@ final class ShownElsewhere {
     interface Node {
         long visible();
 
-        /** Nodes that are waited for: all that can be reached and take part, this one included. */
-        Set<Integer> members();
+        /** Nodes that are waited for: all members that can be reached, are not excluded, and not new; this one included. */
+        Set<Integer> serving();
 
         void multicast(Showing message, Set<Integer> nodes);
 
@@ -87,7 +87,7 @@ final class ShownElsewhere {
     }
 
     private Set<Integer> missing(long position) {
-        Set<Integer> missing = new TreeSet<>(node.members());
+        Set<Integer> missing = new TreeSet<>(node.serving());
         missing.remove(self);
         missing.removeIf(other -> shown.getOrDefault(other, -1L) >= position);
         return missing;
