@@ -51,6 +51,7 @@ final class ReplicaCore {
     private final ControlMessages.Life life;
     private final ClientTransactions transactions;
     private final Outcomes outcomes;
+    private final ShownElsewhere elsewhere;
     private final Questions questions;
     private final Backlog backlog;
     private final Control.Messages messages;
@@ -99,6 +100,7 @@ final class ReplicaCore {
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
+        this.elsewhere = new ShownElsewhere(parts, settings.node());
         this.messages = new Control.Messages(settings.protocol().messages());
         this.inbox = new OrderInbox(settings.node(), loop, messages.set(), settings.protocol().messages(), backlog,
                 new OrderEvents());
@@ -194,6 +196,10 @@ final class ReplicaCore {
         return questions;
     }
 
+    ShownElsewhere elsewhere() {
+        return elsewhere;
+    }
+
     OrderInbox inbox() {
         return inbox;
     }
@@ -249,6 +255,7 @@ final class ReplicaCore {
                 ProtocolWorld.Node,
                 ClientTransactions.Node,
                 Questions.Node,
+                ShownElsewhere.Node,
                 LogKeeping.Node,
                 ControlMessages.Node,
                 Copies.Node,
@@ -377,6 +384,18 @@ final class ReplicaCore {
         }
 
         @Override
+        public void multicast(Showing message, Set<Integer> nodes) {
+            order.group().multicast(message.bytes(order.group().wireVersion()), nodes);
+        }
+
+        @Override
+        public Set<Integer> serving() {
+            Set<Integer> serving = present();
+            serving.removeAll(members.now().learners());
+            return serving;
+        }
+
+        @Override
         public boolean isMember(int number) {
             return members.has(number);
         }
@@ -434,6 +453,11 @@ final class ReplicaCore {
         @Override
         public void received(int sender, Message message) {
             world.tell(() -> protocol.received(sender, message));
+        }
+
+        @Override
+        public void received(int sender, Showing message) {
+            elsewhere.received(sender, message);
         }
 
         @Override
@@ -504,13 +528,20 @@ final class ReplicaCore {
         }
     }
 
-    /** Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not. */
-    private void tellView() {
+    /** Members that can be reached, but for those that hold what others do not. */
+    private Set<Integer> present() {
         Set<Integer> present = new TreeSet<>(inbox.view().members());
         present.retainAll(members.all());
         present.removeAll(ballots.excluded());
+        return present;
+    }
+
+    /** Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not. */
+    private void tellView() {
+        Set<Integer> present = present();
         world.tell(() -> protocol.view(present));
         questions.reconsider();
+        elsewhere.reconsider();
     }
 
     /** Tells the order where the protocol would have it decided. */
@@ -540,6 +571,7 @@ final class ReplicaCore {
                 return;
             }
             questions.visible(position);
+            elsewhere.visible(position);
             copies.visible(position);
             long seen = horizon.visible(position);
             world.tell(() -> protocol.committed(position, seen));

@@ -397,6 +397,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         whenServing(done, () -> core.questions().awaitAll(done));
     }
 
+    @Override
+    public void awaitElsewhere(long position, long patienceNanos, Completion<Set<Integer>> done) {
+        core.loop().execute(() -> core.elsewhere().await(position, patienceNanos, done));
+    }
+
     /** Positions that some node could not apply, the latest thousand and all that are open, ascending. From any thread. */
     public void positions(Completion<List<Position>> done) {
         core.loop().execute(() -> done.succeeded(core.settlement().positions()));

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -249,6 +250,7 @@ class OldCopiesTest {
         assertEquals("", met.outdated(hello(5, 1, 4, true, 40)), "entries behind 40 may have been replaced");
     }
 
+    @Tag("long")
     @Test
     void membersComeAndGoWithoutBeingSuspected() throws Exception {
         for (int round = 1; round <= 3; round++) {
