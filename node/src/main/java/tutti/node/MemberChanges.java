@@ -60,6 +60,8 @@ final class MemberChanges {
     private final Node node;
     private @Nullable Asked asked;
     private long lastAsked;
+    /** Of which list this life has said that it has caught up. */
+    private long saidOf = -1;
 
     MemberChanges(int self, Members members, Group group, ChosenProtocol protocol, Outcomes outcomes,
             LogKeeping logKeeping, Settlement settlement, Node node) {
@@ -197,11 +199,18 @@ final class MemberChanges {
         }
     }
 
-    /** This node has caught up. */
-    void ready() {
-        if (members.now().learners().contains(self)) {
-            node.send(new Control.CaughtUp(members.now().number()));
+    /**
+     * Whether this node, which shows all that was ordered before it began, may serve. If it is new it says first that it has caught up, and
+     * serves when that has come back: from then on the others wait for it, where they wait for all.
+     */
+    boolean decides() {
+        Group.Members now = members.now();
+        boolean learner = now.learners().contains(self);
+        if (learner && saidOf != now.number()) {
+            saidOf = now.number();
+            node.send(new Control.CaughtUp(now.number()));
         }
+        return !learner && members.has(self);
     }
 
     /** The node begins, after what a snapshot has told: the order may not have heard of that before a crash. */

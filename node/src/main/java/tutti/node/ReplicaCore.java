@@ -359,6 +359,7 @@ final class ReplicaCore {
         @Override
         public void membersChanged() {
             tellView();
+            maybeReady();
         }
 
         @Override
@@ -554,9 +555,8 @@ final class ReplicaCore {
     }
 
     private void maybeReady() {
-        if (arrival.complete(pipeline.visible()) && lifecycle.catchesUp()) {
+        if (arrival.complete(pipeline.visible()) && changes.decides() && lifecycle.catchesUp()) {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
-            changes.ready();
         }
     }
 
