@@ -5,7 +5,6 @@ import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.util.Arrays;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -37,12 +36,14 @@ import tutti.pgwire.Frontend;
  * rollback. What functions do outside of the database is done again: {@code limits.repetitions: 0} switches this off.
  *
  * <p>
- * <b>Who loses again and again.</b> A transaction that has lost waits until others of its node that lost before are over, for
+ * <b>Who loses again and again.</b> A transaction that has lost waits until others of its node that lost the same key before are over
+ * ({@link LosersInLine}, {@link LostRows}), for
  * {@value #FIRST_PATIENCE_MILLIS} ms at most, and if it has lost twice, for {@value #PATIENCE_MILLIS} ms. All that wait for a row
- * lose it together, whenever one of them has changed it: run again at once, they would do it in vain.
+ * lose it together, whenever one of them has changed it: run again at once, they would do it in vain. It begins when all is visible that
+ * has been delivered to its node.
  *
  * <p>
- * <b>Bounds.</b> At most {@value #SAID_BYTES_MAX} bytes of messages are kept; a longer transaction, and one of a query that
+ * <b>Bounds.</b> {@link SaidMessages} keeps so many bytes; a longer transaction, and one of a query that
  * has ended another transaction, is not repeated. A transaction is repeated as often as the setting says.
  */
 final class Repetition {
@@ -55,8 +56,6 @@ final class Repetition {
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
     private static final int FIRST_PATIENCE_MILLIS = 50;
     private static final int PATIENCE_MILLIS = 1000;
-    private static final int SAID_BYTES_MAX = 256 << 10;
-    private static final int SAID_BYTES_KEPT = 4 << 10;
     /** What a client may hear in the cycle in which its transaction begins, before that. */
     private static final int EARLY_BYTES_MAX = 1 << 10;
     private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
@@ -77,10 +76,9 @@ final class Repetition {
 
     private final Session session;
     private final int most;
-    private final RepeatedOneByOne turns;
+    private final LosersInLine losers;
 
-    private byte[] said = new byte[SAID_BYTES_KEPT];
-    private int saidBytes;
+    private final SaidMessages said = new SaidMessages();
     /** Why what was said cannot be said again. */
     private boolean unrepeatable;
     /** The same, for whatever this session says. */
@@ -96,11 +94,14 @@ final class Repetition {
     private long heardBytes;
 
     private DeferredMessages.@Nullable Again again;
+    private @Nullable LostRows lostRows;
+    /** The keys that the run has lost which is over. */
+    private long[] lost = LostRows.UNKNOWN;
     private int times;
     private boolean running;
     /** What must happen before: a position becomes visible, its turn comes. */
     private int awaited;
-    private RepeatedOneByOne.@Nullable Place place;
+    private LosersInLine.@Nullable Place place;
     private boolean speaking;
     private int next;
     /** Of what the client has heard, what the engine has not answered again. */
@@ -115,12 +116,12 @@ final class Repetition {
      * Of a session.
      *
      * @param most how often a transaction is repeated; 0 if not at all
-     * @param turns of all sessions of the node
+     * @param losers of all sessions of the node
      */
-    Repetition(Session session, int most, RepeatedOneByOne turns) {
+    Repetition(Session session, int most, LosersInLine losers) {
         this.session = session;
         this.most = most;
-        this.turns = turns;
+        this.losers = losers;
         try {
             heard = MessageDigest.getInstance("SHA-256");
         } catch (NoSuchAlgorithmException impossible) {
@@ -128,9 +129,10 @@ final class Repetition {
         }
     }
 
-    /** Who deals with messages that are said again. */
-    void speaksTo(DeferredMessages.Again to) {
+    /** Who deals with messages that are said again, and who knows what they look for. */
+    void speaksTo(DeferredMessages.Again to, LostRows rows) {
         again = to;
+        lostRows = rows;
     }
 
     // ------------------------------------------------------------------------------------------ what the client says and hears
@@ -149,24 +151,12 @@ final class Repetition {
         if (unrepeatable) {
             return;
         }
-        int length = Messages.HEADER + bodyLength;
-        if (saidBytes + length > SAID_BYTES_MAX) {
-            unrepeatable = true;
-            return;
-        }
         names(type, buffer, start, bodyLength);
-        if (saidBytes + length > said.length) {
-            said = Arrays.copyOf(said, Math.max(2 * said.length, saidBytes + length));
-        }
-        buffer.getBytes(start - Messages.HEADER, said, saidBytes, length);
-        saidBytes += length;
+        unrepeatable |= !said.add(buffer, start, bodyLength);
     }
 
     private void begin() {
-        if (said.length > SAID_BYTES_KEPT) {
-            said = new byte[SAID_BYTES_KEPT];
-        }
-        saidBytes = 0;
+        said.clear();
         heardBytes = 0;
         heard.reset();
         times = 0;
@@ -187,7 +177,7 @@ final class Repetition {
 
     /** Whoever waits for its turn need not wait for this session. */
     void leave() {
-        RepeatedOneByOne.Place left = place;
+        LosersInLine.Place left = place;
         place = null;
         if (left != null) {
             left.leave();
@@ -205,7 +195,8 @@ final class Repetition {
                     unnamedPrepared = true;
                 } else {
                     never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
-                    unrepeatable |= never || used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
+                    unrepeatable |= never
+                            || said.used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
                 }
             }
             case Frontend.BIND -> {
@@ -214,47 +205,13 @@ final class Repetition {
             }
             case Frontend.CLOSE -> {
                 if (bodyLength > 2 && buffer.getByte(start) == 'S') {
-                    unrepeatable |= used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
+                    unrepeatable |= said.used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
                 }
             }
             default -> {
                 // names nothing that outlives a transaction
             }
         }
-    }
-
-    /**
-     * Whether something was said to a prepared statement before it was prepared, since the transaction began.
-     *
-     * @param statement its name, a character for each byte
-     */
-    private boolean used(String statement) {
-        for (int at = 0; at < saidBytes; at += length(at)) {
-            int from = at + Messages.HEADER;
-            if (said[at] == Frontend.PARSE && string(from).equals(statement)) {
-                return false;
-            }
-            boolean bound = said[at] == Frontend.BIND && string(from + string(from).length() + 1).equals(statement);
-            boolean described = said[at] == Frontend.DESCRIBE && said[from] == 'S'
-                    && string(from + 1).equals(statement);
-            if (bound || described) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private int length(int at) {
-        return 1 + Unpooled.wrappedBuffer(said).getInt(at + 1);
-    }
-
-    /** What lies up to the next zero, a character for each byte. */
-    private String string(int from) {
-        int end = from;
-        while (said[end] != 0) {
-            end++;
-        }
-        return new String(said, from, end - from, StandardCharsets.ISO_8859_1);
     }
 
     private static boolean notUndone(String text) {
@@ -336,9 +293,8 @@ final class Repetition {
         if (times > 0) {
             return true;
         }
-        for (int at = 0; at < saidBytes; at += length(at)) {
-            if (said[at] != Frontend.BIND && !ClientSide.copies(said[at])
-                    && notUndone(new String(said, at, length(at), StandardCharsets.ISO_8859_1))) {
+        for (int at = 0; at < said.end(); at += said.length(at)) {
+            if (said.type(at) != Frontend.BIND && !ClientSide.copies(said.type(at)) && notUndone(said.text(at))) {
                 return false;
             }
         }
@@ -367,12 +323,23 @@ final class Repetition {
         }
         cause = why;
         note(over);
+        lost = outcome.reason() instanceof AbortReason.LostCertification(int key, long _)
+                && key < over.writes().keys().size() ? new long[]{over.writes().keys().hash(key)} : LostRows.UNKNOWN;
         again(over, winner, true);
         return true;
     }
 
-    /** The engine has failed a statement of the open transaction in a way that lets it be run again: it will be. */
-    void failed(OpenTransaction current, ErrorFields why) {
+    /**
+     * The engine has failed the open transaction in a way that lets it be run again: it will be.
+     *
+     * @param unanswered how many of the client's statements have been sent and not been answered, the one that has failed first; 0 if it
+     *            was none of them
+     */
+    void failed(OpenTransaction current, ErrorFields why, int unanswered) {
+        LostRows rows = lostRows;
+        lost = unanswered == 0 || rows == null
+                ? LostRows.UNKNOWN
+                : rows.of(said.executed(running ? next : said.end(), unanswered - 1));
         spent = why.sqlState().equals(SPENT) ? why.message() : null;
         cause = spent == null ? why : NO_VALUES;
         note(current);
@@ -428,8 +395,9 @@ final class Repetition {
         owed = heardBytes;
         heard.reset();
         awaited = 0;
-        if (winner > session.node().visiblePosition()) {
-            awaitWinner(winner);
+        long seen = Math.max(winner, session.node().arrivedPosition());
+        if (seen > session.node().visiblePosition()) {
+            awaitVisible(seen);
         }
         String error = spent;
         if (error != null) {
@@ -448,12 +416,12 @@ final class Repetition {
         }));
     }
 
-    /** Before the winner is visible, it would lose again. */
-    private void awaitWinner(long winner) {
+    /** Before the winner is visible, it would lose again; so it might to whatever else has been delivered to this node. */
+    private void awaitVisible(long position) {
         Runnable visible = awaited();
-        session.node().await(winner, new Completion<Long>() {
+        session.node().await(position, new Completion<Long>() {
             @Override
-            public void succeeded(Long position) {
+            public void succeeded(Long visiblePosition) {
                 visible.run();
             }
 
@@ -465,10 +433,11 @@ final class Repetition {
     }
 
     private void awaitTurn() {
-        RepeatedOneByOne.Place mine = place == null ? turns.enter() : place;
+        LosersInLine.Place mine = place == null ? losers.enter() : place;
         place = mine;
         Runnable come = awaited();
-        mine.whenItsTurn(come);
+        mine.whenItsTurn(lost, come);
+        lost = LostRows.UNKNOWN;
         session.later(times == 1 ? FIRST_PATIENCE_MILLIS : PATIENCE_MILLIS, come);
     }
 
@@ -507,13 +476,13 @@ final class Repetition {
         }
         speaking = true;
         try {
-            while (running && awaited == 0 && !differs && next < saidBytes && speak()) {
+            while (running && awaited == 0 && !differs && next < said.end() && speak()) {
                 // said
             }
         } finally {
             speaking = false;
         }
-        running &= next < saidBytes || differs;
+        running &= next < said.end() || differs;
         differs |= owed > 0 && !running && session.cycle().none() && session.backend().idle();
         if (differs) {
             giveUp();
@@ -522,8 +491,8 @@ final class Repetition {
 
     /** Says the next message again. Returns whether another may follow at once. */
     private boolean speak() {
-        byte type = said[next];
-        int length = length(next);
+        byte type = said.type(next);
+        int length = said.length(next);
         boolean copies = ClientSide.copies(type);
         if (!copies && session.blocked()) {
             return false;
@@ -533,12 +502,12 @@ final class Repetition {
             session.backend().flushAnswers();
             return false;
         }
-        byte[] message = Arrays.copyOfRange(said, next, next + length);
-        next += length;
+        byte[] message = said.message(next);
         if (type == Frontend.PARSE && message[Messages.HEADER] != 0) {
-            byte[] name = string(next - length + Messages.HEADER).getBytes(StandardCharsets.ISO_8859_1);
+            byte[] name = said.name(next).getBytes(StandardCharsets.ISO_8859_1);
             session.backend().batch().close(new String(name, StandardCharsets.UTF_8)).send();
         }
+        next += length;
         ByteBuf buffer = Unpooled.wrappedBuffer(message);
         DeferredMessages.Again to = again;
         if (to != null && to.frame(type, buffer, Messages.HEADER, length - Messages.HEADER)) {
