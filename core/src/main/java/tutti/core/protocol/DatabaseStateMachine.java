@@ -66,7 +66,8 @@ public final class DatabaseStateMachine extends NonVotingCertification {
 
     /** Its messages. */
     static final MessageSet<Message> MESSAGES = new MessageSet<>("dbsm",
-            "Under protocol `dbsm`.", List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA));
+            "Under protocol `dbsm`.",
+            List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA, NodeTurns.Over.SCHEMA));
 
     /** How read sets are sent. */
     public enum Reads {
@@ -144,7 +145,8 @@ public final class DatabaseStateMachine extends NonVotingCertification {
 
     /** A replica at the beginning of the order. */
     public DatabaseStateMachine(Parameters parameters, ReplicaWorld world) {
-        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), world);
+        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(),
+                parameters.progressIntervalNanos(), world);
         this.parameters = parameters;
     }
 
