@@ -3,8 +3,6 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,7 +23,7 @@ import tutti.pgwire.Frontend;
  * <p>
  * <b>Why the client cannot tell.</b> A client's messages follow from what it has heard, and the repeated transaction begins
  * after the lost one has been rolled back, so that nothing of that is left in the database. If the client had begun
- * at that later time, it would have heard the same answers (their digests are compared) and so have said the same messages (those are
+ * at that later time, it would have heard the same answers (they are compared, {@link HeardBytes}) and so have said the same messages (those are
  * what is said again): the run that is left is one in which the client was slow. Before a repeated transaction may
  * commit, all that the client has heard must have been compared ({@link #proven}); what comes later, it hears for the first time.
  *
@@ -90,8 +88,7 @@ final class Repetition {
     private boolean unnamedPrepared;
     private boolean unnamedUsed;
 
-    private final MessageDigest heard;
-    private long heardBytes;
+    private final HeardBytes heard = new HeardBytes();
 
     private DeferredMessages.@Nullable Again again;
     private @Nullable LostRows lostRows;
@@ -104,9 +101,6 @@ final class Repetition {
     private LosersInLine.@Nullable Place place;
     private boolean speaking;
     private int next;
-    /** Of what the client has heard, what the engine has not answered again. */
-    private long owed;
-    private byte[] expected = {};
     private boolean differs;
     private ErrorFields cause = RollbackSequence.answerLost();
     private Client client = Client.IDLE;
@@ -122,11 +116,6 @@ final class Repetition {
         this.session = session;
         this.most = most;
         this.losers = losers;
-        try {
-            heard = MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException impossible) {
-            throw new IllegalStateException(impossible);
-        }
     }
 
     /** Who deals with messages that are said again, and who knows what they look for. */
@@ -157,8 +146,7 @@ final class Repetition {
 
     private void begin() {
         said.clear();
-        heardBytes = 0;
-        heard.reset();
+        heard.clear();
         times = 0;
         unrepeatable = never;
         spentInVain = false;
@@ -170,7 +158,7 @@ final class Repetition {
     private void over() {
         running = false;
         awaited = 0;
-        owed = 0;
+        heard.forgive();
         differs = false;
         leave();
     }
@@ -236,32 +224,18 @@ final class Repetition {
         if (differs) {
             return bytes.skipBytes(bytes.readableBytes());
         }
-        int old = (int) Math.min(owed, bytes.readableBytes());
+        int old = (int) Math.min(heard.owed(), bytes.readableBytes());
         if (old > 0) {
-            heard.update(bytes.nioBuffer(bytes.readerIndex(), old));
-            bytes.skipBytes(old);
-            owed -= old;
-            if (owed == 0 && !MessageDigest.isEqual(expected, digest())) {
-                differs = true;
-                return bytes.skipBytes(bytes.readableBytes());
-            }
+            differs = !heard.same(bytes, bytes.readerIndex(), old);
+            bytes.skipBytes(differs ? bytes.readableBytes() : old);
         }
         int fresh = bytes.readableBytes();
-        if (fresh > 0 && heardBytes + fresh > EARLY_BYTES_MAX && !session.transaction().isOpen()) {
+        if (fresh > 0 && heard.length() + fresh > EARLY_BYTES_MAX && !session.transaction().isOpen()) {
             unrepeatable = true;
         } else if (fresh > 0) {
-            heard.update(bytes.nioBuffer(bytes.readerIndex(), fresh));
-            heardBytes += fresh;
+            heard.add(bytes, bytes.readerIndex(), fresh);
         }
         return bytes;
-    }
-
-    private byte[] digest() {
-        try {
-            return ((MessageDigest) heard.clone()).digest();
-        } catch (CloneNotSupportedException impossible) {
-            throw new IllegalStateException(impossible);
-        }
     }
 
     // ------------------------------------------------------------------------------------------ a loss
@@ -388,12 +362,7 @@ final class Repetition {
         LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
         running = true;
         next = 0;
-        if (owed == 0) {
-            // Otherwise this run was lost before it had answered all of that again, and has only a part of it to compare with.
-            expected = digest();
-        }
-        owed = heardBytes;
-        heard.reset();
+        heard.again();
         awaited = 0;
         long seen = Math.max(winner, session.node().arrivedPosition());
         if (seen > session.node().visiblePosition()) {
@@ -466,7 +435,7 @@ final class Repetition {
 
     /** Whether the engine has answered again all that the client has heard. */
     boolean proven() {
-        return owed == 0 && !differs;
+        return heard.owed() == 0 && !differs;
     }
 
     /** Goes on, as far as it can. */
@@ -483,7 +452,7 @@ final class Repetition {
             speaking = false;
         }
         running &= next < said.end() || differs;
-        differs |= owed > 0 && !running && session.cycle().none() && session.backend().idle();
+        differs |= heard.owed() > 0 && !running && session.cycle().none() && session.backend().idle();
         if (differs) {
             giveUp();
         }
