@@ -15,7 +15,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 
 /**
- * Whose turn is it at a key? A node of which two transactions in a row have lost the same row in certification gets its turn there: until
+ * Whose turn is it at a key? A node of which some transactions in a row, two normally, have lost the same row in certification gets its turn there: until
  * one of its transactions that changes the row commits, those of other nodes are refused. So a node that is far or slow, and so comes second
  * always, comes first in its turn. Used by protocols that certify.
  *
@@ -25,13 +25,11 @@ import tutti.core.txn.KeySet;
  *
  * <p>
  * <b>Why nobody waits for ever.</b> A turn is over when its node has won the row; when a node that waits for it has said so, which it
- * does after a time; or {@value #POSITIONS_MAX} positions after it began. The nodes that have lost a row twice have their turns in the
- * order of that. A node whose turn at one of a transaction's rows is older than those of others at its other rows is not refused for those:
+ * does after a time; or {@value #POSITIONS_MAX} positions after it began. Nodes have their turns in the order in which they got
+ * them. A node whose turn at one of a transaction's rows is older than those of others at its other rows is not refused for those:
  * so among several turns the oldest waits for none.
  */
 final class NodeTurns {
-    /** How often in a row a node loses a row before it gets its turn. */
-    private static final int LOSSES = 2;
     private static final long POSITIONS_MAX = 10_000;
     /** Of how many rows losses are remembered before those below the floor are forgotten. */
     private static final int LOSSES_KEPT = 1_000;
@@ -77,13 +75,21 @@ final class NodeTurns {
     private final Map<Long, Deque<Turn>> turns = new TreeMap<>();
     /** By key and node. */
     private final Map<Long, Map<Integer, Loss>> losses = new TreeMap<>();
+    private final int enough;
     private long floor;
 
-    /** None. */
-    NodeTurns() {}
+    /**
+     * None.
+     *
+     * @param enough how often in a row a node loses a row before it gets its turn; 0 if it never does
+     */
+    NodeTurns(int enough) {
+        this.enough = enough;
+    }
 
     /** As somebody else has them. */
-    NodeTurns(Image image, long floor) {
+    NodeTurns(int enough, Image image, long floor) {
+        this(enough);
         this.floor = floor;
         image.turns().forEach(turn -> turns.computeIfAbsent(turn.key(), _ -> new ArrayDeque<>()).add(turn));
         image.losses().forEach(
@@ -103,7 +109,7 @@ final class NodeTurns {
 
     /** A transaction of this node has lost this key of its write set to another one. */
     void lost(KeySet keys, int index, int node, long position) {
-        if (keys.kind(index) != KeyKind.UPDATE) {
+        if (enough == 0 || keys.kind(index) != KeyKind.UPDATE) {
             return;
         }
         long key = keys.hash(index);
@@ -112,7 +118,7 @@ final class NodeTurns {
         int times = before == null || before.position() <= floor ? 1 : before.times() + 1;
         of.put(node, new Loss(key, node, times, position));
         Deque<Turn> line = turns.get(key);
-        if (times >= LOSSES && (line == null || line.stream().noneMatch(turn -> turn.node() == node))) {
+        if (times >= enough && (line == null || line.stream().noneMatch(turn -> turn.node() == node))) {
             turns.computeIfAbsent(key, _ -> new ArrayDeque<>()).add(new Turn(key, node, position));
         }
     }

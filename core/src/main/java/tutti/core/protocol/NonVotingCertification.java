@@ -51,7 +51,8 @@ abstract class NonVotingCertification implements Protocol {
     private final LocalTransactions local;
     private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
-    private NodeTurns turns = new NodeTurns();
+    private final int lossesToTurn;
+    private NodeTurns turns;
     private final List<Refused> refused = new ArrayList<>();
     private boolean turnTimerRuns;
     private long delivered;
@@ -78,13 +79,16 @@ abstract class NonVotingCertification implements Protocol {
      * @param replicas all of them, alive or not
      * @param windowPositions how far back a transaction may have executed
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come
+     * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
     NonVotingCertification(String name, int node, Set<Integer> replicas, long windowPositions,
             long progressIntervalNanos,
-            ReplicaWorld world) {
+            int lossesToTurn, ReplicaWorld world) {
         this.name = name;
         this.node = node;
         this.world = world;
+        this.lossesToTurn = lossesToTurn;
+        this.turns = new NodeTurns(lossesToTurn);
         this.local = new LocalTransactions(world);
         this.horizons = new Horizons(replicas, windowPositions, progressIntervalNanos, PROGRESS_TIMER);
     }
@@ -271,6 +275,6 @@ abstract class NonVotingCertification implements Protocol {
         delivered = image.delivered();
         horizons.restore(image.horizons(), delivered);
         index = CertificationIndex.of(image.index());
-        turns = new NodeTurns(image.turns(), index.floor());
+        turns = new NodeTurns(lossesToTurn, image.turns(), index.floor());
     }
 }

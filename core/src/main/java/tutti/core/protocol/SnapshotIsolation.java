@@ -80,8 +80,10 @@ public final class SnapshotIsolation extends NonVotingCertification {
      * @param windowPositions how far back a transaction may have executed, in positions: 1 to
      *            {@link CertificationIndex#SPAN_MAX}/2; bounds the memory of the index while a replica is away
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
+     * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
-    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos) {
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
+            int lossesToTurn) {
         public Parameters {
             replicas = Checks.replicas(node, replicas);
             Checks.window(windowPositions);
@@ -106,7 +108,8 @@ public final class SnapshotIsolation extends NonVotingCertification {
     /** A replica at the beginning of the order. */
     public SnapshotIsolation(Parameters parameters, ReplicaWorld world) {
         super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(),
-                parameters.progressIntervalNanos(), world);
+                parameters.progressIntervalNanos(),
+                parameters.lossesToTurn(), world);
         this.parameters = parameters;
     }
 

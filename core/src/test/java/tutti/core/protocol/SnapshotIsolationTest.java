@@ -72,7 +72,7 @@ class SnapshotIsolationTest {
         Site(Cluster cluster, int node, Set<Integer> all, long window) {
             this.cluster = cluster;
             this.node = node;
-            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 1), this);
+            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 1, 2), this);
         }
 
         TransactionId begin() {
