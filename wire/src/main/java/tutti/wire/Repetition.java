@@ -366,7 +366,7 @@ final class Repetition {
         awaited = 0;
         long seen = Math.max(winner, session.node().arrivedPosition());
         if (seen > session.node().visiblePosition()) {
-            awaitVisible(seen);
+            awaitVisible(seen, winner);
         }
         String error = spent;
         if (error != null) {
@@ -385,9 +385,15 @@ final class Repetition {
         }));
     }
 
-    /** Before the winner is visible, it would lose again; so it might to whatever else has been delivered to this node. */
-    private void awaitVisible(long position) {
+    /**
+     * Before the winner is visible, it would lose again; so it might to whatever else has been delivered to this node, for which it does not
+     * wait long, since the node may lag.
+     */
+    private void awaitVisible(long position, long winner) {
         Runnable visible = awaited();
+        if (winner <= session.node().visiblePosition()) {
+            session.later(FIRST_PATIENCE_MILLIS, visible);
+        }
         session.node().await(position, new Completion<Long>() {
             @Override
             public void succeeded(Long visiblePosition) {
