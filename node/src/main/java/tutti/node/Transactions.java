@@ -163,6 +163,11 @@ public interface Transactions {
         done.failed(new EngineFailure("0A000", "this node does not tell positions", false));
     }
 
+    /** Whether what clients' prepared transactions have changed can be kept for them: whether clients may prepare. */
+    default boolean promises() {
+        return false;
+    }
+
     /**
      * Has a statement executed by every replica at one position of the total order: DDL and other things that cannot be
      * captured as rows. The session must not have a transaction open.

@@ -70,6 +70,7 @@ final class Classifier {
     private static final long[] LARGE_OBJECTS = SqlCursor.keys(
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String PLAIN_NOTIFY = "NOTIFY takes the name of a channel and one literal here: use pg_notify()";
+    private static final String PLAIN_IDENTIFIER = "the identifier of a prepared transaction must be one literal here";
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
@@ -223,7 +224,7 @@ final class Classifier {
         return channelEnd;
     }
 
-    /** Where the payload of a single NOTIFY begins, a literal. */
+    /** Where the payload of a single NOTIFY begins, or the identifier of a single prepared transaction; a literal. */
     int payloadStart() {
         return payloadStart;
     }
@@ -267,10 +268,13 @@ final class Classifier {
             case COMMIT -> commit();
             case ROLLBACK -> rollback();
             case SAVEPOINT -> StatementKind.SAVEPOINT;
-            case PREPARE -> sql.atWord(TRANSACTION)
-                    ? refuse(
-                            "PREPARE TRANSACTION is not supported: the cluster itself makes commits atomic; use COMMIT")
-                    : StatementKind.SESSION;
+            case PREPARE -> {
+                if (!sql.atWord(TRANSACTION)) {
+                    yield StatementKind.SESSION;
+                }
+                sql.advance();
+                yield prepared(StatementKind.PREPARE);
+            }
             case COPY -> copy();
             case SCHEMA -> schemaChange(refresh, create, changes);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
@@ -367,7 +371,8 @@ final class Classifier {
         boolean no = false;
         while (sql.atWord()) {
             if (sql.atWord(PREPARED)) {
-                return refuse("COMMIT PREPARED is not supported: use COMMIT");
+                sql.advance();
+                return prepared(StatementKind.FINISH);
             }
             no |= sql.atWord(NO);
             if (sql.atWord(CHAIN)) {
@@ -378,11 +383,23 @@ final class Classifier {
         return StatementKind.COMMIT;
     }
 
+    /** The identifier of a prepared transaction, one literal. */
+    private StatementKind prepared(StatementKind kind) {
+        if (!sql.atString()) {
+            return refuse(PLAIN_IDENTIFIER);
+        }
+        payloadStart = sql.start();
+        payloadEnd = sql.position();
+        sql.advance();
+        return sql.inStatement() ? refuse(PLAIN_IDENTIFIER) : kind;
+    }
+
     private StatementKind rollback() {
         boolean no = false;
         while (sql.atWord()) {
             if (sql.atWord(PREPARED)) {
-                return refuse("ROLLBACK PREPARED is not supported: use ROLLBACK");
+                sql.advance();
+                return prepared(StatementKind.FINISH);
             }
             if (sql.atWord(TO)) {
                 return StatementKind.SAVEPOINT;

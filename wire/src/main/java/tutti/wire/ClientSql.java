@@ -98,6 +98,22 @@ final class ClientSql {
         return "SELECT pg_catalog.pg_notify(" + literal + "::pg_catalog.name::pg_catalog.text, " + payload + ")";
     }
 
+    /** Likewise, of a text that has been read before. */
+    PreparedTransaction prepared(String text) {
+        byte[] whole = text.getBytes(StandardCharsets.UTF_8);
+        read(whole, 0, whole.length);
+        return prepared();
+    }
+
+    /** What ends a prepared transaction, or the only literal of what prepares one. */
+    PreparedTransaction prepared() {
+        int first = classifier.start(0);
+        return new PreparedTransaction(
+                new String(bytes, classifier.payloadStart(), classifier.payloadEnd() - classifier.payloadStart(),
+                        StandardCharsets.UTF_8),
+                bytes[first] == 'c' || bytes[first] == 'C');
+    }
+
     /** The question about the cluster that it is, or null. */
     @Nullable
     ClusterQuestion question() {

@@ -189,6 +189,21 @@ final class MultiStatementQuery {
                 offset(from);
                 queries.notification(sql, starts[from], ends[from]);
             }
+            case PREPARE -> {
+                if (!inTransaction || backend.transactionFailed()) {
+                    send(from, SentMessage.QUERY);
+                } else if (transaction.implicit()) {
+                    queries.refuse(Errors.error("25P01", "PREPARE TRANSACTION can only be used in transaction blocks"));
+                } else {
+                    for (int i = 0; i < from; i++) {
+                        queries.lasts(text(i));
+                    }
+                    offset(from);
+                    queries.prepare(sql, starts[from], ends[from]);
+                }
+            }
+            case FINISH -> queries.refuse(Errors.error("25001", text(from).strip().split("'", 2)[0].strip()
+                    + " cannot be executed with other statements in one query"));
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET -> {
                 backend.changing(queries.forgetting(text(from)));
