@@ -214,6 +214,11 @@ final class Classifier {
         return schema.targetEnd();
     }
 
+    /** Where CONCURRENTLY begins in a single schema change that is not to keep others waiting; 0 if it does not say so. */
+    int concurrentlyStart() {
+        return schema.concurrentlyStart();
+    }
+
     /** Where the name of the channel of a single NOTIFY begins. */
     int channelStart() {
         return channelStart;

@@ -71,10 +71,17 @@ final class ClientSql {
     /** It, as one statement that is not simply passed on. */
     UtilityStatement utility() {
         int target = classifier.targetStart();
-        return new UtilityStatement(text(), classifier.targetEnd() == 0
+        int concurrently = classifier.concurrentlyStart();
+        String text = text();
+        if (concurrently > 0) {
+            byte[] without = copy();
+            Arrays.fill(without, concurrently, concurrently + "concurrently".length(), (byte) ' ');
+            text = new String(without, StandardCharsets.UTF_8);
+        }
+        return new UtilityStatement(text, classifier.targetEnd() == 0
                 ? List.of()
                 : List.of(new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8)),
-                classifier.fills());
+                concurrently > 0, classifier.fills());
     }
 
     /** The call of pg_notify() that a single NOTIFY comes to. */

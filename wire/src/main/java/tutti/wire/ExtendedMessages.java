@@ -508,6 +508,8 @@ final class ExtendedMessages {
                 return refuse(refusal);
             }
             session.ordered().statement(statement, false, null);
+        } else if (statement.refusedInBlock() instanceof ErrorFields refusal) {
+            return refuse(refusal);
         } else {
             inBand.executesUnproven();
             session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);

@@ -78,9 +78,15 @@ final class MultiStatementQuery {
         } else if (everywhere && backend.outsideOfTransaction()) {
             List<String> targets = new ArrayList<>();
             for (int i = 0; i < kinds.length; i++) {
-                targets.addAll(queries.utility(sql, starts[i], ends[i]).targets());
+                UtilityStatement one = queries.utility(sql, starts[i], ends[i]);
+                ErrorFields refusal = one.refusedInBlock();
+                if (refusal != null) {
+                    queries.refuse(refusal);
+                    return;
+                }
+                targets.addAll(one.targets());
             }
-            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false), this);
+            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false, false), this);
         } else {
             oneByOne();
         }
@@ -261,6 +267,11 @@ final class MultiStatementQuery {
 
     private void schema(int from, boolean inTransaction) {
         UtilityStatement statement = queries.utility(sql, starts[from], ends[from]);
+        ErrorFields refusal = statement.refusedInBlock();
+        if (refusal != null) {
+            queries.refuse(refusal);
+            return;
+        }
         if (!inTransaction) {
             session.beginImplicit(true);
         }

@@ -60,6 +60,11 @@ final class OrderedStatements {
                     script.handedIn();
                 }
                 transaction.becomes(SessionState.BARRIER);
+                if (statement.concurrently()) {
+                    ByteBuf notice = client.buffer();
+                    Backend.noticeResponse(notice, UtilityStatement.NOT_CONCURRENTLY);
+                    client.write(notice);
+                }
                 session.node().barrier(capture.orderedStatement(statement.sql(), reply.row()), capture.barrierKeys(),
                         transaction.takeName(),
                         whenExecuted(script == null ? UnaryOperator.identity() : script::placed, simple));

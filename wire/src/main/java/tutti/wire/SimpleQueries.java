@@ -161,6 +161,10 @@ final class SimpleQueries {
             case SCHEMA -> {
                 inBand.executesUnproven();
                 UtilityStatement statement = sql.utility();
+                ErrorFields refusal = backend.outsideOfTransaction() ? null : statement.refusedInBlock();
+                if (refusal != null) {
+                    yield refuse(refusal);
+                }
                 if (backend.outsideOfTransaction()) {
                     everywhere(statement, null);
                 } else {
