@@ -47,6 +47,11 @@ public record BackendSettings(
         return new BackendSettings(address, user, database, credentials, all, tls, timeout, gatherLimit);
     }
 
+    /** The same to another database. */
+    public BackendSettings to(String otherDatabase) {
+        return new BackendSettings(address, user, otherDatabase, credentials, parameters, tls, timeout, gatherLimit);
+    }
+
     /** The same as another role, which proves itself by other credentials. */
     public BackendSettings as(String otherUser, Credentials otherCredentials) {
         return new BackendSettings(address, otherUser, database, otherCredentials, parameters, tls, timeout,

@@ -61,6 +61,8 @@ final class Classifier {
     private static final long ALTER = SqlTokens.key("alter");
     private static final long DROP = SqlTokens.key("drop");
     private static final long SET_CONFIG = SqlTokens.key("set_config");
+    private static final long WRITE = SqlTokens.key("write");
+    private static final long[] READ_ONLY = SqlCursor.keys("transaction_read_only default_transaction_read_only");
     static final long[] ISOLATION = SqlCursor.keys("isolation transaction_isolation default_transaction_isolation");
     private static final long[] LOCK_STRENGTH = SqlCursor.keys("update share no key");
     private static final long[] CHANGES = SqlCursor.keys("insert update delete merge call do execute");
@@ -75,6 +77,7 @@ final class Classifier {
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
     private final boolean serializable;
+    private final @Nullable String elsewhere;
     private int count;
     private int[] starts = new int[4];
     private int[] ends = new int[4];
@@ -84,6 +87,10 @@ final class Classifier {
     private boolean locks;
     private boolean truncates;
     private boolean readOnly;
+    /** Whether what may change something does not just call a function that is not known. */
+    private boolean changes;
+    /** Whether transactions are asked for that may change something, by whatever name. */
+    private boolean readWrite;
     private boolean question;
     private boolean fills;
     private int channelStart;
@@ -97,7 +104,18 @@ final class Classifier {
      * @param serializable whether SERIALIZABLE is guaranteed; otherwise asking for it is refused
      */
     Classifier(boolean serializable) {
+        this(serializable, null);
+    }
+
+    /**
+     * One for sessions in another database than the replicated one, where everything is refused that may change something: what is called
+     * {@link StatementKind#READ} there may call functions that are not known, which change nothing as long as transactions are read-only.
+     *
+     * @param elsewhere the database; null for the replicated one
+     */
+    Classifier(boolean serializable, @Nullable String elsewhere) {
         this.serializable = serializable;
+        this.elsewhere = elsewhere;
         this.schema = new SchemaStatement(sql, serializable);
     }
 
@@ -125,12 +143,30 @@ final class Classifier {
             needsBlock = false;
             locks = false;
             truncates = false;
-            StatementKind kind = statement();
+            changes = true;
+            readWrite = false;
+            StatementKind kind = elsewhere == null ? statement() : readOnly(statement());
             while (sql.inStatement()) {
                 sql.advance();
             }
             add(start, sql.start(), kind);
         }
+    }
+
+    private StatementKind readOnly(StatementKind kind) {
+        return switch (kind) {
+            case EMPTY, BEGIN, COMMIT, COMMIT_CHAIN, ROLLBACK, ROLLBACK_CHAIN, SAVEPOINT, READ, SESSION, FORGET ->
+                readWrite ? refuse(notReplicated()) : kind;
+            case WRITE -> changes || readWrite ? refuse(notReplicated()) : StatementKind.READ;
+            case REFUSED -> kind;
+            case COPY_IN, SCHEMA, LOCAL, CONSTRAINTS, PREPARE, FINISH, NOTIFY -> refuse(notReplicated());
+        };
+    }
+
+    private String notReplicated() {
+        return "database " + elsewhere
+                + " is not replicated and can only be read: connect to the one that is, and use a schema or another"
+                + " cluster in the place of another database";
     }
 
     private void add(int start, int end, StatementKind kind) {
@@ -184,12 +220,10 @@ final class Classifier {
         return question;
     }
 
-    /** Whether a single statement is TRUNCATE. */
     boolean truncates() {
         return truncates && count == 1;
     }
 
-    /** Whether a single statement is LOCK. */
     boolean locks() {
         return locks && count == 1;
     }
@@ -319,7 +353,10 @@ final class Classifier {
     private StatementKind set() {
         boolean constraints = sql.atWord(CONSTRAINTS);
         boolean isolation = false;
+        boolean read = false;
         while (sql.inStatement()) {
+            readWrite |= sql.named(READ_ONLY) || (read && sql.atWord(WRITE));
+            read = sql.atWord(READ);
             if (sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
             }
@@ -342,6 +379,7 @@ final class Classifier {
         boolean read = false;
         while (sql.atWord() || sql.at(',') || sql.atQuoted()) {
             readOnly |= read && sql.atWord(ONLY);
+            readWrite |= read && sql.atWord(WRITE);
             read = sql.atWord(READ);
             if (sql.atWord(SERIALIZABLE) && !serializable) {
                 return refuse(NOT_SERIALIZABLE);
@@ -431,6 +469,7 @@ final class Classifier {
     /** SELECT, WITH, VALUES, TABLE: a read unless something suspicious is in it. */
     private StatementKind query() {
         boolean harmless = true;
+        changes = false;
         boolean qualified = false;
         boolean catalog = false;
         boolean sets = false;
@@ -438,6 +477,7 @@ final class Classifier {
         long previous = 0;
         while (sql.inStatement()) {
             sets |= sql.named(SET_CONFIG);
+            readWrite |= sets && sql.named(READ_ONLY);
             isolation |= sets && sql.named(ISOLATION);
             if (sets && sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
@@ -450,6 +490,7 @@ final class Classifier {
             boolean pg = kind == SqlTokens.WORD && sql.startsWithPg();
             sql.advance();
             if (kind == SqlTokens.WORD && word == INTO && previous != INSERT && previous != MERGE) {
+                changes = true;
                 if (sql.atWord(TEMP) || sql.atWord(TEMPORARY)) {
                     return StatementKind.WRITE;
                 }
@@ -464,6 +505,7 @@ final class Classifier {
             } else if (kind == SqlTokens.WORD) {
                 if (SqlCursor.among(CHANGES, word)
                         || (word == FOR && sql.atAny(LOCK_STRENGTH))) {
+                    changes = true;
                     harmless = false;
                 } else if (sql.at('(')) {
                     boolean known = qualified ? catalog : SqlCursor.among(HarmlessFunctions.WORDS, word) || pg;

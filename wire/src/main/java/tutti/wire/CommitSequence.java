@@ -122,7 +122,7 @@ final class CommitSequence {
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
         }
-        if (!awaitsRows) {
+        if (!awaitsRows && session.replicated()) {
             backend.batch().closing().sync(this::closed);
         } else if (alone || backend.idle()) {
             closed(backend.takeAhead());

@@ -502,14 +502,12 @@ final class ExtendedMessages {
 
     private boolean schema(UtilityStatement statement, boolean inTransaction, ByteBuf buffer, int start,
             int bodyLength) {
-        if (!inTransaction) {
-            ErrorFields refusal = rules.unavailable();
-            if (refusal != null) {
-                return refuse(refusal);
-            }
-            session.ordered().statement(statement, false, null);
-        } else if (statement.refusedInBlock() instanceof ErrorFields refusal) {
+        ErrorFields refusal = inTransaction ? statement.refusedInBlock() : rules.unavailable();
+        if (refusal != null) {
             return refuse(refusal);
+        }
+        if (!inTransaction) {
+            session.ordered().statement(statement, false, null);
         } else {
             inBand.executesUnproven();
             session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);

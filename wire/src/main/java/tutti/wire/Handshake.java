@@ -65,6 +65,11 @@ public final class Handshake implements FrameSink {
         /** The database that is replicated. */
         String database();
 
+        /** Whether another database may be looked at, and not be changed. */
+        default boolean mayBeRead(String database) {
+            return false;
+        }
+
         /** What is known of a role; null if there is none that can prove itself. Completed on any thread. */
         CompletableFuture<@Nullable KnownRole> role(String name);
 
@@ -96,10 +101,12 @@ public final class Handshake implements FrameSink {
      * @param client its connection
      * @param reader what reads from it; paused until the session begins
      * @param user its role
+     * @param database the replicated one, or another that may be read
      * @param parameters what else its start-up packet says of the session
      * @param credentials what it has proved
      */
-    public record Arrival(Channel client, FrameReader reader, String user, Map<String, String> parameters,
+    public record Arrival(Channel client, FrameReader reader, String user, String database,
+            Map<String, String> parameters,
             Credentials credentials) {}
 
     /** A session that is about to begin. */
@@ -286,7 +293,7 @@ public final class Handshake implements FrameSink {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
         String database = parameters.getOrDefault("database", user);
-        if (!database.equals(host.database())) {
+        if (!database.equals(host.database()) && !host.mayBeRead(database)) {
             refuse(Errors.fatal("3D000", "database \"" + database + "\" is not replicated: this node serves database \""
                     + host.database() + "\""));
             return;
@@ -299,7 +306,7 @@ public final class Handshake implements FrameSink {
         List.of("user", "database", "replication").forEach(parameters::remove);
         parameters.keySet().removeIf(name -> name.startsWith("_pq_."));
         reader.pause();
-        host.open(new Arrival(client, reader, user, parameters, credentials))
+        host.open(new Arrival(client, reader, user, database, parameters, credentials))
                 .whenComplete((opened, failure) -> client.eventLoop().execute(() -> {
                     if (failure != null) {
                         refuse(refusal(failure));
