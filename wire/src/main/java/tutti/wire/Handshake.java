@@ -41,6 +41,7 @@ public final class Handshake implements FrameSink {
     private final FrameReader reader;
     private final Future<?> timeout;
     private StartupPacket.@Nullable Startup startup;
+    private int protocol = Frontend.PROTOCOL_3_0;
     private String user = "";
     private Scram.@Nullable Server scram;
     /** Whether the role is one; said before it has proved itself, and of no meaning until then. */
@@ -102,10 +103,11 @@ public final class Handshake implements FrameSink {
      * @param reader what reads from it; paused until the session begins
      * @param user its role
      * @param database the replicated one, or another that may be read
+     * @param protocol the version that it speaks
      * @param parameters what else its start-up packet says of the session
      * @param credentials what it has proved
      */
-    public record Arrival(Channel client, FrameReader reader, String user, String database,
+    public record Arrival(Channel client, FrameReader reader, String user, String database, int protocol,
             Map<String, String> parameters,
             Credentials credentials) {}
 
@@ -200,9 +202,11 @@ public final class Handshake implements FrameSink {
     private void start(StartupPacket.Startup packet) {
         startup = packet;
         reader.typed();
-        if (packet.minor() > 0 || packet.parameters().keySet().stream().anyMatch(name -> name.startsWith("_pq_."))) {
+        protocol = Math.min(packet.major() << 16 | packet.minor(), Frontend.PROTOCOL_3_2);
+        if (packet.minor() > (Frontend.PROTOCOL_3_2 & 0xffff)
+                || packet.parameters().keySet().stream().anyMatch(name -> name.startsWith("_pq_."))) {
             ByteBuf out = client.alloc().buffer();
-            Backend.negotiateProtocol(out, Frontend.PROTOCOL_3_0,
+            Backend.negotiateProtocol(out, protocol,
                     packet.parameters().keySet().stream().filter(name -> name.startsWith("_pq_.")).toList());
             client.write(out, client.voidPromise());
         }
@@ -306,7 +310,7 @@ public final class Handshake implements FrameSink {
         List.of("user", "database", "replication").forEach(parameters::remove);
         parameters.keySet().removeIf(name -> name.startsWith("_pq_."));
         reader.pause();
-        host.open(new Arrival(client, reader, user, database, parameters, credentials))
+        host.open(new Arrival(client, reader, user, database, protocol, parameters, credentials))
                 .whenComplete((opened, failure) -> client.eventLoop().execute(() -> {
                     if (failure != null) {
                         refuse(refusal(failure));

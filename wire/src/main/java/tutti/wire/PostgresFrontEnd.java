@@ -198,7 +198,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         }
         return BackendConnection
                 .connect(arrival.client().eventLoop(), settings.engine().as(arrival.user(), arrival.credentials())
-                        .to(arrival.database()).withParameters(parameters))
+                        .inDatabase(arrival.database()).withProtocol(arrival.protocol()).withParameters(parameters))
                 .thenCompose(connection -> registry.confirm().handle((_, failure) -> {
                     if (failure != null) {
                         connection.abort();

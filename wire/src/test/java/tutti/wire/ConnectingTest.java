@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -85,7 +86,7 @@ class ConnectingTest {
     @Test
     void otherDatabasesAndReplicationAreRefused() {
         BackendSettings settings = fixture.settings("alice", "wonderland");
-        ErrorFields other = refusal(settings.to("another"));
+        ErrorFields other = refusal(settings.inDatabase("another"));
         assertEquals("3D000", other.sqlState());
         assertTrue(other.message().contains("another") && other.message().contains("postgres"), other.message());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
@@ -94,7 +95,7 @@ class ConnectingTest {
 
     @Test
     void databasesThatEveryServerHasCanBeReadAndNotChanged() throws Exception {
-        BackendConnection client = connect(fixture.settings("alice", "wonderland").to("template1"));
+        BackendConnection client = connect(fixture.settings("alice", "wonderland").inDatabase("template1"));
         assertEquals("template1", client.execute("select current_database()", FrontEndFixture.PATIENCE).value());
         assertEquals("TDC(SELECT 1)/I", simple(client, "select has_database_privilege('postgres', 'connect')"));
         assertEquals("C(BEGIN)TDC(SELECT 1)C(COMMIT)/I", simple(client, "begin; select 1; commit"));
@@ -121,6 +122,25 @@ class ConnectingTest {
         assertEquals("TDC(SHOW)/I", simple(client, "show transaction_read_only"));
         assertEquals("on", client.execute("show transaction_read_only", FrontEndFixture.PATIENCE).value());
         client.close();
+    }
+
+    @Test
+    void keysOfCancelRequestsAreLongWhereTheProtocolHasThem() throws Exception {
+        BackendSettings settings = fixture.settings("alice", "wonderland");
+        BackendConnection old = connect(settings);
+        assertEquals(4, old.secretKey().length);
+        old.close();
+        // of a version that is not known the newest one that is known is spoken
+        for (int protocol : new int[]{Frontend.PROTOCOL_3_2, Frontend.PROTOCOL_3_2 + 7}) {
+            BackendConnection client = connect(settings.withProtocol(protocol));
+            assertEquals(32, client.secretKey().length);
+            CompletableFuture<String> answer = Conversation.send(client,
+                    out -> Frontend.query(out, "select pg_sleep(3600)"));
+            fixture.awaitSleeping();
+            client.cancel().get(20, TimeUnit.SECONDS);
+            assertEquals("TE(57014)/I", Conversation.get(answer));
+            client.close();
+        }
     }
 
     @Test
@@ -156,11 +176,9 @@ class ConnectingTest {
     @Test
     void tlsIsSpokenWhenAskedFor() throws Exception {
         BackendSettings plain = fixture.settings("alice", "wonderland");
-        BackendConnection client = connect(new BackendSettings(plain.address(), plain.user(), plain.database(),
-                plain.credentials(), Map.of(),
-                SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE)
-                        .endpointIdentificationAlgorithm("").build(),
-                plain.timeout(), plain.gatherLimit()));
+        BackendConnection client = connect(
+                plain.withTls(SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE)
+                        .endpointIdentificationAlgorithm("").build()));
         assertEquals("1", client.execute("select 1", FrontEndFixture.PATIENCE).value());
         client.close();
         client.closed().get(20, TimeUnit.SECONDS);
