@@ -3,6 +3,7 @@ package tutti.cli;
 import picocli.CommandLine.Command;
 import tutti.bench.BenchCommand;
 import tutti.bench.GridCommand;
+import tutti.cli.compare.CompareCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.pack.PackageCommand;
 import tutti.cli.sim.SimCommand;
@@ -15,7 +16,8 @@ import tutti.server.NodeCommand;
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class,
-        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
+        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, CompareCommand.class,
+        FlightCommand.class,
         TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,
         SimCommand.class,

@@ -118,6 +118,9 @@ final class ControlMessages {
                 }
             }
             case Control.Replaced told -> copies.replaced(position, sender, told);
+            case Control.Look _ -> {
+                // What is to be done at its position has been decided with that.
+            }
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
         }
     }

@@ -65,6 +65,7 @@ final class ReplicaCore {
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
     private final Copies copies;
+    private final Looks looks;
     private final Arrival arrival = new Arrival();
 
     /* Read from any thread. */
@@ -106,6 +107,7 @@ final class ReplicaCore {
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
+        this.looks = new Looks(loop, pipeline);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, parts);
     }
@@ -200,6 +202,10 @@ final class ReplicaCore {
 
     Copies copies() {
         return copies;
+    }
+
+    Looks looks() {
+        return looks;
     }
 
     /** Has a message ordered, in a version that all nodes can read. */
@@ -470,7 +476,7 @@ final class ReplicaCore {
             return;
         }
         if (!settlement.listens()) {
-            pipeline.skip(next.position());
+            looks.decide(next.position(), next.message());
         }
         if (counts || next.message() instanceof Control.Hello) {
             controlMessages.delivered(next.position(), next.sender(), next.message());
@@ -499,8 +505,6 @@ final class ReplicaCore {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
         }
     }
-
-    // ------------------------------------------------------------------------------------------ visibility
 
     private final class PipelineEvents implements CommitPipeline.Events {
         @Override
@@ -574,8 +578,6 @@ final class ReplicaCore {
             fail(cause, true);
         }
     }
-
-    // ------------------------------------------------------------------------------------------ end
 
     private void fail(Throwable cause, boolean restartable) {
         if (!lifecycle.fails(cause)) {

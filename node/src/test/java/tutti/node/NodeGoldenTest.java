@@ -43,7 +43,8 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
                         new Control.Replaced(2, 77),
-                        new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12))),
+                        new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12)),
+                        new Control.Look(-9)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
                         new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots())));

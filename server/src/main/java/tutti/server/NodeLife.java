@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -79,6 +80,7 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable NodeFlightRecorder flightRecorder;
     private volatile @Nullable NodeKeys keys;
     private volatile @Nullable Group group;
+    private volatile @Nullable NodeComparison comparison;
     private volatile boolean closing;
 
     /**
@@ -164,6 +166,15 @@ final class NodeLife implements AutoCloseable {
         return before.stream().filter(each -> each.position() == position).toList();
     }
 
+    /** Takes a step of a comparison of all nodes' databases. */
+    String comparison(Map<String, String> step) throws IOException {
+        NodeComparison present = comparison;
+        if (present == null) {
+            throw new IOException("the node is starting");
+        }
+        return present.step(step);
+    }
+
     private ReplicaNode started() throws IOException {
         ReplicaNode node = replica;
         if (node == null || closing) {
@@ -239,6 +250,9 @@ final class NodeLife implements AutoCloseable {
             started.addLast(workload);
             node.record(workload);
         }
+        NodeComparison comparing = new NodeComparison(node, opened, this::<Void>asked);
+        started.push(comparing);
+        comparison = comparing;
         replica = node;
         try {
             node.start().get();

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -308,6 +309,11 @@ public final class NodeServer implements NodeRuntime {
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             return running().decide(position, holds);
+        }
+
+        @Override
+        public String comparison(Map<String, String> step) throws IOException {
+            return running().comparison(step);
         }
 
         private NodeStatus status() {

@@ -7,11 +7,14 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.BindException;
 import java.net.InetSocketAddress;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -28,7 +31,7 @@ import tutti.server.config.NodeConfig;
  * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
- * {@code keep=P} decides about one. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code keep=P} decides about one; {@code POST /comparison} takes steps of {@code tutti compare}. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -98,6 +101,15 @@ public final class AdminServer implements AutoCloseable {
          * @throws IOException if it is not open, or nothing can be ordered now
          */
         List<NodeStatus.Position> decide(long position, boolean holds) throws IOException;
+
+        /**
+         * Takes a step of a comparison of all nodes' databases. May block for as long as the database takes to be read.
+         *
+         * @param step what is asked for, by name
+         * @return JSON
+         * @throws IOException if it cannot be taken now
+         */
+        String comparison(Map<String, String> step) throws IOException;
     }
 
     /** Of a node that can only be looked at. */
@@ -125,6 +137,11 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             return positions();
+        }
+
+        @Override
+        public String comparison(Map<String, String> step) throws IOException {
+            throw new IOException("this node has nothing to compare");
         }
     };
 
@@ -229,6 +246,8 @@ public final class AdminServer implements AutoCloseable {
                             operations.decide(Long.parseLong(wanted.group(2)), wanted.group(1).equals("keep"))));
                 }
             }
+            case "/comparison" -> change(exchange, "POST", "application/json",
+                    () -> operations.comparison(parameters(exchange.getRequestURI().getRawQuery())));
             default -> {
                 if (reads) {
                     show(exchange, path);
@@ -260,7 +279,7 @@ public final class AdminServer implements AutoCloseable {
             case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
             default -> send(exchange, 404, "text/plain",
                     "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
-                            + " /positions, /flight-recording and /\n");
+                            + " /positions, /comparison, /flight-recording and /\n");
         }
     }
 
@@ -312,6 +331,19 @@ public final class AdminServer implements AutoCloseable {
             return;
         }
         send(exchange, 200, type, done);
+    }
+
+    /** What stands behind the question mark. */
+    private static Map<String, String> parameters(@Nullable String query) {
+        Map<String, String> parameters = new TreeMap<>();
+        for (String each : query == null ? new String[0] : query.split("&", -1)) {
+            int equals = each.indexOf('=');
+            if (equals > 0) {
+                parameters.put(each.substring(0, equals),
+                        URLDecoder.decode(each.substring(equals + 1), StandardCharsets.UTF_8));
+            }
+        }
+        return parameters;
     }
 
     /** How many secondaries a request wants, or -1 if it does not say, or wants too many. */

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -95,11 +96,31 @@ class AdminServerTest {
             return positions();
         }
 
+        @Override
+        public String comparison(Map<String, String> step) {
+            return new TreeMap<>(step).toString();
+        }
+
         private void requireWhole() throws IOException {
             String why = broken.get();
             if (why != null) {
                 throw new IOException(why);
             }
+        }
+    }
+
+    /** They name keys of rows, and cost the database something. */
+    @Test
+    void stepsOfAComparisonAreTakenForThoseWhoHaveTheToken() throws Exception {
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, new Obeying(), "sesame")) {
+            HttpRequest.Builder step = HttpRequest.newBuilder(URI.create("http://localhost:" + obeying.port()
+                    + "/comparison?do=parts&id=-7&table=public.%22a+b%22%26c&rate=1"));
+            assertEquals(405, send(step.copy().header("Authorization", "Bearer sesame")).statusCode());
+            step.POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(step.copy()).statusCode());
+            HttpResponse<String> taken = send(step.header("Authorization", "Bearer sesame"));
+            assertEquals("{do=parts, id=-7, rate=1, table=public.\"a b\"&c}", taken.body());
         }
     }
 
