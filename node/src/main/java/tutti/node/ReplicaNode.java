@@ -402,6 +402,19 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.copies().begin(receiver, directory, done));
     }
 
+    /** In place of a node's number: what is copied is for nobody yet. */
+    public static final int BACKUP = -2;
+
+    /**
+     * Takes what the replica of any node could begin with, and keeps the log behind that until {@link #copied} is called with
+     * {@link #BACKUP}. From any thread.
+     *
+     * @param done told when the database may be copied, as for {@link #copy}. Fails if this node does not serve, or gives a copy
+     */
+    public void backUp(Completion<StateCopy> done) {
+        core.loop().execute(() -> core.copies().backUp(done));
+    }
+
     /** The copy for a node has been made, or given up. From any thread. */
     public void copied(int receiver, boolean complete) {
         core.loop().execute(() -> core.copies().end(receiver, complete));

@@ -34,6 +34,7 @@ import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopyDonor;
+import tutti.node.copy.CopySource;
 import tutti.node.WorkloadRecorder;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.CopiedOrder;
@@ -81,6 +82,7 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable NodeKeys keys;
     private volatile @Nullable Group group;
     private volatile @Nullable NodeComparison comparison;
+    private volatile @Nullable NodeCopies copies;
     private volatile boolean closing;
 
     /**
@@ -162,7 +164,7 @@ final class NodeLife implements AutoCloseable {
     List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
         List<NodeStatus.Position> before = positions();
         ReplicaNode node = started();
-        this.<Void>asked(done -> node.decide(position, holds, done));
+        NodeLife.<Void>asked(done -> node.decide(position, holds, done));
         return before.stream().filter(each -> each.position() == position).toList();
     }
 
@@ -175,6 +177,16 @@ final class NodeLife implements AutoCloseable {
         return present.step(step);
     }
 
+    /** A backup, to be read; see {@link NodeCopies#backup}. */
+    CopySource.Copy backup(long after) throws IOException {
+        NodeCopies present = copies;
+        started();
+        if (present == null) {
+            throw new IOException("this node cannot be backed up: " + DatabaseCopies.notBackedUp(config));
+        }
+        return present.backup(after);
+    }
+
     private ReplicaNode started() throws IOException {
         ReplicaNode node = replica;
         if (node == null || closing) {
@@ -183,7 +195,8 @@ final class NodeLife implements AutoCloseable {
         return node;
     }
 
-    private <T> T asked(Consumer<Completion<T>> question) throws IOException {
+    /** Asks a node, and waits for its answer. */
+    static <T> T asked(Consumer<Completion<T>> question) throws IOException {
         CompletableFuture<T> told = new CompletableFuture<>();
         question.accept(new Completion<>() {
             @Override
@@ -238,8 +251,10 @@ final class NodeLife implements AutoCloseable {
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
         if (order instanceof CopiedOrder copied) {
-            CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(),
-                    new NodeCopies(config, read.cluster(), node, copied, opened), config.copies().bytesPerSecond());
+            NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened);
+            copies = source;
+            CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(), source,
+                    config.copies().bytesPerSecond());
             started.push(donor);
             copied.visitors(donor);
         }
@@ -250,7 +265,7 @@ final class NodeLife implements AutoCloseable {
             started.addLast(workload);
             node.record(workload);
         }
-        NodeComparison comparing = new NodeComparison(node, opened, this::<Void>asked);
+        NodeComparison comparing = new NodeComparison(node, opened, NodeLife::<Void>asked);
         started.push(comparing);
         comparison = comparing;
         replica = node;

@@ -31,7 +31,7 @@ import tutti.server.config.NodeConfig;
  * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
- * {@code keep=P} decides about one; {@code POST /comparison} takes steps of {@code tutti compare}. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code keep=P} decides about one; {@code POST /comparison} takes steps of {@code tutti compare}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -43,6 +43,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int REQUESTS_MAX = 32;
     private static final int BACKLOG = 32;
     private static final Pattern DECISION = Pattern.compile("(skip|keep)=(\\d{1,18})");
+    private static final Pattern AFTER = Pattern.compile("after=(\\d{1,18})");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
 
     private final HttpServer server;
@@ -110,6 +111,22 @@ public final class AdminServer implements AutoCloseable {
          * @throws IOException if it cannot be taken now
          */
         String comparison(Map<String, String> step) throws IOException;
+
+        /**
+         * Begins a backup of the node. May block.
+         *
+         * @param after position behind which what was ordered is wanted; negative for all that a node begins with
+         * @return must be used, once
+         * @throws IOException if there is none now
+         */
+        Download backup(long after) throws IOException;
+    }
+
+    /** Something large. */
+    @FunctionalInterface
+    public interface Download {
+        /** Writes it. What ends early says so itself. */
+        void writeTo(OutputStream out) throws IOException;
     }
 
     /** Of a node that can only be looked at. */
@@ -142,6 +159,11 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public String comparison(Map<String, String> step) throws IOException {
             throw new IOException("this node has nothing to compare");
+        }
+
+        @Override
+        public Download backup(long after) throws IOException {
+            throw new IOException("this node has nothing to back up");
         }
     };
 
@@ -248,6 +270,15 @@ public final class AdminServer implements AutoCloseable {
             }
             case "/comparison" -> change(exchange, "POST", "application/json",
                     () -> operations.comparison(parameters(exchange.getRequestURI().getRawQuery())));
+            case "/backup" -> {
+                Matcher wanted = AFTER.matcher(String.valueOf(exchange.getRequestURI().getQuery()));
+                if (mayChange(exchange) && exchange.getRequestMethod().equals("POST")
+                        && !exchange.getRequestHeaders().containsKey("Origin")) {
+                    sendBackup(exchange, wanted.matches() ? Long.parseLong(wanted.group(1)) : -1);
+                } else {
+                    change(exchange, "POST", "text/plain", () -> "");
+                }
+            }
             default -> {
                 if (reads) {
                     show(exchange, path);
@@ -279,7 +310,7 @@ public final class AdminServer implements AutoCloseable {
             case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
             default -> send(exchange, 404, "text/plain",
                     "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
-                            + " /positions, /comparison, /flight-recording and /\n");
+                            + " /positions, /comparison, /backup, /flight-recording and /\n");
         }
     }
 
@@ -331,6 +362,23 @@ public final class AdminServer implements AutoCloseable {
             return;
         }
         send(exchange, 200, type, done);
+    }
+
+    private void sendBackup(HttpExchange exchange, long after) throws IOException {
+        Download backup;
+        try {
+            backup = operations.backup(after);
+        } catch (IOException refused) {
+            send(exchange, 409, "text/plain", refused.getMessage() + "\n");
+            return;
+        }
+        exchange.getResponseHeaders().set("Content-Type", "application/octet-stream");
+        exchange.sendResponseHeaders(200, 0);
+        try (OutputStream out = exchange.getResponseBody()) {
+            backup.writeTo(out);
+        } catch (IOException broken) {
+            LOG.warn("a backup was not completed", broken);
+        }
     }
 
     /** What stands behind the question mark. */

@@ -12,6 +12,7 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
@@ -101,6 +102,12 @@ class AdminServerTest {
             return new TreeMap<>(step).toString();
         }
 
+        @Override
+        public AdminServer.Download backup(long after) throws IOException {
+            requireWhole();
+            return out -> out.write(("after " + after).getBytes(StandardCharsets.UTF_8));
+        }
+
         private void requireWhole() throws IOException {
             String why = broken.get();
             if (why != null) {
@@ -121,6 +128,26 @@ class AdminServerTest {
             assertEquals(401, send(step.copy()).statusCode());
             HttpResponse<String> taken = send(step.header("Authorization", "Bearer sesame"));
             assertEquals("{do=parts, id=-7, rate=1, table=public.\"a b\"&c}", taken.body());
+        }
+    }
+
+    /** It is all rows and all that was ordered. */
+    @Test
+    void aBackupIsSentToThoseWhoHaveTheToken() throws Exception {
+        Obeying operations = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, operations, "sesame")) {
+            HttpRequest.Builder ask = HttpRequest.newBuilder(URI.create("http://localhost:" + obeying.port()
+                    + "/backup?after=17"));
+            assertEquals(405, send(ask.copy().header("Authorization", "Bearer sesame")).statusCode());
+            ask.POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(ask.copy()).statusCode());
+            ask.header("Authorization", "Bearer sesame");
+            assertEquals("after 17", send(ask.copy()).body());
+            assertEquals("after -1",
+                    send(ask.copy().uri(URI.create("http://localhost:" + obeying.port() + "/backup"))).body());
+            operations.broken.set("not now");
+            assertEquals(409, send(ask.copy()).statusCode());
         }
     }
 
