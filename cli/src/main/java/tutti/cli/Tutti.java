@@ -17,7 +17,7 @@ import tutti.server.RestoreCommand;
 
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
-        DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class,
+        DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, CompareCommand.class,
         BackupCommand.class,
         RestoreCommand.class,

@@ -19,9 +19,11 @@ import tutti.node.ReplicaNode;
 import tutti.node.StateCopy;
 import tutti.node.copy.CopySource;
 import tutti.order.CopiedOrder;
+import tutti.runtime.DataFile;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.server.config.NodeConfig;
+import tutti.server.metrics.PrometheusNodeMetrics;
 
 /** What this node gives copies of: its part of the order, its replica's state, its database. Any thread. */
 final class NodeCopies implements CopySource {
@@ -37,6 +39,7 @@ final class NodeCopies implements CopySource {
     private final ReplicaNode node;
     private final CopiedOrder order;
     private final NodeDatabase database;
+    private final PrometheusNodeMetrics metrics;
     private final AtomicLong count = new AtomicLong();
 
     /**
@@ -45,13 +48,15 @@ final class NodeCopies implements CopySource {
      * @param cluster id of the cluster, or nothing
      * @throws IOException if what an earlier life has left cannot be removed
      */
-    NodeCopies(NodeConfig config, String cluster, ReplicaNode node, CopiedOrder order, NodeDatabase database)
+    NodeCopies(NodeConfig config, String cluster, ReplicaNode node, CopiedOrder order, NodeDatabase database,
+            PrometheusNodeMetrics metrics)
             throws IOException {
         this.config = config;
         this.cluster = cluster;
         this.node = node;
         this.order = order;
         this.database = database;
+        this.metrics = metrics;
         Trees.delete(config.data().resolve(STAGING));
     }
 
@@ -99,7 +104,7 @@ final class NodeCopies implements CopySource {
                 order.copy(Math.max(0, state.position() - 1),
                         log -> RealMachine.INSTANCE.background("tutti-copy-begin", () -> {
                             try {
-                                done.succeeded(staged(receiver, state, log));
+                                done.succeeded(counted("copy", staged(receiver, state, log)));
                             } catch (IOException | RuntimeException broken) {
                                 LOG.warn("no copy for node {}", receiver, broken);
                                 node.copied(receiver, false);
@@ -139,13 +144,46 @@ final class NodeCopies implements CopySource {
             Files.createDirectories(staging);
             Copy backup = after < 0 ? base(state, staging) : new Backup(List.of(), null, after, staging);
             begun = true;
-            return backup;
+            return counted("backup", backup);
         } finally {
             if (!begun) {
                 node.copied(ReplicaNode.BACKUP, false);
                 Trees.delete(staging);
             }
         }
+    }
+
+    /** Has it show in the metrics. */
+    private Copy counted(String kind, Copy copy) {
+        metrics.copyBegun();
+        return new Copy() {
+            @Override
+            public List<Entry> first() {
+                return copy.first().stream().map(this::counted).toList();
+            }
+
+            @Override
+            public List<Entry> last() throws IOException {
+                return copy.last().stream().map(this::counted).toList();
+            }
+
+            private Entry counted(Entry entry) {
+                Opener file = entry.file();
+                return file == null ? entry : new Entry(entry.path(), () -> {
+                    DataFile opened = file.open();
+                    if (opened != null) {
+                        metrics.copyReads(opened.size());
+                    }
+                    return opened;
+                });
+            }
+
+            @Override
+            public void end(boolean complete) {
+                metrics.copyEnded(kind, complete);
+                copy.end(complete);
+            }
+        };
     }
 
     private Copy base(StateCopy state, Path staging) throws IOException {

@@ -36,7 +36,6 @@ import tutti.node.ReplicaNode;
 import tutti.node.copy.CopyDonor;
 import tutti.node.copy.CopySource;
 import tutti.node.WorkloadRecorder;
-import tutti.node.metrics.NodeMetrics;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderSettings;
 import tutti.pgwire.Transport;
@@ -44,6 +43,7 @@ import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
+import tutti.server.metrics.PrometheusNodeMetrics;
 import tutti.wire.FrontEnd;
 
 /**
@@ -71,7 +71,7 @@ final class NodeLife implements AutoCloseable {
 
     private final NodeConfig config;
     private final int secondariesAtStart;
-    private final NodeMetrics metrics;
+    private final PrometheusNodeMetrics metrics;
     private final CompletableFuture<Ending> ended = new CompletableFuture<>();
     /** What has been started, latest first. */
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
@@ -90,7 +90,7 @@ final class NodeLife implements AutoCloseable {
      *
      * @param secondaries how many to begin with, where there can be any
      */
-    NodeLife(NodeConfig config, int secondaries, NodeMetrics metrics) {
+    NodeLife(NodeConfig config, int secondaries, PrometheusNodeMetrics metrics) {
         this.config = config;
         this.secondariesAtStart = secondaries;
         this.metrics = metrics;
@@ -251,7 +251,7 @@ final class NodeLife implements AutoCloseable {
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
         if (order instanceof CopiedOrder copied) {
-            NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened);
+            NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened, metrics);
             copies = source;
             CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(), source,
                     config.copies().bytesPerSecond());

@@ -152,6 +152,10 @@ public final class NodeServer implements NodeRuntime {
             this.secondaries = config.inProcess().secondaries();
             this.lockFile = lockFile;
             this.metrics = new PrometheusNodeMetrics(this::status);
+            this.metrics.received(() -> {
+                IncomingCopy present = copy;
+                return present == null ? 0 : present.bytes();
+            });
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
                     this::status, metrics, this, token(config.data().resolve(TOKEN)));
             this.times = new PositionTimes(config.data(), () -> {
