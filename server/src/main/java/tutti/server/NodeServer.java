@@ -162,7 +162,7 @@ public final class NodeServer implements NodeRuntime {
                 NodeLife now = life;
                 ReplicaNode replica = now == null ? null : now.replica();
                 return replica == null ? 0 : replica.visiblePosition();
-            });
+            }).start();
             Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
         }
 

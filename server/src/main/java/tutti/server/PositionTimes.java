@@ -31,6 +31,7 @@ final class PositionTimes implements Closeable {
     static final String FILE = "times";
     private static final Logger LOG = LoggerFactory.getLogger(PositionTimes.class);
     private static final long PERIOD_MILLIS = 1000;
+    private static final int RECORD_BYTES = 2 * Long.BYTES;
     private static final int BYTES_MAX = 16 << 20;
 
     private final Path file;
@@ -42,7 +43,7 @@ final class PositionTimes implements Closeable {
     record Noted(long millis, long position) {}
 
     /**
-     * Begins.
+     * That notes nothing before {@link #start}.
      *
      * @param data directory of the node
      * @param position that its database shows; 0 or less if it is not known
@@ -50,7 +51,13 @@ final class PositionTimes implements Closeable {
     PositionTimes(Path data, LongSupplier position) {
         file = data.resolve(FILE);
         this.position = position;
-        thread = Thread.ofVirtual().name("tutti-times").start(this::run);
+        thread = Thread.ofVirtual().name("tutti-times").unstarted(this::run);
+    }
+
+    /** Begins. */
+    PositionTimes start() {
+        thread.start();
+        return this;
     }
 
     private void run() {
@@ -73,17 +80,24 @@ final class PositionTimes implements Closeable {
         try {
             if (!Files.exists(file)) {
                 PrivateFiles.write(file, "");
+            } else if (noted == 0 && Files.size(file) % RECORD_BYTES != 0) {
+                // A crash has torn the last one.
+                rewrite(read(file));
             } else if (Files.size(file) > BYTES_MAX) {
                 List<Noted> all = read(file);
-                Path aside = file.resolveSibling(FILE + ".new");
-                write(PrivateFiles.write(aside, ""), all.subList(all.size() / 2, all.size()));
-                Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE);
+                rewrite(all.subList(all.size() / 2, all.size()));
             }
             write(file, List.of(new Noted(millis, now)));
             noted = now;
         } catch (IOException failed) {
             LOG.warn("it cannot be noted when position {} became visible: {}", now, failed.getMessage());
         }
+    }
+
+    private void rewrite(List<Noted> some) throws IOException {
+        Path aside = file.resolveSibling(FILE + ".new");
+        write(PrivateFiles.write(aside, ""), some);
+        Files.move(aside, file, StandardCopyOption.ATOMIC_MOVE);
     }
 
     private static void write(Path to, List<Noted> some) throws IOException {
@@ -109,6 +123,24 @@ final class PositionTimes implements Closeable {
         } catch (NoSuchFileException none) {
             return List.of();
         }
+    }
+
+    /**
+     * What was visible at a time: the last that was noted before any that was noted later than that. If the clock was set back, that is
+     * the earliest answer.
+     *
+     * @param all by position
+     * @return less than 0 if all were noted later, or none was
+     */
+    static long at(List<Noted> all, long millis) {
+        long before = -1;
+        for (Noted noted : all) {
+            if (noted.millis() > millis) {
+                return before;
+            }
+            before = noted.position();
+        }
+        return -1;
     }
 
     @Override

@@ -140,10 +140,7 @@ public final class RestoreCommand implements Callable<Integer> {
         return position(backups, time.toEpochMilli());
     }
 
-    /**
-     * What the node that was backed up showed at a time, by its own clock. If that was set back, there are several answers; the
-     * earliest is taken.
-     */
+    /** What the node that was backed up showed at a time, by its own clock. */
     private static long position(List<Backup> backups, long millis) {
         List<PositionTimes.Noted> all = new ArrayList<>();
         for (Backup backup : backups) {
@@ -151,19 +148,13 @@ public final class RestoreCommand implements Callable<Integer> {
             all.add(new PositionTimes.Noted(backup.note.millis(), backup.note.most()));
         }
         all.sort(Comparator.comparingLong(PositionTimes.Noted::position));
-        long before = -1;
-        for (PositionTimes.Noted noted : all) {
-            if (noted.millis() > millis) {
-                if (before >= 0) {
-                    return before;
-                }
-                throw new Failure("the backups know of no position before " + Instant.ofEpochMilli(noted.millis()),
-                        "restore to that time or a later one; `--list` shows what there is");
-            }
-            before = noted.position();
+        long position = PositionTimes.at(all, millis);
+        if (position < 0) {
+            throw new Failure("the backups know of positions from " + Instant.ofEpochMilli(all.getFirst().millis())
+                    + " up to before " + Instant.ofEpochMilli(all.getLast().millis()),
+                    "give a time between them, or none to have all that there is; `--list` shows it");
         }
-        throw new Failure("the backups reach until " + Instant.ofEpochMilli(all.getLast().millis())
-                + ", position " + before, "restore without --at to have all that they hold");
+        return position;
     }
 
     private static List<String> parts(NodeConfig config) {
