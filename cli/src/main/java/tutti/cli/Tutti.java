@@ -18,9 +18,8 @@ import tutti.server.RestoreCommand;
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
-        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, CompareCommand.class,
-        BackupCommand.class,
-        RestoreCommand.class,
+        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, PositionCommand.class,
+        CompareCommand.class, BackupCommand.class, RestoreCommand.class,
         FlightCommand.class,
         TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,

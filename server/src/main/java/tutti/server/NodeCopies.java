@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -73,10 +72,7 @@ final class NodeCopies implements CopySource {
 
     /** As two nodes must have it the same so that one can be given a copy of the other. */
     static String state(NodeConfig config, String cluster) {
-        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " of "
-                + config.members().stream().map(member -> member.id() + "=" + member.order()).sorted()
-                        .collect(Collectors.joining(", "))
-                + made(config);
+        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + made(config);
     }
 
     private static String made(NodeConfig config) {
@@ -93,9 +89,8 @@ final class NodeCopies implements CopySource {
     @Override
     public void begin(int receiver, long directory, Completion<Copy> done) {
         String impossible = DatabaseCopies.impossible(config);
-        if (impossible != null || config.members().stream().noneMatch(member -> member.id() == receiver)) {
-            done.failed(new EngineFailure("55000",
-                    impossible == null ? "node " + receiver + " is no member" : impossible, false));
+        if (impossible != null) {
+            done.failed(new EngineFailure("55000", impossible, false));
             return;
         }
         node.copy(receiver, directory, new Completion<>() {

@@ -354,6 +354,16 @@ public final class NodeServer implements NodeRuntime {
             }
         }
 
+        @Override
+        public NodeStatus.Members members() throws IOException {
+            return running().members();
+        }
+
+        @Override
+        public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
+            return running().change(change);
+        }
+
         private NodeStatus status() {
             NodeLife now = life;
             return NodeStatuses.of(config, metrics, now, between(), stop.isDone(),

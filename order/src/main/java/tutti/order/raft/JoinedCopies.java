@@ -43,7 +43,13 @@ final class JoinedCopies {
                 from.index() + 1)) {
             JoinedCopies joining = new JoinedCopies(log, SenderTable.of(from.table()), position);
             for (Directory copy : copies) {
+                long before = log.lastIndex();
                 joining.add(copy.directory(LOG));
+                if (log.lastIndex() > before && copy.exists(MemberList.FILE)) {
+                    throw new IOException(copy.location()
+                            + " is of a cluster whose members were changed by command, and"
+                            + " those of a restored one are as its configurations say: restore to a position before that");
+                }
             }
             log.flush();
             reached = joining.table.positions();
