@@ -3,6 +3,8 @@ package tutti.cli;
 import picocli.CommandLine.Command;
 import tutti.bench.BenchCommand;
 import tutti.bench.GridCommand;
+import tutti.cli.backup.BackupCommand;
+import tutti.cli.compare.CompareCommand;
 import tutti.cli.flight.FlightCommand;
 import tutti.cli.pack.PackageCommand;
 import tutti.cli.sim.SimCommand;
@@ -11,11 +13,13 @@ import tutti.command.Program;
 import tutti.eval.calibrate.CalibrateCommand;
 import tutti.eval.calibrate.ValidateCommand;
 import tutti.server.NodeCommand;
+import tutti.server.RestoreCommand;
 
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
-        DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class,
+        DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, PositionCommand.class,
+        CompareCommand.class, BackupCommand.class, RestoreCommand.class,
         FlightCommand.class,
         TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,

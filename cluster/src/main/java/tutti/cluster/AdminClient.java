@@ -1,10 +1,14 @@
 package tutti.cluster;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import tutti.command.Failure;
 
@@ -60,6 +64,37 @@ public final class AdminClient implements AutoCloseable {
      */
     public Answer post(String url, String path, String token) throws InterruptedException {
         return send(url, path, with(token, HttpRequest.newBuilder().POST(HttpRequest.BodyPublishers.noBody())));
+    }
+
+    /** Takes what a node sends. */
+    @FunctionalInterface
+    public interface Receiver {
+        /** All of it, up to the end of the stream. */
+        void receive(InputStream from) throws IOException;
+    }
+
+    /**
+     * Has it send something large.
+     *
+     * @return why it does not; nothing if it was received
+     * @throws IOException if it was not received whole
+     */
+    public String download(String url, String path, String token, Receiver receiver)
+            throws IOException, InterruptedException {
+        HttpResponse<InputStream> answer;
+        try {
+            answer = http.send(with(token, HttpRequest.newBuilder(URI.create(url).resolve(path)).timeout(patience)
+                    .POST(HttpRequest.BodyPublishers.noBody())).build(), HttpResponse.BodyHandlers.ofInputStream());
+        } catch (ConnectException | HttpTimeoutException silent) {
+            return "cannot be reached" + (silent.getMessage() == null ? "" : ": " + silent.getMessage());
+        }
+        try (InputStream in = answer.body()) {
+            if (answer.statusCode() != 200) {
+                return new String(in.readAllBytes(), StandardCharsets.UTF_8).strip();
+            }
+            receiver.receive(in);
+            return "";
+        }
     }
 
     private static HttpRequest.Builder with(String token, HttpRequest.Builder request) {

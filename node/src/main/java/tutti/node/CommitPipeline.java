@@ -202,6 +202,17 @@ final class CommitPipeline {
         }
     }
 
+    /**
+     * Nothing happens at this position, but before it is visible, and so while all before it is and nothing behind it, somebody looks.
+     *
+     * @param look runs what it is given, on the loop, when that is over
+     */
+    void look(long position, Consumer<Runnable> look) {
+        if (decide(position)) {
+            add(Slot.look(position, look));
+        }
+    }
+
     /** Notes a decision; answers whether anything is left to be done. */
     private boolean decide(long position) {
         if (position != decided + 1) {
@@ -328,11 +339,20 @@ final class CommitPipeline {
                 case LOCAL -> commitLocal(head);
                 case PREPARED -> commitPrepared(head);
                 case BARRIER -> executeBarrier(head);
+                case LOOK -> look(head);
                 case REMOTE, SKIP -> {
                     // The one is dispatched first, the other never waits.
                 }
             }
         }
+    }
+
+    private void look(Slot head) {
+        head.become(Slot.State.COMMITTING);
+        head.look().accept(() -> {
+            finish(head);
+            tellVisible();
+        });
     }
 
     private void becameVisible(Slot slot) {

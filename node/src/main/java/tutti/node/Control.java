@@ -140,6 +140,14 @@ sealed interface Control extends Encoded {
                         Field.of("directory", Types.LONG, Replaced::directory), Replaced::new);
     }
 
+    /** Nodes that were asked to look at their databases as they are at this position, before anything behind it can be seen. */
+    record Look(long number) implements Control {
+        static final Schema<Look> SCHEMA = Schema
+                .message("look", 20, Look.class, "Nodes that were asked to look at their databases as they are here.")
+                .of(
+                        Field.of("number", Types.LONG, Look::number), Look::new);
+    }
+
     /**
      * Somebody asks for a change of the members. It counts if these have not changed since: see {@link Members}.
      *
@@ -188,7 +196,7 @@ sealed interface Control extends Encoded {
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
                             Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
-                            Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA));
+                            Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA));
         }
 
         /** A message of the protocol as one of these. */

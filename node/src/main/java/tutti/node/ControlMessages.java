@@ -120,6 +120,9 @@ final class ControlMessages {
                 }
             }
             case Control.Replaced told -> copies.replaced(position, sender, told);
+            case Control.Look _ -> {
+                // What is to be done at its position has been decided with that.
+            }
             case Control.Changed told -> changes.delivered(position, sender, told);
             case Control.CaughtUp told -> changes.delivered(position, sender, told);
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);

@@ -45,6 +45,9 @@ final class Copies {
         /** All up to here can be seen in the database. */
         long visible();
 
+        /** The protocol has been told all up to here. */
+        long deliveredPosition();
+
         void schedule(long delayNanos, Runnable task);
 
         /** The node cannot go on. */
@@ -118,6 +121,23 @@ final class Copies {
         if (before != null) {
             before.done.failed(new EngineFailure("57P03", why, true));
         }
+    }
+
+    /** As {@link ReplicaNode#backUp}. */
+    void backUp(Completion<StateCopy> done) {
+        String refusal = node.refusal();
+        if (refusal == null && (begun != null || retention.keeps())) {
+            refusal = "the node gives a copy already; try again when that is made";
+        }
+        if (refusal != null) {
+            done.failed(new EngineFailure("57P03", refusal, true));
+            return;
+        }
+        LOG.info("node {} is backed up", self);
+        begun = new Begun(ReplicaNode.BACKUP, 0, done);
+        begun.ordered = true;
+        retention.begin(ReplicaNode.BACKUP);
+        delivered(node.deliveredPosition());
     }
 
     /** As {@link ReplicaNode#copied}. */

@@ -100,8 +100,8 @@ final class Groups {
                 }
                 continue;
             }
-            if (slot.kind() == Slot.Kind.BARRIER || slot.state() == Slot.State.REFUSED
-                    || events.isLeftOut(slot.position())) {
+            if (slot.kind() == Slot.Kind.BARRIER || slot.kind() == Slot.Kind.LOOK
+                    || slot.state() == Slot.State.REFUSED || events.isLeftOut(slot.position())) {
                 break;
             }
             if (slot.kind() == Slot.Kind.LOCAL || slot.kind() == Slot.Kind.PREPARED) {

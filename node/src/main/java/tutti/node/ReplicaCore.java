@@ -66,6 +66,7 @@ final class ReplicaCore {
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
     private final Copies copies;
+    private final Looks looks;
     private final Members members;
     private final MemberChanges changes;
     private final Arrival arrival = new Arrival();
@@ -112,6 +113,7 @@ final class ReplicaCore {
                 members);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
+        this.looks = new Looks(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping,
                 settlement, parts);
@@ -214,6 +216,10 @@ final class ReplicaCore {
 
     Copies copies() {
         return copies;
+    }
+
+    Looks looks() {
+        return looks;
     }
 
     MemberChanges changes() {
@@ -503,7 +509,7 @@ final class ReplicaCore {
 
     private void take(OrderInbox.Delivery next) {
         if (!members.has(next.sender())) {
-            skipUnlessListening(next.position());
+            skipUnlessListening(next);
             return;
         }
         boolean counts = outcomes.counts(next.sender());
@@ -517,15 +523,15 @@ final class ReplicaCore {
             }
             return;
         }
-        skipUnlessListening(next.position());
+        skipUnlessListening(next);
         if (counts || next.message() instanceof Control.Hello) {
             controlMessages.delivered(next.position(), next.sender(), next.message());
         }
     }
 
-    private void skipUnlessListening(long position) {
+    private void skipUnlessListening(OrderInbox.Delivery next) {
         if (!settlement.listens()) {
-            pipeline.skip(position);
+            looks.decide(next.position(), next.message());
         }
     }
 
@@ -559,8 +565,6 @@ final class ReplicaCore {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
         }
     }
-
-    // ------------------------------------------------------------------------------------------ visibility
 
     private final class PipelineEvents implements CommitPipeline.Events {
         @Override
@@ -635,8 +639,6 @@ final class ReplicaCore {
             fail(cause, true);
         }
     }
-
-    // ------------------------------------------------------------------------------------------ end
 
     private void fail(Throwable cause, boolean restartable) {
         if (!lifecycle.fails(cause)) {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
@@ -439,9 +440,59 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.copies().begin(receiver, directory, done));
     }
 
+    /** In place of a node's number: what is copied is for nobody yet. */
+    public static final int BACKUP = -2;
+
+    /**
+     * Takes what the replica of any node could begin with, and keeps the log behind that until {@link #copied} is called with
+     * {@link #BACKUP}. From any thread.
+     *
+     * @param done told when the database may be copied, as for {@link #copy}. Fails if this node does not serve, or gives a copy
+     */
+    public void backUp(Completion<StateCopy> done) {
+        core.loop().execute(() -> core.copies().backUp(done));
+    }
+
     /** The copy for a node has been made, or given up. From any thread. */
     public void copied(int receiver, boolean complete) {
         core.loop().execute(() -> core.copies().end(receiver, complete));
+    }
+
+    /** Somebody who looks at the database as it is at a position. */
+    @FunctionalInterface
+    public interface Look {
+        /**
+         * All up to this position can be seen, and nothing behind it. On the replica's loop.
+         *
+         * @param begun to be called, from any thread, when it does not matter any more what becomes visible; answers false if that took
+         *            so long that the node has gone on
+         */
+        void at(long position, BooleanSupplier begun);
+    }
+
+    /**
+     * Has somebody look where {@link #look} has this number ordered, at whichever node that is called; he is told never if it is not. Takes
+     * the place of an earlier one. From any thread.
+     *
+     * @param done told when he is expected; fails if this node does not serve
+     */
+    public void expect(long number, Look look, Completion<Void> done) {
+        whenServing(done, () -> {
+            core.looks().expect(number, look);
+            done.succeeded(null);
+        });
+    }
+
+    /**
+     * Has a number ordered at which those nodes look that expect to. From any thread.
+     *
+     * @param done told when that is in the order's hands; fails if this node does not serve
+     */
+    public void look(long number, Completion<Void> done) {
+        whenServing(done, () -> {
+            core.send(new Control.Look(number));
+            done.succeeded(null);
+        });
     }
 
     /** The members as of the position that was delivered last. From any thread. */

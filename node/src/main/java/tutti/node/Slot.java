@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.EnumSet;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -22,7 +23,9 @@ final class Slot {
         /** Changes that have been made already and hold their locks. */
         PREPARED,
         /** What every replica executes, alone. */
-        BARRIER
+        BARRIER,
+        /** Nothing, but not before somebody has looked at what is visible. */
+        LOOK
     }
 
     /** How far it is. */
@@ -62,6 +65,7 @@ final class Slot {
     private @Nullable LocalTransaction local;
     private Preparations.@Nullable Preparation preparation;
     private @Nullable Group group;
+    private @Nullable Consumer<Runnable> look;
     private int attempts;
     private @Nullable ExecuteResult refusal;
     private long lingersUntilNanos;
@@ -97,6 +101,12 @@ final class Slot {
 
     static Slot barrier(long position, TransactionId transaction, TransactionRequest.Whole request) {
         return new Slot(position, Kind.BARRIER, transaction, WriteSet.EMPTY, request);
+    }
+
+    static Slot look(long position, Consumer<Runnable> look) {
+        Slot slot = new Slot(position, Kind.LOOK, null, WriteSet.EMPTY, null);
+        slot.look = look;
+        return slot;
     }
 
     long position() {
@@ -153,6 +163,11 @@ final class Slot {
     /** What a local one commits. */
     LocalTransaction local() {
         return given(local);
+    }
+
+    /** Who looks; it runs what it is given, on the loop, when it has. */
+    Consumer<Runnable> look() {
+        return given(look);
     }
 
     /** What a barrier executes. */

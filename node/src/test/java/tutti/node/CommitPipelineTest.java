@@ -184,6 +184,37 @@ class CommitPipelineTest {
     }
 
     @Test
+    void whoLooksSeesAllUpToThereAndNothingBehindIt() {
+        List<Long> seen = new ArrayList<>();
+        AtomicReference<Runnable> goOn = new AtomicReference<>();
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
+        run(() -> pipeline.look(2, over -> {
+            seen.addAll(engine.effects);
+            goOn.set(over);
+        }));
+        run(() -> pipeline.remote(3, id(3), writes(3, 3)));
+        run(() -> pipeline.local(4, id(4), writes(4, 4), engine.new Session(4)));
+        succeedAll();
+        assertEquals(List.of(1L), visible);
+        assertEquals(List.of(1L), seen);
+        assertEquals(List.of(1L), engine.effects);
+        run(goOn.get());
+        succeedAll();
+        assertEquals(List.of(1L, 2L, 3L, 4L), visible);
+        assertEquals(List.of(1L, 3L, 4L), engine.effects);
+    }
+
+    @Test
+    void nobodyLooksAtAPositionThatTheDatabaseHeldBefore() {
+        CommitPipeline later = pipeline(0, 7, 5);
+        run(() -> later.look(6, _ -> refused.add(6L)));
+        run(() -> later.skip(7));
+        run(() -> later.look(8, Runnable::run));
+        assertEquals(List.of(), refused);
+        assertEquals(List.of(8L), visible);
+    }
+
+    @Test
     void aLocalCommitBehindThemEndsTheirWait() {
         firstOfMany();
         run(() -> pipeline.local(4, id(4), writes(4, 4), engine.new Session(4)));

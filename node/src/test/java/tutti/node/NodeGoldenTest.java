@@ -47,7 +47,7 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Replaced(2, 77),
                         new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12)),
                         new Control.Changed(40, Control.Changed.Step.ADDED, 3, Map.of(0, "a:1", 3, "d:4")),
-                        new Control.CaughtUp(41)),
+                        new Control.CaughtUp(41), new Control.Look(-9)),
                 "showing", List.of(new Showing.Asked(17), new Showing.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),

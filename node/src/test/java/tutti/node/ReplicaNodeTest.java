@@ -1,6 +1,7 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -10,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -59,6 +61,51 @@ class ReplicaNodeTest extends ReplicaTrio {
         assertEquals(303, engines.get(0).changes().size());
         assertEquals(engines.get(0).changes(), engines.get(1).changes());
         assertEquals(engines.get(0).changes(), engines.get(2).changes());
+    }
+
+    @Test
+    void nodesThatWereAskedToLookAllDoSoAtTheSamePosition() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        List<Long> positions = new ArrayList<>();
+        List<List<String>> seen = new ArrayList<>();
+        List<BooleanSupplier> begun = new ArrayList<>();
+        for (int node : List.of(0, 2)) {
+            this.<Void>told(done -> nodes.get(node).expect(17, (position, go) -> {
+                positions.add(position);
+                seen.add(engines.get(node).changes());
+                begun.add(go);
+            }, done));
+        }
+        for (int i = 0; i < 30; i++) {
+            commit(i % 3, "before " + i, i);
+        }
+        this.<Void>told(done -> nodes.get(1).look(17, done));
+        List<ListEngine.Session> after = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            after.add(commit(1, "after " + i, 100 + i));
+        }
+        // Node 1 was not asked to look, so it does not wait.
+        after.forEach(this::committed);
+        await(() -> begun.size() == 2);
+        assertEquals(positions.getFirst(), positions.getLast());
+        assertEquals(seen.getFirst(), seen.getLast());
+        assertEquals(seen.getFirst(), engines.get(1).changes().subList(0, seen.getFirst().size()));
+        for (int i = 0; i < 2; i++) {
+            assertEquals(seen.get(i), engines.get(2 * i).changes());
+            assertTrue(begun.get(i).getAsBoolean());
+        }
+        settle();
+    }
+
+    /** Its look does not count then. */
+    @Test
+    void aNodeWhoseLookTakesTooLongGoesOn() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        List<BooleanSupplier> begun = new ArrayList<>();
+        this.<Void>told(done -> nodes.get(1).expect(3, (_, go) -> begun.add(go), done));
+        this.<Void>told(done -> nodes.get(0).look(3, done));
+        settle();
+        assertFalse(begun.getFirst().getAsBoolean());
     }
 
     /** Commits some at node 0, which wait at node 2 to be applied; answers the last one's position. */

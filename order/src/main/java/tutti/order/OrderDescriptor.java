@@ -1,6 +1,7 @@
 package tutti.order;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Locale;
 import tutti.core.spi.Order;
 import tutti.runtime.Directory;
@@ -48,6 +49,19 @@ public interface OrderDescriptor {
     default void adopt(OrderSettings settings, Machine machine, Directory directory, long number) throws IOException {
         throw new IOException("an order of kind " + name() + " keeps nothing in " + directory.location()
                 + " that could be adopted: remove that, and start the node");
+    }
+
+    /**
+     * Makes a copy that ends with a position, for {@link #adopt}, from copies of the same order ({@link CopiedOrder#copy}).
+     *
+     * @param copies each but the first with what was ordered behind those before it, and perhaps something of that again
+     * @param into an empty directory
+     * @return the position that it ends with: an earlier one if the copies have no more
+     * @throws IOException if something is missing between two of them, or cannot be read or written
+     */
+    default long join(OrderSettings settings, Machine machine, List<Directory> copies, long position, Directory into)
+            throws IOException {
+        throw new IOException("an order of kind " + name() + " has no copies");
     }
 
     /** What becomes of what is ordered when nodes stop. */

@@ -21,9 +21,11 @@ final class DatabaseCopies {
      * Why a node with this configuration neither gives copies nor gets one by itself; null if it does.
      */
     static @Nullable String impossible(NodeConfig config) {
-        if (config.members().size() == 1) {
-            return "there is no other node";
-        }
+        return config.members().size() == 1 ? "there is no other node" : notBackedUp(config);
+    }
+
+    /** Why a node with this configuration cannot be backed up; null if it can. */
+    static @Nullable String notBackedUp(NodeConfig config) {
         if (!config.orderKind().name().equals("raft")) {
             return "order.kind is " + config.orderKind().name()
                     + ", which keeps nothing that a copy could begin with: remove the data directory, and start the node";

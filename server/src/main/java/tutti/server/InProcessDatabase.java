@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import tutti.core.spi.EngineFailure;
+import tutti.engine.StateView;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.InProcessEngine;
@@ -119,6 +120,16 @@ final class InProcessDatabase implements NodeDatabase {
                 // The files are the caller's.
             }
         };
+    }
+
+    @Override
+    public StateView view() throws IOException {
+        try {
+            return primary.view();
+        } catch (SQLException failed) {
+            throw new IOException("the database in " + config.data() + " cannot be read: " + failed.getMessage(),
+                    failed);
+        }
     }
 
     @Override

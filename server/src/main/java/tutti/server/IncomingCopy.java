@@ -208,6 +208,12 @@ final class IncomingCopy implements AutoCloseable {
         LOG.info("node {} begins anew with a copy", config.self().name());
     }
 
+    /** How many bytes have come. Any thread. */
+    long bytes() {
+        CopyReceiver present = receiver;
+        return present == null ? 0 : present.bytes();
+    }
+
     /** How far it has come, for people. Any thread. */
     String progress() {
         CopyReceiver present = receiver;

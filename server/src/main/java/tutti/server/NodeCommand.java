@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -13,6 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.command.Failure;
+import tutti.command.JsonLog;
 import tutti.command.Program;
 import tutti.runtime.real.PathDirectory;
 import tutti.server.config.ConfigManual;
@@ -84,6 +86,9 @@ public final class NodeCommand implements Callable<Integer> {
         }
         if (System.getProperty("tutti.log") == null) {
             System.setProperty("tutti.log", "INFO");
+        }
+        if (read.log().format().equals("json")) {
+            JsonLog.use(Map.of("service.name", "tutti", "service.node.name", read.self().name()));
         }
         return run(read);
     }

@@ -6,7 +6,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.command.Trees;
@@ -16,9 +18,11 @@ import tutti.node.ReplicaNode;
 import tutti.node.StateCopy;
 import tutti.node.copy.CopySource;
 import tutti.order.CopiedOrder;
+import tutti.runtime.DataFile;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.server.config.NodeConfig;
+import tutti.server.metrics.PrometheusNodeMetrics;
 
 /** What this node gives copies of: its part of the order, its replica's state, its database. Any thread. */
 final class NodeCopies implements CopySource {
@@ -34,6 +38,7 @@ final class NodeCopies implements CopySource {
     private final ReplicaNode node;
     private final CopiedOrder order;
     private final NodeDatabase database;
+    private final PrometheusNodeMetrics metrics;
     private final AtomicLong count = new AtomicLong();
 
     /**
@@ -42,13 +47,15 @@ final class NodeCopies implements CopySource {
      * @param cluster id of the cluster, or nothing
      * @throws IOException if what an earlier life has left cannot be removed
      */
-    NodeCopies(NodeConfig config, String cluster, ReplicaNode node, CopiedOrder order, NodeDatabase database)
+    NodeCopies(NodeConfig config, String cluster, ReplicaNode node, CopiedOrder order, NodeDatabase database,
+            PrometheusNodeMetrics metrics)
             throws IOException {
         this.config = config;
         this.cluster = cluster;
         this.node = node;
         this.order = order;
         this.database = database;
+        this.metrics = metrics;
         Trees.delete(config.data().resolve(STAGING));
     }
 
@@ -57,10 +64,19 @@ final class NodeCopies implements CopySource {
         return state(config, cluster);
     }
 
+    /** As nodes must have it the same that begin with a backup of one of them: their addresses may be others. */
+    static String restorable(NodeConfig config, String cluster) {
+        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " of nodes "
+                + config.members().stream().map(NodeConfig.Member::id).sorted().toList() + made(config);
+    }
+
     /** As two nodes must have it the same so that one can be given a copy of the other. */
     static String state(NodeConfig config, String cluster) {
-        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " with "
-                + config.engineDescriptor().product() + " " + config.engineDescriptor().version()
+        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + made(config);
+    }
+
+    private static String made(NodeConfig config) {
+        return " with " + config.engineDescriptor().product() + " " + config.engineDescriptor().version()
                 + ", protocol " + config.protocol() + new TreeMap<>(config.protocolParameters()) + ", stride "
                 + config.sequences().stride();
     }
@@ -83,7 +99,7 @@ final class NodeCopies implements CopySource {
                 order.copy(Math.max(0, state.position() - 1),
                         log -> RealMachine.INSTANCE.background("tutti-copy-begin", () -> {
                             try {
-                                done.succeeded(staged(receiver, state, log));
+                                done.succeeded(counted("copy", staged(receiver, state, log)));
                             } catch (IOException | RuntimeException broken) {
                                 LOG.warn("no copy for node {}", receiver, broken);
                                 node.copied(receiver, false);
@@ -97,6 +113,134 @@ final class NodeCopies implements CopySource {
                 done.failed(failure);
             }
         });
+    }
+
+    /**
+     * A backup of this node: a base, or what was ordered since another one. Blocks.
+     *
+     * @param after position that the other one reaches; negative for a base
+     * @throws IOException if there is none now, with cause and remedy
+     */
+    Copy backup(long after) throws IOException {
+        String impossible = DatabaseCopies.notBackedUp(config);
+        if (impossible != null) {
+            throw new IOException("this node cannot be backed up: " + impossible);
+        }
+        StateCopy state = NodeLife.asked(node::backUp);
+        boolean begun = false;
+        Path staging = config.data().resolve(STAGING).resolve(Long.toString(count.incrementAndGet()));
+        try {
+            long kept = node.orderStatus().firstRetained() - 1;
+            if (after >= 0 && after < kept) {
+                throw new IOException(
+                        "the order's log begins behind position " + kept + ", and so there is no more of what"
+                                + " was ordered since position " + after + ": take another base");
+            }
+            Files.createDirectories(staging);
+            Copy backup = after < 0 ? base(state, staging) : new Backup(List.of(), null, after, staging);
+            begun = true;
+            return counted("backup", backup);
+        } finally {
+            if (!begun) {
+                node.copied(ReplicaNode.BACKUP, false);
+                Trees.delete(staging);
+            }
+        }
+    }
+
+    /** Has it show in the metrics. */
+    private Copy counted(String kind, Copy copy) {
+        metrics.copyBegun();
+        return new Copy() {
+            @Override
+            public List<Entry> first() {
+                return copy.first().stream().map(this::counted).toList();
+            }
+
+            @Override
+            public List<Entry> last() throws IOException {
+                return copy.last().stream().map(this::counted).toList();
+            }
+
+            private Entry counted(Entry entry) {
+                Opener file = entry.file();
+                return file == null ? entry : new Entry(entry.path(), () -> {
+                    DataFile opened = file.open();
+                    if (opened != null) {
+                        metrics.copyReads(opened.size());
+                    }
+                    return opened;
+                });
+            }
+
+            @Override
+            public void end(boolean complete) {
+                metrics.copyEnded(kind, complete);
+                copy.end(complete);
+            }
+        };
+    }
+
+    private Copy base(StateCopy state, Path staging) throws IOException {
+        state.write(PathDirectory.of(staging.resolve(REPLICA)));
+        List<Entry> first = new ArrayList<>(DatabaseCopies.below(staging.resolve(REPLICA), REPLICA));
+        Copy rows = database.copy(config.node(), Files.createDirectory(staging.resolve("database")));
+        first.addAll(rows.first());
+        return new Backup(first, rows, Math.max(0, state.position() - 1), staging);
+    }
+
+    /** One that is being read. The log is taken last: it must reach at least as far as the database does. */
+    private final class Backup implements Copy {
+        private final List<Entry> first;
+        private final @Nullable Copy rows;
+        private final long after;
+        private final Path staging;
+
+        Backup(List<Entry> first, @Nullable Copy rows, long after, Path staging) {
+            this.first = first;
+            this.rows = rows;
+            this.after = after;
+            this.staging = staging;
+        }
+
+        @Override
+        public List<Entry> first() {
+            return first;
+        }
+
+        @Override
+        public List<Entry> last() throws IOException {
+            List<Entry> entries = new ArrayList<>(rows == null ? List.of() : rows.last());
+            // The database holds nothing behind what has been delivered, and has been copied.
+            long delivered = node.deliveredPosition();
+            CompletableFuture<CopiedOrder.Copy> taken = new CompletableFuture<>();
+            order.copy(after, taken::complete);
+            Path log = staging.resolve(ORDER);
+            taken.join().write(PathDirectory.of(log));
+            entries.addAll(DatabaseCopies.below(log, ORDER));
+            Path about = Files.createDirectory(staging.resolve(BackupNote.PART));
+            new BackupNote(rows == null ? "log" : "base", restorable(config, cluster), config.self().name(),
+                    rows == null ? 0 : delivered, delivered, System.currentTimeMillis()).write(about);
+            Path times = config.data().resolve(PositionTimes.FILE);
+            if (Files.exists(times)) {
+                Files.copy(times, about.resolve(PositionTimes.FILE));
+            }
+            entries.addAll(DatabaseCopies.below(about, BackupNote.PART));
+            return entries;
+        }
+
+        @Override
+        public void end(boolean complete) {
+            node.copied(ReplicaNode.BACKUP, false);
+            if (rows != null) {
+                rows.end(complete);
+            }
+            try {
+                Trees.delete(staging);
+            } catch (IOException left) {
+                LOG.warn("{} is left over", staging, left);
+            }
+        }
     }
 
     private Copy staged(int receiver, StateCopy state, CopiedOrder.Copy log) throws IOException {

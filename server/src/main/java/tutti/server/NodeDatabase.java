@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Engine;
 import tutti.engine.EngineDescriptor;
+import tutti.engine.StateView;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.postgres.PostgresServer;
 import tutti.node.ReplicaNode;
@@ -59,6 +60,13 @@ interface NodeDatabase {
      * @throws IOException if it cannot be copied, with cause and remedy
      */
     CopySource.Copy copy(int receiver, Path staging) throws IOException;
+
+    /**
+     * What is committed in it now, to be read while clients go on. Blocks.
+     *
+     * @throws IOException if it cannot be read, with cause and remedy
+     */
+    StateView view() throws IOException;
 
     /**
      * A front end for its clients, not started yet.

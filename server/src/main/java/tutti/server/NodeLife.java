@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -33,8 +34,8 @@ import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopyDonor;
+import tutti.node.copy.CopySource;
 import tutti.node.WorkloadRecorder;
-import tutti.node.metrics.NodeMetrics;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderSettings;
 import tutti.pgwire.Transport;
@@ -42,6 +43,7 @@ import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
+import tutti.server.metrics.PrometheusNodeMetrics;
 import tutti.wire.FrontEnd;
 
 /**
@@ -69,7 +71,7 @@ final class NodeLife implements AutoCloseable {
 
     private final NodeConfig config;
     private final int secondariesAtStart;
-    private final NodeMetrics metrics;
+    private final PrometheusNodeMetrics metrics;
     private final CompletableFuture<Ending> ended = new CompletableFuture<>();
     /** What has been started, latest first. */
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
@@ -79,6 +81,8 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable NodeFlightRecorder flightRecorder;
     private volatile @Nullable NodeKeys keys;
     private volatile @Nullable Group group;
+    private volatile @Nullable NodeComparison comparison;
+    private volatile @Nullable NodeCopies copies;
     private volatile boolean closing;
 
     /**
@@ -86,7 +90,7 @@ final class NodeLife implements AutoCloseable {
      *
      * @param secondaries how many to begin with, where there can be any
      */
-    NodeLife(NodeConfig config, int secondaries, NodeMetrics metrics) {
+    NodeLife(NodeConfig config, int secondaries, PrometheusNodeMetrics metrics) {
         this.config = config;
         this.secondariesAtStart = secondaries;
         this.metrics = metrics;
@@ -160,8 +164,27 @@ final class NodeLife implements AutoCloseable {
     List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
         List<NodeStatus.Position> before = positions();
         ReplicaNode node = started();
-        this.<Void>asked(done -> node.decide(position, holds, done));
+        NodeLife.<Void>asked(done -> node.decide(position, holds, done));
         return before.stream().filter(each -> each.position() == position).toList();
+    }
+
+    /** Takes a step of a comparison of all nodes' databases. */
+    String comparison(Map<String, String> step) throws IOException {
+        NodeComparison present = comparison;
+        if (present == null) {
+            throw new IOException("the node is starting");
+        }
+        return present.step(step);
+    }
+
+    /** A backup, to be read; see {@link NodeCopies#backup}. */
+    CopySource.Copy backup(long after) throws IOException {
+        NodeCopies present = copies;
+        started();
+        if (present == null) {
+            throw new IOException("this node cannot be backed up: " + DatabaseCopies.notBackedUp(config));
+        }
+        return present.backup(after);
     }
 
     /** The members of the cluster. */
@@ -172,7 +195,7 @@ final class NodeLife implements AutoCloseable {
     /** Changes them. */
     NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
         ReplicaNode node = started();
-        return members(this.<Group.Members>asked(done -> node.change(change, done)));
+        return members(NodeLife.<Group.Members>asked(done -> node.change(change, done)));
     }
 
     private static NodeStatus.Members members(Group.Members now) {
@@ -190,7 +213,8 @@ final class NodeLife implements AutoCloseable {
         return node;
     }
 
-    private <T> T asked(Consumer<Completion<T>> question) throws IOException {
+    /** Asks a node, and waits for its answer. */
+    static <T> T asked(Consumer<Completion<T>> question) throws IOException {
         CompletableFuture<T> told = new CompletableFuture<>();
         question.accept(new Completion<>() {
             @Override
@@ -245,8 +269,10 @@ final class NodeLife implements AutoCloseable {
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
         if (order instanceof CopiedOrder copied) {
-            CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(),
-                    new NodeCopies(config, read.cluster(), node, copied, opened), config.copies().bytesPerSecond());
+            NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened, metrics);
+            copies = source;
+            CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(), source,
+                    config.copies().bytesPerSecond());
             started.push(donor);
             copied.visitors(donor);
         }
@@ -257,6 +283,9 @@ final class NodeLife implements AutoCloseable {
             started.addLast(workload);
             node.record(workload);
         }
+        NodeComparison comparing = new NodeComparison(node, opened, NodeLife::<Void>asked);
+        started.push(comparing);
+        comparison = comparing;
         replica = node;
         try {
             node.start().get();

@@ -1,6 +1,7 @@
 package tutti.server;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -24,6 +26,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.engine.postgres.server.ServerException;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopySource;
+import tutti.node.copy.CopyStream;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
@@ -130,6 +134,7 @@ public final class NodeServer implements NodeRuntime {
         private final FileChannel lockFile;
         private final PrometheusNodeMetrics metrics;
         private final AdminServer admin;
+        private final PositionTimes times;
         private final long startedNanos = System.nanoTime();
         private final CompletableFuture<@Nullable Throwable> exit = new CompletableFuture<>();
         private final CompletableFuture<Void> stop = new CompletableFuture<>();
@@ -147,8 +152,17 @@ public final class NodeServer implements NodeRuntime {
             this.secondaries = config.inProcess().secondaries();
             this.lockFile = lockFile;
             this.metrics = new PrometheusNodeMetrics(this::status);
+            this.metrics.received(() -> {
+                IncomingCopy present = copy;
+                return present == null ? 0 : present.bytes();
+            });
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
                     this::status, metrics, this, token(config.data().resolve(TOKEN)));
+            this.times = new PositionTimes(config.data(), () -> {
+                NodeLife now = life;
+                ReplicaNode replica = now == null ? null : now.replica();
+                return replica == null ? 0 : replica.visiblePosition();
+            }).start();
             Thread.ofPlatform().name("tutti-node-" + config.self().name()).start(this::live);
         }
 
@@ -195,6 +209,7 @@ public final class NodeServer implements NodeRuntime {
                 cause = broken;
             } finally {
                 admin.close();
+                times.close();
                 try {
                     lockFile.close();
                 } catch (IOException e) {
@@ -308,6 +323,35 @@ public final class NodeServer implements NodeRuntime {
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             return running().decide(position, holds);
+        }
+
+        @Override
+        public String comparison(Map<String, String> step) throws IOException {
+            return running().comparison(step);
+        }
+
+        @Override
+        public AdminServer.Download backup(long after) throws IOException {
+            CopySource.Copy copy = running().backup(after);
+            long rate = config.copies().bytesPerSecond();
+            long begun = System.nanoTime();
+            long[] read = {0};
+            return to -> CopyStream.send(copy, to, bytes -> {
+                read[0] += bytes;
+                long nanos = (long) (read[0] * 1e9 / rate) - (System.nanoTime() - begun);
+                if (nanos > 0) {
+                    pause(nanos);
+                }
+            });
+        }
+
+        private static void pause(long nanos) throws InterruptedIOException {
+            try {
+                TimeUnit.NANOSECONDS.sleep(nanos);
+            } catch (InterruptedException stopping) {
+                Thread.currentThread().interrupt();
+                throw new InterruptedIOException("the node is stopping");
+            }
         }
 
         @Override

@@ -32,6 +32,10 @@ final class NodeStatuses {
         DurableLog.Status order = replica == null ? DurableLog.Status.NONE : replica.orderStatus();
         Group.View view = replica == null ? Group.View.NONE : replica.view();
         String refusal = replica == null ? between : replica.refusal();
+        if (replica != null && refusal == null) {
+            refusal = DiskSpace.shortage(List.of(config.data(), config.data().resolve("order"),
+                    config.data().resolve(config.isInProcess() ? config.engine() : "postgres")));
+        }
         NodeStatus.State state = state(replica, frontEnd, refusal, stopping);
         String reason = state == NodeStatus.State.READY
                 ? null

@@ -33,9 +33,11 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.StateView;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.PostgresView;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.TableCatalog;
@@ -166,6 +168,16 @@ final class PostgresDatabase implements NodeDatabase {
         @Override
         public void end(boolean complete) {
             backup.close();
+        }
+    }
+
+    @Override
+    public StateView view() throws IOException {
+        try {
+            return PostgresView.open(loops, settings);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw new IOException("the node is stopping", interrupted);
         }
     }
 

@@ -2,6 +2,7 @@ package tutti.engine.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.jdbc.rows.Change;
@@ -86,6 +87,11 @@ public interface EmbeddedDatabase extends AutoCloseable {
          * a form that only {@link #write} of a session of the same kind understands, in which copies share values.
          */
         void scan(Table table, RowConsumer rows) throws SQLException;
+
+        /** A row that was {@linkplain #scan scanned}, in the form in which values travel. */
+        default List<@Nullable Object> travelling(@Nullable Object[] scanned) {
+            return Arrays.asList(scanned);
+        }
 
         /**
          * The rows that a query answers.

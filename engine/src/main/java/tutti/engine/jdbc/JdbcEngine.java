@@ -12,7 +12,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReadWriteLock;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Supplier;
@@ -22,6 +21,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.StateView;
 import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.Change;
 import tutti.engine.jdbc.rows.Change.Operation;
@@ -201,7 +201,7 @@ public final class JdbcEngine implements ClientEngine {
     }
 
     /** Held while the schema must stay as it is, and while it changes. */
-    ReadWriteLock schemaLock() {
+    ReentrantReadWriteLock schemaLock() {
         return schemaLock;
     }
 
@@ -423,6 +423,11 @@ public final class JdbcEngine implements ClientEngine {
     }
 
     // ------------------------------------------------------------------------------------------ copies
+
+    /** What is committed now, to be read while others go on. Blocks shortly. */
+    public StateView view() throws SQLException {
+        return JdbcView.open(this);
+    }
 
     /**
      * Fills a new database with a copy of this one, as of some position, and opens it. Clients and appliers go on

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
@@ -94,6 +95,17 @@ final class Checkpoints {
                 RaftFiles.write(into, name(each.index()), each);
             }
         }
+    }
+
+    /** The one behind which the log of a copy begins, if it does not begin with its first entry: null then. */
+    static @Nullable Checkpoint first(Directory copy) throws IOException {
+        Checkpoint first = null;
+        for (String name : copy.list()) {
+            if (name.startsWith(PREFIX) && first == null) {
+                first = RaftFiles.read(copy, name, Checkpoint.class);
+            }
+        }
+        return first;
     }
 
     private static String name(long index) {

@@ -20,7 +20,8 @@ import tutti.runtime.Directory;
  * @param founders the same as numbers
  */
 record MemberList(Group.Members now, String words, Set<Integer> founders) {
-    private static final String FILE = "members";
+    /** The file with them, where they have changed. */
+    static final String FILE = "members";
 
     /** Reads what a directory has; if nothing was changed yet, the list is that of the configuration. */
     static MemberList read(Directory directory, RaftOrderConfig config) throws IOException {

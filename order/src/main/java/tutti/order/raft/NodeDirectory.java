@@ -110,6 +110,11 @@ final class NodeDirectory implements AutoCloseable {
         RaftFiles.write(into, VOTE, new RaftFiles.Vote(term, null));
     }
 
+    /** Id of the cluster that a copy is of, or nothing. */
+    static String clusterOf(Directory copy) throws IOException {
+        return copy.exists(CLUSTER) ? RaftFiles.read(copy, CLUSTER, RaftFiles.ClusterId.class).id() : "";
+    }
+
     /** The id of its cluster, which it gets with the first start that says one, and keeps. */
     private String cluster(String claimed) throws IOException {
         String known = directory.exists(CLUSTER)

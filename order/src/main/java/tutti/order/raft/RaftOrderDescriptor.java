@@ -1,6 +1,7 @@
 package tutti.order.raft;
 
 import java.io.IOException;
+import java.util.List;
 import tutti.core.spi.Order;
 import tutti.order.OrderDescriptor;
 import tutti.order.OrderSettings;
@@ -39,6 +40,12 @@ public final class RaftOrderDescriptor implements OrderDescriptor {
     @Override
     public void adopt(OrderSettings settings, Machine machine, Directory directory, long number) throws IOException {
         OrderCopy.adopt(config(settings), machine, directory, number);
+    }
+
+    @Override
+    public long join(OrderSettings settings, Machine machine, List<Directory> copies, long position, Directory into)
+            throws IOException {
+        return JoinedCopies.write(config(settings), machine, copies, position, into);
     }
 
     private static RaftOrderConfig config(OrderSettings settings) {

@@ -32,7 +32,7 @@ import tutti.runtime.Machine;
  */
 final class SegmentedLog implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(SegmentedLog.class);
-    private static final String SUFFIX = ".log";
+    static final String SUFFIX = ".log";
     private static final String SPARE = "spare";
     private static final int BUFFER_BYTES_MIN = 1 << 17;
     private static final int BUFFER_BYTES_MAX = 1 << 20;

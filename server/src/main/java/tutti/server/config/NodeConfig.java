@@ -48,7 +48,8 @@ public record NodeConfig(
         @Setting(doc = "Copies of a node's state that nodes give each other: docs/operations.md.") Copies copies,
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
                 + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
-        @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording) {
+        @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording,
+        @Setting(doc = "What this node logs, to standard error.") Log log) {
 
     /** The engine of a node whose configuration names none. */
     public static final String DEFAULT_ENGINE = PostgresServer.NAME;
@@ -411,4 +412,8 @@ public record NodeConfig(
             @Setting(doc = "Whether it is made: a file for each start of the node, in `workload` in its data directory."
                     + " It holds times, sizes and hashes of keys, nothing of what is in the database.", byDefault = "false") boolean enabled,
             @Setting(doc = "How large a file may become; what comes later is left out.", byDefault = "1 GiB", min = "1 MiB", max = "1 TiB", bytes = true) long fileBytes) {}
+
+    /** The log. */
+    public record Log(
+            @Setting(doc = "Lines for people (text), or an object for each with the names of fields of the Elastic Common Schema (json).", byDefault = "text", oneOf = Setting.Choices.LOG_FORMATS) String format) {}
 }

@@ -38,7 +38,9 @@ import tutti.order.Orders;
         /** How nodes know each other. */
         PEER_SECURITIES(List.of("tls", "none", "trusted-network")),
         /** Where a database in the node's process is kept. */
-        STORAGES(List.of("files", "memory"));
+        STORAGES(List.of("files", "memory")),
+        /** How the log is written. */
+        LOG_FORMATS(List.of("text", "json"));
 
         @SuppressWarnings("ImmutableEnumChecker") // Lists of the JDK that cannot be changed.
         private final List<String> valid;

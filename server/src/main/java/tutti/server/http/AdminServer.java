@@ -7,12 +7,15 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.BindException;
 import java.net.InetSocketAddress;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -31,7 +34,7 @@ import tutti.server.config.NodeConfig;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
  * {@code keep=P} decides about one; {@code GET /members} tells of the members of the cluster, and {@code POST} with {@code add=N&order=HOST:PORT},
- * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them. {@code POST /comparison} takes steps of {@code tutti compare}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -43,6 +46,7 @@ public final class AdminServer implements AutoCloseable {
     private static final int REQUESTS_MAX = 32;
     private static final int BACKLOG = 32;
     private static final Pattern DECISION = Pattern.compile("(skip|keep)=(\\d{1,18})");
+    private static final Pattern AFTER = Pattern.compile("after=(\\d{1,18})");
     private static final Pattern MEMBER = Pattern
             .compile("(add|remove|move)=(\\d{1,3})(?:&order=([\\w.\\-\\[\\]:]{1,255}:\\d{1,5}))?");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
@@ -118,6 +122,31 @@ public final class AdminServer implements AutoCloseable {
          * @throws IOException if that cannot be
          */
         NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException;
+
+        /**
+         * Takes a step of a comparison of all nodes' databases. May block for as long as the database takes to be read.
+         *
+         * @param step what is asked for, by name
+         * @return JSON
+         * @throws IOException if it cannot be taken now
+         */
+        String comparison(Map<String, String> step) throws IOException;
+
+        /**
+         * Begins a backup of the node. May block.
+         *
+         * @param after position behind which what was ordered is wanted; negative for all that a node begins with
+         * @return must be used, once
+         * @throws IOException if there is none now
+         */
+        Download backup(long after) throws IOException;
+    }
+
+    /** Something large. */
+    @FunctionalInterface
+    public interface Download {
+        /** Writes it. What ends early says so itself. */
+        void writeTo(OutputStream out) throws IOException;
     }
 
     /** Of a node that can only be looked at. */
@@ -145,6 +174,16 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             return positions();
+        }
+
+        @Override
+        public String comparison(Map<String, String> step) throws IOException {
+            throw new IOException("this node has nothing to compare");
+        }
+
+        @Override
+        public Download backup(long after) throws IOException {
+            throw new IOException("this node has nothing to back up");
         }
 
         @Override
@@ -259,6 +298,17 @@ public final class AdminServer implements AutoCloseable {
                             operations.decide(Long.parseLong(wanted.group(2)), wanted.group(1).equals("keep"))));
                 }
             }
+            case "/comparison" -> change(exchange, "POST", "application/json",
+                    () -> operations.comparison(parameters(exchange.getRequestURI().getRawQuery())));
+            case "/backup" -> {
+                Matcher wanted = AFTER.matcher(String.valueOf(exchange.getRequestURI().getQuery()));
+                if (mayChange(exchange) && exchange.getRequestMethod().equals("POST")
+                        && !exchange.getRequestHeaders().containsKey("Origin")) {
+                    sendBackup(exchange, wanted.matches() ? Long.parseLong(wanted.group(1)) : -1);
+                } else {
+                    change(exchange, "POST", "text/plain", () -> "");
+                }
+            }
             case "/members" -> {
                 ReplicaNode.MemberChange wanted = memberChange(exchange.getRequestURI().getQuery());
                 if (reads) {
@@ -317,7 +367,7 @@ public final class AdminServer implements AutoCloseable {
             case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
             default -> send(exchange, 404, "text/plain",
                     "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
-                            + " /positions, /members, /flight-recording and /\n");
+                            + " /positions, /members, /comparison, /backup, /flight-recording and /\n");
         }
     }
 
@@ -369,6 +419,36 @@ public final class AdminServer implements AutoCloseable {
             return;
         }
         send(exchange, 200, type, done);
+    }
+
+    private void sendBackup(HttpExchange exchange, long after) throws IOException {
+        Download backup;
+        try {
+            backup = operations.backup(after);
+        } catch (IOException refused) {
+            send(exchange, 409, "text/plain", refused.getMessage() + "\n");
+            return;
+        }
+        exchange.getResponseHeaders().set("Content-Type", "application/octet-stream");
+        exchange.sendResponseHeaders(200, 0);
+        try (OutputStream out = exchange.getResponseBody()) {
+            backup.writeTo(out);
+        } catch (IOException broken) {
+            LOG.warn("a backup was not completed", broken);
+        }
+    }
+
+    /** What stands behind the question mark. */
+    private static Map<String, String> parameters(@Nullable String query) {
+        Map<String, String> parameters = new TreeMap<>();
+        for (String each : query == null ? new String[0] : query.split("&", -1)) {
+            int equals = each.indexOf('=');
+            if (equals > 0) {
+                parameters.put(each.substring(0, equals),
+                        URLDecoder.decode(each.substring(equals + 1), StandardCharsets.UTF_8));
+            }
+        }
+        return parameters;
     }
 
     /** How many secondaries a request wants, or -1 if it does not say, or wants too many. */

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +58,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final GaugeDataPoint requestBacklog;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
+    private final GaugeDataPoint copiesUnderWay;
+    private final Counter copiesCompleted;
+    private final Counter copiesFailed;
+    private final CounterDataPoint copiedBytes;
+    private volatile LongSupplier received = () -> 0;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
     private @Nullable NodeStatus shown;
 
@@ -94,6 +100,17 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Times that a transaction which had lost was run again, unknown to its client.");
         repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
                 "Transactions whose clients heard of their loss after all, since they would have seen something else.");
+        copiesUnderWay = Gauge.builder().name("tutti_copies_under_way")
+                .help("Copies and backups of this node that are being read.").register(registry).labelValues();
+        copiesCompleted = Counter.builder().name("tutti_copies_completed_total")
+                .help("Copies and backups that this node has given.").labelNames("kind").register(registry);
+        copiesFailed = Counter.builder().name("tutti_copies_failed_total")
+                .help("Copies and backups of this node that were not completed.").labelNames("kind").register(registry);
+        copiedBytes = unlabelled("tutti_copies_read_bytes_total",
+                "Bytes of files that this node has read for copies and backups.");
+        GaugeWithCallback.builder().name("tutti_copy_received_bytes")
+                .help("Bytes of another node's copy that have come so far; 0 if this node gets none.")
+                .callback(callback -> callback.call((double) received.getAsLong())).register(registry);
         this.status = status;
         registerStatus();
         JvmMemoryMetrics.builder().register(registry);
@@ -150,6 +167,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                         callback.call((double) until);
                     }
                 }).register(registry);
+        gauge("tutti_members", "Members of the cluster, this one included.", now -> now.members().size());
         registerSecondaries();
         GaugeWithCallback.builder().name("tutti_info").help("1; the labels say what runs here.")
                 .labelNames("node", "protocol", "version", "database").callback(callback -> {
@@ -254,6 +272,27 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void repeatedInVain() {
         repeatedInVain.inc();
+    }
+
+    /** Names who knows how much of a copy for this node has come. */
+    public void received(LongSupplier bytes) {
+        received = bytes;
+    }
+
+    /** A copy or backup of this node is begun. */
+    public void copyBegun() {
+        copiesUnderWay.inc();
+    }
+
+    /** A file of one is being read. */
+    public void copyReads(long bytes) {
+        copiedBytes.inc(bytes);
+    }
+
+    /** One has ended. */
+    public void copyEnded(String kind, boolean complete) {
+        copiesUnderWay.dec();
+        (complete ? copiesCompleted : copiesFailed).labelValues(kind).inc();
     }
 
     @Override

@@ -12,10 +12,12 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -97,6 +99,17 @@ class AdminServerTest {
         }
 
         @Override
+        public String comparison(Map<String, String> step) {
+            return new TreeMap<>(step).toString();
+        }
+
+        @Override
+        public AdminServer.Download backup(long after) throws IOException {
+            requireWhole();
+            return out -> out.write(("after " + after).getBytes(StandardCharsets.UTF_8));
+        }
+
+        @Override
         public NodeStatus.Members members() throws IOException {
             requireWhole();
             return new NodeStatus.Members(40, List.of(new NodeStatus.Place(0, "a:7400", false),
@@ -115,6 +128,41 @@ class AdminServerTest {
             if (why != null) {
                 throw new IOException(why);
             }
+        }
+    }
+
+    /** They name keys of rows, and cost the database something. */
+    @Test
+    void stepsOfAComparisonAreTakenForThoseWhoHaveTheToken() throws Exception {
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, new Obeying(), "sesame")) {
+            HttpRequest.Builder step = HttpRequest.newBuilder(URI.create("http://localhost:" + obeying.port()
+                    + "/comparison?do=parts&id=-7&table=public.%22a+b%22%26c&rate=1"));
+            assertEquals(405, send(step.copy().header("Authorization", "Bearer sesame")).statusCode());
+            step.POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(step.copy()).statusCode());
+            HttpResponse<String> taken = send(step.header("Authorization", "Bearer sesame"));
+            assertEquals("{do=parts, id=-7, rate=1, table=public.\"a b\"&c}", taken.body());
+        }
+    }
+
+    /** It is all rows and all that was ordered. */
+    @Test
+    void aBackupIsSentToThoseWhoHaveTheToken() throws Exception {
+        Obeying operations = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, operations, "sesame")) {
+            HttpRequest.Builder ask = HttpRequest.newBuilder(URI.create("http://localhost:" + obeying.port()
+                    + "/backup?after=17"));
+            assertEquals(405, send(ask.copy().header("Authorization", "Bearer sesame")).statusCode());
+            ask.POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(ask.copy()).statusCode());
+            ask.header("Authorization", "Bearer sesame");
+            assertEquals("after 17", send(ask.copy()).body());
+            assertEquals("after -1",
+                    send(ask.copy().uri(URI.create("http://localhost:" + obeying.port() + "/backup"))).body());
+            operations.broken.set("not now");
+            assertEquals(409, send(ask.copy()).statusCode());
         }
     }
 

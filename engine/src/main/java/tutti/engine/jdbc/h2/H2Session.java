@@ -269,6 +269,15 @@ final class H2Session implements EmbeddedDatabase.Session {
     }
 
     @Override
+    public List<@Nullable Object> travelling(@Nullable Object[] scanned) {
+        List<@Nullable Object> row = new ArrayList<>(scanned.length);
+        for (Object value : scanned) {
+            row.add(value instanceof Value own ? H2Values.travelling(own) : value);
+        }
+        return row;
+    }
+
+    @Override
     public List<@Nullable Object[]> rows(String query, List<? extends @Nullable Object> parameters)
             throws SQLException {
         List<@Nullable Object[]> rows = new ArrayList<>();

@@ -1,0 +1,188 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import tutti.cli.Tutti;
+import tutti.cluster.ClusterSpec;
+import tutti.command.Program;
+import tutti.command.Trees;
+import tutti.server.BackupNote;
+
+/** Clusters begin anew with backups, and with what one node has kept. */
+@Tag("long")
+@Timeout(400)
+class BackupTest {
+    @TempDir
+    private Path directory;
+
+    private static String run(int status, String... arguments) {
+        StringWriter out = new StringWriter();
+        PrintWriter writer = new PrintWriter(out);
+        assertEquals(status, new CommandLine(new Tutti()).setOut(writer).setErr(writer).execute(arguments),
+                () -> List.of(arguments) + ": " + out);
+        return out.toString();
+    }
+
+    private static List<String> rows(FaultCluster cluster, int node) throws Exception {
+        try (Connection connection = cluster.connect(node);
+                Statement statement = connection.createStatement();
+                ResultSet results = statement.executeQuery("SELECT what FROM note ORDER BY id")) {
+            List<String> rows = new ArrayList<>();
+            while (results.next()) {
+                rows.add(results.getString(1));
+            }
+            return rows;
+        }
+    }
+
+    private static Path data(FaultCluster cluster, int node) {
+        return Path.of(cluster.node(node).config()).resolveSibling("data");
+    }
+
+    private static BackupNote newest(Path backups) throws Exception {
+        try (Stream<Path> all = Files.list(backups)) {
+            return BackupNote.read(all.sorted().toList().getLast());
+        }
+    }
+
+    /** All nodes are killed, their data is gone, and they begin with what is restored. */
+    private static void restore(FaultCluster cluster, Path backups, String engine, String... at) throws Exception {
+        cluster.killAll();
+        List<String> arguments = new ArrayList<>(List.of("restore", "--from", backups.toString()));
+        for (int node : cluster.ids().toArray()) {
+            arguments.addAll(List.of("--config", cluster.node(node).config()));
+        }
+        arguments.addAll(List.of(at));
+        String refused = run(Program.FAILURE, arguments.toArray(new String[0]));
+        assertTrue(refused.contains("nothing is overwritten"), refused);
+        for (int node : cluster.ids().toArray()) {
+            for (String part : List.of(engine, "replica", "order")) {
+                Trees.delete(data(cluster, node).resolve(part));
+            }
+        }
+        run(Program.OK, arguments.toArray(new String[0]));
+        cluster.startAll();
+        cluster.awaitReady();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"postgres", "h2"})
+    void aClusterBeginsWithWhatWasThereAtAPositionAtATimeAndAtTheEnd(String engine) throws Exception {
+        ClusterSpec spec = FaultCluster.spec(directory.resolve("nodes"), 3, "si");
+        Path backups = directory.resolve("backups");
+        String data = spec.directory().toString();
+        try (FaultCluster cluster = FaultCluster.start(engine.equals("postgres")
+                ? spec
+                : FaultCluster.with(spec, ClusterSpec.ENGINE, engine))) {
+            cluster.execute(0, "CREATE TABLE note (id int PRIMARY KEY, what varchar(20))",
+                    "INSERT INTO note VALUES (1, 'before')");
+            String base = run(Program.OK, "backup", "--data", data, "--to", backups.toString());
+            assertTrue(base.contains("a base"), base);
+            cluster.execute(1, "INSERT INTO note VALUES (2, 'kept')");
+            cluster.execute(0, "UPDATE note SET what = what || '!' WHERE id = 2");
+            String since = run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
+            assertTrue(since.contains("what was ordered since"), since);
+            BackupNote kept = newest(backups);
+            cluster.execute(2, "INSERT INTO note VALUES (3, 'late')");
+            cluster.execute(0, "DELETE FROM note WHERE id = 1");
+            run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
+            String list = run(Program.OK, "restore", "--from", backups.toString(), "--list");
+            assertTrue(list.contains("base") && list.contains("log"), list);
+
+            restore(cluster, backups, engine, "--at", String.valueOf(kept.most()));
+            for (int node : cluster.ids().toArray()) {
+                assertEquals(List.of("before", "kept!"), rows(cluster, node));
+            }
+            cluster.execute(1, "INSERT INTO note VALUES (4, 'another history')");
+            restore(cluster, backups, engine, "--at", Instant.ofEpochMilli(kept.millis()).toString());
+            assertEquals(List.of("before", "kept!"), rows(cluster, 2));
+            restore(cluster, backups, engine);
+            for (int node : cluster.ids().toArray()) {
+                assertEquals(List.of("kept!", "late"), rows(cluster, node));
+            }
+            cluster.execute(2, "INSERT INTO note VALUES (5, 'on')");
+            run(Program.OK, "compare", "--data", data);
+        }
+    }
+
+    /** Also that a base is one of a moment, although clients write while it is read. */
+    @Test
+    void aBaseOfANodeThatIsWrittenToIsOneOfAPosition() throws Exception {
+        Path backups = directory.resolve("backups");
+        try (FaultCluster cluster = FaultCluster.start(directory.resolve("nodes"), 3)) {
+            Ledger.create(cluster);
+            try (Ledger ledger = Ledger.run(cluster, 2, 4)) {
+                ledger.awaitMore(50);
+                run(Program.OK, "backup", "--data", directory.resolve("nodes").toString(), "--node", "2", "--to",
+                        backups.toString());
+                ledger.awaitMore(50);
+                run(Program.OK, "backup", "--data", directory.resolve("nodes").toString(), "--node", "1", "--to",
+                        backups.toString());
+                ledger.awaitMore(20);
+            }
+            restore(cluster, backups, "postgres");
+            assertEquals(0, cluster.beneathValue(1, "SELECT count(*) FROM account AS a WHERE balance <> 1000"
+                    + " + coalesce((SELECT sum(amount) FROM transfer WHERE taker = a.id), 0)"
+                    + " - coalesce((SELECT sum(amount) FROM transfer WHERE giver = a.id), 0)"));
+            assertTrue(cluster.beneathValue(1, "SELECT count(*) FROM transfer") >= 100);
+            cluster.assertSame();
+            Ledger.run(cluster, 1, 5).close();
+        }
+    }
+
+    /** As docs/operations.md has it. */
+    @Test
+    void aClusterThatHasLostItsMajorityGoesOnWithWhatOneNodeHas() throws Exception {
+        try (FaultCluster cluster = FaultCluster.start(directory.resolve("nodes"), 3)) {
+            cluster.execute(0, "CREATE TABLE note (id serial PRIMARY KEY, what varchar(20))",
+                    "INSERT INTO note (what) VALUES ('before')");
+            cluster.cluster.awaitReady(2, FaultCluster.PATIENCE);
+            cluster.execute(2, "INSERT INTO note (what) VALUES ('kept')");
+            cluster.killAll();
+            // What a killed server leaves is no file that could be copied as one.
+            try (Stream<Path> all = Files.list(data(cluster, 2).resolve("postgres"))) {
+                for (Path socket : all.filter(each -> each.getFileName().toString().startsWith(".s.")).toList()) {
+                    Files.delete(socket);
+                }
+            }
+            for (int lost : List.of(0, 1)) {
+                Trees.delete(data(cluster, lost));
+                Trees.copy(data(cluster, 2), data(cluster, lost));
+                run(Program.OK, "node", "--config", cluster.node(lost).config(), "--adopt");
+            }
+            for (int node : cluster.ids().toArray()) {
+                try (Stream<Path> all = Files.list(data(cluster, node).resolve("order"))) {
+                    for (Path met : all.filter(each -> each.getFileName().toString().startsWith("met-")).toList()) {
+                        Files.delete(met);
+                    }
+                }
+            }
+            cluster.startAll();
+            cluster.awaitReady();
+            cluster.execute(1, "INSERT INTO note (what) VALUES ('on')");
+            for (int node : cluster.ids().toArray()) {
+                assertEquals(List.of("before", "kept", "on"), rows(cluster, node).stream().sorted().toList());
+            }
+            cluster.assertSame();
+        }
+    }
+}

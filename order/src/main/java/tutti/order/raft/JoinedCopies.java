@@ -1,0 +1,146 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import tutti.core.schema.ByteStrings;
+import tutti.order.OrderDescriptor;
+import tutti.runtime.Directory;
+import tutti.runtime.Machine;
+
+/**
+ * Puts the logs of several copies of the same order together, up to a position: with what is backed up first, and what was ordered
+ * since, a cluster begins anew. Not for use while somebody writes to one of them.
+ *
+ * <p>
+ * All entries of a {@linkplain OrderCopy copy} are committed, so where copies overlap they are the same; which is looked at. The
+ * last entry may hold messages behind the position: then its batch is made shorter. Nobody has acknowledged it as it is then, but
+ * nobody has another one either: all members begin with this log, and in a term in which none of them has voted for another.
+ */
+final class JoinedCopies {
+    private static final long CACHE_BYTES = 1 << 16;
+    private static final String LOG = "log";
+
+    private final SegmentedLog joined;
+    private final SenderTable table;
+    private final long position;
+
+    private JoinedCopies(SegmentedLog joined, SenderTable table, long position) {
+        this.joined = joined;
+        this.table = table;
+        this.position = position;
+    }
+
+    /** As {@link OrderDescriptor#join}. */
+    static long write(RaftOrderConfig config, Machine machine, List<Directory> copies, long position, Directory into)
+            throws IOException {
+        Directory base = copies.getFirst();
+        Checkpoints.Checkpoint from = first(base);
+        int term;
+        long reached;
+        try (SegmentedLog log = SegmentedLog.open(machine, into.directory(LOG), config.segmentBytes(), CACHE_BYTES,
+                from.index() + 1)) {
+            JoinedCopies joining = new JoinedCopies(log, SenderTable.of(from.table()), position);
+            for (Directory copy : copies) {
+                long before = log.lastIndex();
+                joining.add(copy.directory(LOG));
+                if (log.lastIndex() > before && copy.exists(MemberList.FILE)) {
+                    throw new IOException(copy.location()
+                            + " is of a cluster whose members were changed by command, and"
+                            + " those of a restored one are as its configurations say: restore to a position before that");
+                }
+            }
+            log.flush();
+            reached = joining.table.positions();
+            term = log.lastIndex() < log.firstIndex() ? from.term() : log.term(log.lastIndex());
+        }
+        Checkpoints.write(into, List.of(from));
+        NodeDirectory.copied(into, NodeDirectory.clusterOf(base), term);
+        return reached;
+    }
+
+    /** The one behind which a copy begins. */
+    private static Checkpoints.Checkpoint first(Directory copy) throws IOException {
+        Checkpoints.Checkpoint found = Checkpoints.first(copy);
+        if (found == null) {
+            List<String> files = segments(copy.directory(LOG));
+            if (files.isEmpty() || firstIndex(files.getFirst()) != 1) {
+                throw new IOException(copy.location() + " is no copy of an order's directory");
+            }
+            return new Checkpoints.Checkpoint(0, 0, new SenderTable().image());
+        }
+        return found;
+    }
+
+    private static List<String> segments(Directory log) throws IOException {
+        List<String> names = new ArrayList<>(log.list());
+        names.removeIf(name -> !name.endsWith(SegmentedLog.SUFFIX));
+        return names;
+    }
+
+    private static long firstIndex(String name) {
+        return Long.parseLong(name.substring(0, name.length() - SegmentedLog.SUFFIX.length()));
+    }
+
+    private void add(Directory log) throws IOException {
+        for (String name : segments(log)) {
+            LogSegment segment = new LogSegment(name, log.location(name), log.open(name, Directory.Open.EXISTING),
+                    firstIndex(name));
+            try {
+                segment.scan(true);
+                for (long index = segment.firstIndex; index <= segment.lastIndex(); index++) {
+                    if (index <= joined.lastIndex()) {
+                        requireSame(segment, index);
+                    } else if (!add(segment.read(index))) {
+                        return;
+                    }
+                }
+            } finally {
+                segment.file.close();
+            }
+        }
+    }
+
+    private void requireSame(LogSegment segment, long index) throws IOException {
+        if (index >= joined.firstIndex() && joined.term(index) != segment.term(index)) {
+            throw new IOException("entry " + index + " of " + segment.name + " is of another history: of term "
+                    + segment.term(index) + ", not " + joined.term(index)
+                    + ". Copies of before and after a restoration do not belong together");
+        }
+    }
+
+    /** Adds an entry if the position is not reached, and says so. */
+    private boolean add(LogEntry entry) throws IOException {
+        if (table.positions() >= position) {
+            return false;
+        }
+        if (entry.index() != joined.lastIndex() + 1) {
+            throw new IOException("entries " + (joined.lastIndex() + 1) + " to " + (entry.index() - 1)
+                    + " are missing: what was ordered between two copies is in none of them");
+        }
+        joined.append(entry.kind() == LogEntry.BATCH ? batch(entry) : entry);
+        return true;
+    }
+
+    /** The entry itself, or a shorter one, when its messages have been counted. */
+    private LogEntry batch(LogEntry entry) {
+        Batch batch = Batch.of(entry.body());
+        long before = table.positions();
+        int room = (int) Math.min(position - before, batch.messages().count());
+        long counts = table.accept(batch.sender(), batch.incarnation(), batch.sequence(), room);
+        if (counts == 0 || room == batch.messages().count()) {
+            return entry;
+        }
+        List<byte[]> kept = new ArrayList<>();
+        ByteBuffer rest = batch.messages().encoded();
+        for (int i = 0; i < room; i++) {
+            ByteBuffer message = ByteStrings.next(rest);
+            byte[] bytes = new byte[message.remaining()];
+            message.get(bytes);
+            kept.add(bytes);
+        }
+        return new LogEntry(entry.index(), entry.term(), entry.kind(),
+                new Batch(batch.sender(), batch.incarnation(), batch.sequence(), ByteStrings.of(kept)).bytes());
+    }
+}

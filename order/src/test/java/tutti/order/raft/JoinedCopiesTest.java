@@ -1,0 +1,151 @@
+package tutti.order.raft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tutti.core.schema.ByteStrings;
+import tutti.runtime.Directory;
+import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.RealMachine;
+
+/** Copies of an order's log are put together up to a position. */
+class JoinedCopiesTest {
+    private static final RaftOrderConfig CONFIG = RaftOrderConfig
+            .of(0, Map.of(0, InetSocketAddress.createUnresolved("127.0.0.1", 1))).withSegmentBytes(1 << 14);
+
+    @TempDir
+    private Path directory;
+    private int made;
+
+    /** Entry i is the batch of number i of a node with i messages, but every tenth, which a new leader wrote. */
+    private static LogEntry entry(long index) {
+        int term = (int) (index / 10) + 1;
+        if (index % 10 == 0) {
+            return new LogEntry(index, term, LogEntry.NEW_TERM, new byte[0]);
+        }
+        List<byte[]> messages = new ArrayList<>();
+        for (int i = 0; i < index; i++) {
+            messages.add((index + "." + i + "x".repeat(300)).getBytes(StandardCharsets.UTF_8));
+        }
+        return new LogEntry(index, term, LogEntry.BATCH,
+                new Batch(0, 1, index - index / 10, ByteStrings.of(messages)).bytes());
+    }
+
+    /** The positions that entries up to this one give out. */
+    private static long positions(long index) {
+        long positions = 0;
+        for (long i = 1; i <= index; i++) {
+            positions += i % 10 == 0 ? 0 : i;
+        }
+        return positions;
+    }
+
+    /** A copy that begins behind one entry and ends with another. */
+    private Directory copy(long after, long last) throws IOException {
+        Directory copy = PathDirectory.of(directory.resolve("copy" + made++));
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, copy.directory("log"), CONFIG.segmentBytes(),
+                1 << 16, after + 1)) {
+            for (long index = after + 1; index <= last; index++) {
+                log.append(entry(index));
+            }
+            log.flush();
+        }
+        SenderTable table = new SenderTable();
+        for (long index = 1; index <= after; index++) {
+            if (index % 10 != 0) {
+                table.accept(0, 1, index - index / 10, (int) index);
+            }
+        }
+        Checkpoints.write(copy, List.of(new Checkpoints.Checkpoint(after, after == 0 ? 0 : entry(after).term(),
+                table.image())));
+        NodeDirectory.copied(copy, "the cluster", 77);
+        return copy;
+    }
+
+    /** All messages of a log, behind the number of their position. */
+    private static List<String> messages(Directory joined) throws IOException {
+        List<String> all = new ArrayList<>();
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, joined.directory("log"), CONFIG.segmentBytes(),
+                1 << 16)) {
+            Checkpoints checkpoints = new Checkpoints(joined, log);
+            SenderTable table = SenderTable.of(checkpoints.newest().table());
+            for (long index = log.firstIndex(); index <= log.lastIndex(); index++) {
+                LogEntry entry = log.read(index);
+                if (entry.kind() == LogEntry.BATCH) {
+                    Batch batch = Batch.of(entry.body());
+                    long position = table.accept(batch.sender(), batch.incarnation(), batch.sequence(),
+                            batch.messages().count());
+                    ByteBuffer rest = batch.messages().encoded();
+                    for (int i = 0; i < batch.messages().count(); i++) {
+                        String text = StandardCharsets.UTF_8.decode(ByteStrings.next(rest)).toString();
+                        all.add(position + i + " " + text.replace("x", ""));
+                    }
+                }
+            }
+        }
+        return all;
+    }
+
+    private long join(Path into, long position, Directory... copies) throws IOException {
+        return JoinedCopies.write(CONFIG, RealMachine.INSTANCE, List.of(copies), position, PathDirectory.of(into));
+    }
+
+    @Test
+    void theyEndWithThePositionThatIsAskedForAlsoInTheMiddleOfAnEntry() throws Exception {
+        Directory base = copy(12, 25);
+        Directory next = copy(20, 33);
+        Directory last = copy(33, 60);
+        long begin = positions(12);
+        for (long position : List.of(positions(25), positions(25) + 1, positions(29), positions(40) - 1,
+                positions(47) + 20, positions(60))) {
+            Path into = directory.resolve("joined at " + position);
+            assertEquals(position, join(into, position, base, next, last));
+            List<String> all = messages(PathDirectory.of(into));
+            assertEquals(position - begin, all.size());
+            assertTrue(all.getFirst().startsWith(begin + 1 + " 13.0"), all::getFirst);
+            assertTrue(all.getLast().startsWith(position + " "), all::getLast);
+        }
+    }
+
+    @Test
+    void theySayHowFarTheyReach() throws Exception {
+        assertEquals(positions(25), join(directory.resolve("joined"), positions(26), copy(0, 25)));
+    }
+
+    @Test
+    void whatIsMissingBetweenThemIsTold() throws Exception {
+        Directory base = copy(0, 25);
+        Directory later = copy(27, 33);
+        IOException gap = assertThrows(IOException.class,
+                () -> join(directory.resolve("joined"), positions(33), base, later));
+        assertTrue(gap.getMessage().contains("entries 26 to 27 are missing"), gap::getMessage);
+    }
+
+    @Test
+    void anotherHistoryIsTold() throws Exception {
+        Directory base = copy(0, 25);
+        Directory other = PathDirectory.of(directory.resolve("other"));
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, other.directory("log"), CONFIG.segmentBytes(),
+                1 << 16, 20)) {
+            for (long index = 20; index <= 30; index++) {
+                LogEntry entry = entry(index);
+                log.append(new LogEntry(index, entry.term() + 1, entry.kind(), entry.body()));
+            }
+            log.flush();
+        }
+        IOException told = assertThrows(IOException.class,
+                () -> join(directory.resolve("joined"), positions(30), base, other));
+        assertTrue(told.getMessage().contains("another history"), told::getMessage);
+    }
+}

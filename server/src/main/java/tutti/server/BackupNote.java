@@ -1,0 +1,47 @@
+package tutti.server;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * What a backup says of itself, in its file {@value #FILE}.
+ *
+ * @param kind {@code base}, with a database and all that a node begins with, or {@code log}, with what was ordered since another
+ *            backup
+ * @param state what nodes must have in common to begin with it
+ * @param node name of the one that gave it
+ * @param least position that a base's database holds in any case, below which it is of no use; 0 for a log
+ * @param most position that the log reaches
+ * @param millis when that was, by the node's clock, since 1970
+ */
+public record BackupNote(String kind, String state, String node, long least, long most, long millis) {
+    /** Directory of a backup for what it says of itself. */
+    public static final String PART = "about";
+    /** File that says that a backup is whole. */
+    public static final String COMPLETE = "complete";
+    /** Where it is in a backup. */
+    static final String FILE = "backup.json";
+    private static final JsonMapper MAPPER = JsonMapper.shared();
+
+    /** Whether a database comes with it. */
+    public boolean isBase() {
+        return kind.equals("base");
+    }
+
+    void write(Path directory) throws IOException {
+        Files.writeString(directory.resolve(FILE), MAPPER.writeValueAsString(this) + "\n");
+    }
+
+    /** That of a backup in a directory. */
+    public static BackupNote read(Path backup) throws IOException {
+        Path file = backup.resolve(PART).resolve(FILE);
+        try {
+            return MAPPER.readValue(Files.readString(file), BackupNote.class);
+        } catch (JacksonException other) {
+            throw new IOException(file + " cannot be read: " + other.getOriginalMessage(), other);
+        }
+    }
+}
