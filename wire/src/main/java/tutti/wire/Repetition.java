@@ -285,7 +285,7 @@ final class Repetition {
             case AbortReason.LostCertification lost -> lost.winner();
             case AbortReason.StaleRead stale -> stale.winner();
             case AbortReason.Victim victim -> victim.forPosition();
-            case AbortReason.TooOld _ -> 0;
+            case AbortReason.TooOld _,AbortReason.Promised _ -> 0;
             case AbortReason.Refused _,AbortReason.Failed _,AbortReason.Inapplicable _ -> -1;
         };
         if (differs) {
