@@ -17,7 +17,6 @@ import picocli.CommandLine.Spec;
 import tutti.command.Failure;
 import tutti.command.QuietLog;
 import tutti.command.Screen;
-import tutti.grid.CommitProtocol;
 import tutti.grid.IsolationLevel;
 import tutti.report.BenchFiles;
 import tutti.report.Chart;
@@ -25,7 +24,7 @@ import tutti.report.MeasurementConditions;
 
 /** The evaluation of the thesis on partial replication (section V), with all nodes in this virtual machine. */
 @Command(name = "bench", description = "The evaluation of the thesis on partial replication: transactions of 10 operations on"
-        + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3 and two-phase commit; all nodes in this"
+        + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3 and two-phase commit, and by Infinispan; all nodes in this"
         + " virtual machine, over loopback. Abort rate, throughput, commit latency.")
 final class GridBenchCommand implements Callable<Integer> {
     private static final int BAR_WIDTH = 30;
@@ -39,8 +38,8 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--keys", paramLabel = "N", split = ",", defaultValue = "100000,1000", description = "How many keys (default: ${DEFAULT-VALUE}).")
     private List<Integer> keys;
 
-    @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = "two_phase,tom_2,tom_3", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private List<CommitProtocol> protocols;
+    @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = "two_phase,tom_2,tom_3", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). INFINISPAN, embedded: distributed, optimistic transactions; READ_COMMITTED and REPEATABLE_READ_WRITE_SKEW, and in the real world only.")
+    private List<GridContender> protocols;
 
     @Option(names = "--levels", paramLabel = "NAME", split = ",", defaultValue = "read_committed,repeatable_read_write_skew", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private List<IsolationLevel> levels;
@@ -85,6 +84,17 @@ final class GridBenchCommand implements Callable<Integer> {
                 || degrees.stream().anyMatch(degree -> degree < 1)) {
             throw Failure.usage("--nodes must be 1 to 100, --keys and --degrees at least 1", "");
         }
+        for (GridContender protocol : protocols) {
+            for (IsolationLevel level : levels) {
+                if (!protocol.has(level)) {
+                    throw Failure.usage(protocol + " has no level " + level,
+                            "leave one of them out: --protocols, --levels");
+                }
+            }
+            if (!protocol.isOurs() && !worlds.contains(GridFigures.World.REAL)) {
+                throw Failure.usage(protocol + " cannot be simulated", "--worlds real");
+            }
+        }
         Screen screen = Screen.standard(spec.commandLine().getOut());
         MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         conditions.lines().forEach(screen::line);
@@ -95,7 +105,7 @@ final class GridBenchCommand implements Callable<Integer> {
         List<GridFigures.Measured> all = new ArrayList<>();
         try (QuietLog _ = new QuietLog()) {
             for (GridMeasurement next : plan) {
-                for (GridFigures.World world : worlds) {
+                for (GridFigures.World world : next.protocol().isOurs() ? worlds : List.of(GridFigures.World.REAL)) {
                     screen.live(List.of(bar(all.size(), plan.size() * worlds.size(), next)));
                     GridFigures.Measured measured = world == GridFigures.World.SIMULATED
                             ? new GridSimulation(next, seed).run()
@@ -123,7 +133,7 @@ final class GridBenchCommand implements Callable<Integer> {
                 for (int degree : degrees) {
                     for (IsolationLevel level : levels) {
                         for (int count : nodes) {
-                            for (CommitProtocol protocol : degree > count ? List.<CommitProtocol>of() : protocols) {
+                            for (GridContender protocol : degree > count ? List.<GridContender>of() : protocols) {
                                 plan.add(new GridMeasurement(workload, protocol, level, keyCount, degree, count,
                                         threads, crashes, Duration.ofMillis(lockTimeoutMillis), seconds));
                             }
@@ -190,7 +200,7 @@ final class GridBenchCommand implements Callable<Integer> {
                 List<Chart.Curve> curves = new ArrayList<>();
                 of.stream().map(GridBenchCommand::curve).distinct().forEach(curve -> {
                     List<GridFigures.Measured> points = of.stream().filter(one -> curve(one).equals(curve)).toList();
-                    curves.add(new Chart.Curve(curve, points.getFirst().protocol() == CommitProtocol.TWO_PHASE,
+                    curves.add(new Chart.Curve(curve, points.getFirst().protocol() == GridContender.TWO_PHASE,
                             points.stream().mapToDouble(GridFigures.Measured::nodes).toArray(),
                             points.stream().mapToDouble(figure).toArray()));
                 });

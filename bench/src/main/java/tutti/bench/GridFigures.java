@@ -4,7 +4,6 @@ import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
-import tutti.grid.CommitProtocol;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 
@@ -25,7 +24,7 @@ final class GridFigures {
     }
 
     /** What was found. Latencies are of commits that have succeeded and had something to write. */
-    record Measured(World world, GridScript.Workload workload, CommitProtocol protocol, IsolationLevel level, int keys,
+    record Measured(World world, GridScript.Workload workload, GridContender protocol, IsolationLevel level, int keys,
             int degree, int nodes,
             double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
             long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,

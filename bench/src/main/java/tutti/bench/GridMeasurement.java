@@ -1,31 +1,27 @@
 package tutti.bench;
 
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
-import tutti.grid.CommitProtocol;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
-import tutti.grid.api.Cache;
-import tutti.grid.api.Grid;
-import tutti.grid.api.Transaction;
-import tutti.grid.node.GridStatus;
-import tutti.report.BenchFiles;
 
 /** One measurement of the grid: nodes in this virtual machine, and on each some clients that run transactions without pause. */
-record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, IsolationLevel level, int keys,
+record GridMeasurement(GridScript.Workload workload, GridContender protocol, IsolationLevel level, int keys,
         int degree, int nodes, int threads,
         int crashes, Duration lockTimeout, double seconds) {
+    /** Name of the cache. */
+    static final String CACHE = "bench";
     private static final int LOADED_AT_ONCE = 500;
+    private static final int RUNS_MAX = 10;
     private static final long SEED = 1;
 
     private enum Phase {
@@ -41,15 +37,15 @@ record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, Is
 
     /** Runs transactions, and counts those that end while it is measured. */
     private final class Client implements Runnable {
-        private final Grid grid;
-        private final Cache<Object, Object> cache;
+        private final GridSystem system;
+        private final int node;
         private final Progress progress;
         private final GridScript.Source source;
         private final GridFigures figures = new GridFigures();
 
-        Client(Grid grid, Progress progress, int number) {
-            this.grid = grid;
-            this.cache = cacheOf(grid);
+        Client(GridSystem system, int node, Progress progress, int number) {
+            this.system = system;
+            this.node = node;
             this.progress = progress;
             this.source = workload.source(keys, SEED, number);
         }
@@ -58,22 +54,12 @@ record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, Is
         public void run() {
             while (progress.phase != Phase.OVER) {
                 GridScript script = source.next();
-                try (Transaction transaction = grid.begin(level, script.isReadOnly())) {
-                    for (var operation = script.next(); operation != null; operation = script.next()) {
-                        Object key = operation.key().get();
-                        var written = operation.value();
-                        if (written != null) {
-                            cache.put(transaction, key, written.get());
-                        } else {
-                            operation.reader().accept(cache.get(transaction, key).orElse(null));
-                        }
-                    }
-                    long begin = System.nanoTime();
-                    transaction.commit();
+                try {
+                    long took = system.run(node, script);
                     if (progress.phase == Phase.MEASURING && script.isReadOnly()) {
                         figures.read();
                     } else if (progress.phase == Phase.MEASURING) {
-                        figures.committed(System.nanoTime() - begin);
+                        figures.committed(took);
                     }
                 } catch (GridException why) {
                     if (progress.phase == Phase.MEASURING) {
@@ -84,68 +70,60 @@ record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, Is
         }
     }
 
-    private static Cache<Object, Object> cacheOf(Grid grid) {
-        return grid.cache("bench", GridScript.KEYS, GridScript.VALUES);
-    }
-
     GridFigures.Measured run() throws IOException, InterruptedException {
-        Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
-        for (int i = 0; i < nodes; i++) {
-            addresses.put(i, new InetSocketAddress(InetAddress.getLoopbackAddress(), BenchFiles.freePort()));
-        }
-        List<Grid> grids = new ArrayList<>();
-        try {
-            for (int i = 0; i < nodes; i++) {
-                grids.add(Grid.open(config(i, addresses), level));
-            }
-            load(grids.getFirst());
-            GridFigures.Measured measured = measure(grids);
-            check(grids.getFirst());
+        try (GridSystem system = protocol.isOurs() ? GridNodes.start(this) : InfinispanNodes.start(this)) {
+            load(system);
+            GridFigures.Measured measured = measure(system);
+            check(system);
             return measured;
-        } finally {
-            grids.forEach(Grid::close);
         }
     }
 
     /** Of a node. */
     GridConfig config(int node, Map<Integer, InetSocketAddress> addresses) {
         // Nodes that share too few processors must not take each other for dead.
-        return GridConfig.of("bench", node, addresses, List.of(GridConfig.CacheConfig.of("bench", degree)), protocol)
+        return GridConfig
+                .of("bench", node, addresses, List.of(GridConfig.CacheConfig.of(CACHE, degree)), protocol.protocol())
                 .withCrashes(crashes).withHeartbeat(Duration.ofMillis(50), Duration.ofSeconds(30))
                 .withTimeouts(lockTimeout, Duration.ofSeconds(30), Duration.ofSeconds(60));
     }
 
-    private void load(Grid grid) {
-        Cache<Object, Object> cache = cacheOf(grid);
+    private void load(GridSystem system) {
         for (int from = 0; workload == GridScript.Workload.RADARGUN && from < keys; from += LOADED_AT_ONCE) {
-            int first = from;
-            grid.run(in -> {
-                for (int key = first; key < Math.min(keys, first + LOADED_AT_ONCE); key++) {
-                    cache.put(in, key, 0L);
-                }
-            });
+            GridScript script = new GridScript(false);
+            for (int i = from; i < Math.min(keys, from + LOADED_AT_ONCE); i++) {
+                int key = i;
+                script.write(() -> key, () -> 0L);
+            }
+            system.run(0, script);
         }
     }
 
     /** What the workload says must hold, if no update may be lost. */
-    private void check(Grid grid) {
+    private void check(GridSystem system) {
         if (!isChecked()) {
             return;
         }
-        Cache<Object, Object> cache = cacheOf(grid);
-        // What is written back is compared with what is there.
-        List<@Nullable Object> found = grid.transact(in -> {
-            List<@Nullable Object> values = new ArrayList<>();
+        for (int run = 1;; run++) {
+            List<@Nullable Object> found = new ArrayList<>();
+            // What is written back is compared with what is there.
+            GridScript script = new GridScript(false);
             for (Object key : GridTpcc.checkedKeys()) {
-                Object value = cache.get(in, key).orElse(null);
-                values.add(value);
-                if (value != null) {
-                    cache.put(in, key, value);
-                }
+                script.read(() -> key, found::add);
             }
-            return values;
-        });
-        check(found);
+            Object first = GridTpcc.checkedKeys().getFirst();
+            script.write(() -> first, () -> Objects.requireNonNullElse(found.getFirst(), 0L));
+            try {
+                system.run(0, script);
+            } catch (GridException again) {
+                if (!again.isRetryable() || run == RUNS_MAX) {
+                    throw again;
+                }
+                continue;
+            }
+            check(found);
+            return;
+        }
     }
 
     /** Whether there is something that must hold in the end. */
@@ -161,26 +139,26 @@ record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, Is
         }
     }
 
-    private GridFigures.Measured measure(List<Grid> grids) throws InterruptedException {
+    private GridFigures.Measured measure(GridSystem system) throws InterruptedException {
         Progress progress = new Progress();
         List<Client> clients = new ArrayList<>();
         List<Thread> running = new ArrayList<>();
-        for (Grid grid : grids) {
+        for (int node = 0; node < system.nodes(); node++) {
             for (int i = 0; i < threads; i++) {
-                Client client = new Client(grid, progress, clients.size());
+                Client client = new Client(system, node, progress, clients.size());
                 clients.add(client);
                 running.add(Thread.ofPlatform().daemon().name("client-" + running.size()).start(client));
             }
         }
         long measuredNanos = (long) (seconds * TimeUnit.SECONDS.toNanos(1));
         TimeUnit.NANOSECONDS.sleep(measuredNanos / 3);
-        long messagesBefore = messages(grids);
+        long messagesBefore = system.messages();
         long begin = System.nanoTime();
         progress.phase = Phase.MEASURING;
         TimeUnit.NANOSECONDS.sleep(measuredNanos);
         progress.phase = Phase.OVER;
         double took = (System.nanoTime() - begin) / 1e9;
-        long messages = messages(grids) - messagesBefore;
+        long messages = system.messages() - messagesBefore;
         for (Thread one : running) {
             one.join(TimeUnit.MINUTES.toMillis(2));
             if (one.isAlive()) {
@@ -191,9 +169,5 @@ record GridMeasurement(GridScript.Workload workload, CommitProtocol protocol, Is
         GridFigures figures = new GridFigures();
         clients.forEach(client -> figures.add(client.figures));
         return figures.measured(GridFigures.World.REAL, this, took, messages);
-    }
-
-    private static long messages(List<Grid> grids) {
-        return grids.stream().map(Grid::status).mapToLong(GridStatus::messages).sum();
     }
 }

@@ -11,6 +11,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -19,12 +20,14 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.grid.CommitProtocol;
 import tutti.grid.IsolationLevel;
 
 /** The whole command, with few keys and for a moment. */
 @Tag("long")
 class GridBenchTest {
+    private static final List<GridContender> OURS = Arrays.stream(GridContender.values()).filter(GridContender::isOurs)
+            .toList();
+
     @TempDir
     private Path directory;
 
@@ -54,7 +57,7 @@ class GridBenchTest {
     @Test
     @Timeout(120)
     void whatIsSimulatedIsTheSameEachTime() throws Exception {
-        for (CommitProtocol protocol : CommitProtocol.values()) {
+        for (GridContender protocol : OURS) {
             GridMeasurement plan = new GridMeasurement(GridScript.Workload.RADARGUN, protocol,
                     IsolationLevel.REPEATABLE_READ_WRITE_SKEW, 20, 2, 3, 4,
                     0, Duration.ofMillis(200), 0.03);
@@ -62,7 +65,7 @@ class GridBenchTest {
             assertEquals(first, new GridSimulation(plan, 1).run());
             assertNotEquals(first, new GridSimulation(plan, 2).run());
             assertTrue(first.commits() > 100 && first.conflicts() > 0 && first.otherFailures() == 0, first::toString);
-            assertEquals(protocol != CommitProtocol.TWO_PHASE, first.deadlocks() + first.lockTimeouts() == 0,
+            assertEquals(protocol != GridContender.TWO_PHASE, first.deadlocks() + first.lockTimeouts() == 0,
                     first::toString);
         }
     }
@@ -71,18 +74,34 @@ class GridBenchTest {
     @Test
     @Timeout(120)
     void ordersAndPaymentsAreConsistentWhereNoUpdateMayBeLost() throws Exception {
-        for (CommitProtocol protocol : CommitProtocol.values()) {
+        for (GridContender protocol : OURS) {
             GridFigures.Measured skew = tpcc(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW);
             assertTrue(skew.commits() > 10 && skew.conflicts() > 10, skew::toString);
             GridFigures.Measured committed = tpcc(protocol, IsolationLevel.READ_COMMITTED);
             assertEquals(0, committed.conflicts());
-            assertEquals(protocol == CommitProtocol.TWO_PHASE, committed.deadlocks() + committed.lockTimeouts() > 0);
+            assertEquals(protocol == GridContender.TWO_PHASE, committed.deadlocks() + committed.lockTimeouts() > 0);
         }
         assertTrue(GridTpcc.isConsistent(List.of(7L, List.of(3L, 9L), List.of(4L, 0L))));
         assertFalse(GridTpcc.isConsistent(List.of(7L, List.of(3L, 9L), List.of(3L, 0L))));
     }
 
-    private static GridFigures.Measured tpcc(CommitProtocol protocol, IsolationLevel level) throws IOException {
+    /** Both workloads, and both levels that it has; what it finds in the end is checked. */
+    @Test
+    @Timeout(240)
+    void infinispanIsMeasuredBesideIt() throws Exception {
+        for (GridScript.Workload workload : GridScript.Workload.values()) {
+            for (IsolationLevel level : List.of(IsolationLevel.READ_COMMITTED,
+                    IsolationLevel.REPEATABLE_READ_WRITE_SKEW)) {
+                GridFigures.Measured measured = new GridMeasurement(workload, GridContender.INFINISPAN, level, 20, 2, 3,
+                        2, 0, Duration.ofMillis(200), 1).run();
+                assertTrue(measured.commits() > 10 && measured.messagesPerTransaction() > 1, measured::toString);
+                assertEquals(0, measured.otherFailures(), measured::toString);
+                assertTrue(measured.conflicts() == 0 || level != IsolationLevel.READ_COMMITTED, measured::toString);
+            }
+        }
+    }
+
+    private static GridFigures.Measured tpcc(GridContender protocol, IsolationLevel level) throws IOException {
         return new GridSimulation(new GridMeasurement(GridScript.Workload.TPCC, protocol, level, 0, 2, 3, 4, 0,
                 Duration.ofMillis(200), 0.1), 1).run();
     }
@@ -97,5 +116,9 @@ class GridBenchTest {
         });
         assertEquals(2, command.execute("--threads", "0"));
         assertTrue(errors.toString().contains("--threads"), errors::toString);
+        assertEquals(2, command.execute("--protocols", "infinispan", "--levels", "serializable"));
+        assertTrue(errors.toString().contains("INFINISPAN has no level SERIALIZABLE"), errors::toString);
+        assertEquals(2, command.execute("--protocols", "infinispan", "--worlds", "simulated"));
+        assertTrue(errors.toString().contains("cannot be simulated"), errors::toString);
     }
 }

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.check.bank.BankCheck;
@@ -93,6 +94,7 @@ class WorkloadChecksTest {
         passes(run, Isolation.STRONG_SNAPSHOT_ISOLATION);
     }
 
+    @Tag("long")
     @Test
     void readCommittedIsReadCommittedAndNoMore() throws Exception {
         isNoMoreThan(Connection.TRANSACTION_READ_COMMITTED, Isolation.READ_COMMITTED, Isolation.SNAPSHOT_ISOLATION);
@@ -129,6 +131,7 @@ class WorkloadChecksTest {
         assertTrue(seen, "no run of " + ANOMALY_RUNS_MAX + " showed it");
     }
 
+    @Tag("long")
     @Test
     void lostConnectionsLeaveOutcomesUnknownAndNothingWrong() throws Exception {
         BankRun.createTables(url(), BankOptions.usual());
@@ -162,6 +165,7 @@ class WorkloadChecksTest {
         }
     }
 
+    @Tag("long")
     @Test
     void aFullHistoryEndsTheRun() throws Exception {
         ListAppendRun.createTables(url(), LISTS);

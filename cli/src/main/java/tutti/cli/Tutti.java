@@ -15,7 +15,8 @@ import tutti.server.NodeCommand;
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class,
-        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, PositionCommand.class, FlightCommand.class,
+        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, PositionCommand.class,
+        FlightCommand.class,
         TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,
         SimCommand.class,

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,6 +41,7 @@ import tutti.server.http.NodeStatus;
 import tutti.server.http.StatusJson;
 
 /** {@code tutti secondaries} at a real node in this process, with its clients and its admin HTTP. */
+@Tag("long")
 class SecondariesCommandTest {
     private static final String SUM = "SELECT count(*) || ' ' || sum(v) FROM item";
 

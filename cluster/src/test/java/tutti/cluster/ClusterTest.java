@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.command.Failure;
@@ -93,6 +94,7 @@ class ClusterTest {
         }
     }
 
+    @Tag("long")
     @Test
     void aNodeThatDiesOnItsOwnIsReportedAndLeavesNothingOfItsGroupBehind() throws Exception {
         try (Cluster cluster = start(1)) {

@@ -22,6 +22,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -302,6 +303,7 @@ class EmbeddedDriverTest {
         }
     }
 
+    @Tag("long")
     @Test
     void membersReachEachOtherOverTheNetwork() throws Exception {
         List<Integer> ports = FreePorts.addresses(3).stream().map(InetSocketAddress::getPort).toList();

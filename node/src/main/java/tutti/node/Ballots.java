@@ -23,7 +23,8 @@ import tutti.core.txn.TransactionId;
  * later; it need not wait. The last word of each node counts, until the ballot is closed.
  *
  * <p>
- * <b>What follows.</b> The voters are all nodes, present or not, but for those that are {@linkplain #excluded excluded}. A ballot is
+ * <b>What follows.</b> The voters are all {@linkplain Members#voters members} as of the position that was delivered last, present or not,
+ * but for those that are {@linkplain #excluded excluded}. A ballot is
  * closed
  * <ul>
  * <li>by a majority of them who say the same;
@@ -140,7 +141,7 @@ final class Ballots {
                 Field.of("excluded", Types.set(Types.u8(0, 255), 256), Image::excluded), Image::new);
     }
 
-    private final Set<Integer> nodes;
+    private Set<Integer> nodes;
     private final TreeMap<Long, Ballot> open = new TreeMap<>();
     private final TreeMap<Long, Ballot> closed = new TreeMap<>();
     private final TreeSet<Integer> excluded = new TreeSet<>();
@@ -217,6 +218,12 @@ final class Ballots {
     /** A node says that it holds what others do not. Likewise. */
     List<Ballot> exclude(int node) {
         excluded.add(node);
+        return close();
+    }
+
+    /** These vote from here on, in ballots that are open, too. Likewise. */
+    List<Ballot> voters(Set<Integer> now) {
+        nodes = Set.copyOf(now);
         return close();
     }
 

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.util.List;
+import java.util.Map;
 import tutti.core.protocol.Message;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
@@ -139,6 +140,42 @@ sealed interface Control extends Encoded {
                         Field.of("directory", Types.LONG, Replaced::directory), Replaced::new);
     }
 
+    /**
+     * Somebody asks for a change of the members. It counts if these have not changed since: see {@link Members}.
+     *
+     * @param before number of the list that the sender knew
+     * @param step what happens with the node
+     * @param addresses where all members are then, and where the node was that goes
+     */
+    record Changed(long before, Step step, int node, Map<Integer, String> addresses) implements Control {
+        /** What happens with a node. */
+        enum Step {
+            ADDED,
+            REMOVED,
+            MOVED
+        }
+
+        static final Schema<Changed> SCHEMA = Schema
+                .message("changed", 12, Changed.class, "Somebody asks for a change of the members.").of(
+                        Field.of("before", Types.NATURAL, Changed::before),
+                        Field.of("step", Types.oneOf(Step.class), Changed::step),
+                        Field.of("node", Types.u8(0, 255), Changed::node),
+                        Field.of("addresses", Types.map(Types.u8(0, 255), Types.text(300), 256), Changed::addresses),
+                        Changed::new);
+    }
+
+    /**
+     * The sender, which is new, has caught up, and decides with the others from here on.
+     *
+     * @param number of the list of members that it knows
+     */
+    record CaughtUp(long number) implements Control {
+        static final Schema<CaughtUp> SCHEMA = Schema
+                .message("caught-up", 13, CaughtUp.class,
+                        "The sender, which is new, has caught up, and decides with the others from here on.")
+                .of(Field.of("number", Types.NATURAL, CaughtUp::number), CaughtUp::new);
+    }
+
     /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */
     final class Messages {
         private final Schema<Said> said;
@@ -151,7 +188,7 @@ sealed interface Control extends Encoded {
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
                             Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
-                            Replaced.SCHEMA, Again.SCHEMA));
+                            Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA));
         }
 
         /** A message of the protocol as one of these. */

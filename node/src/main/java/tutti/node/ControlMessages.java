@@ -56,11 +56,12 @@ final class ControlMessages {
     private final Ballots ballots;
     private final Settlement settlement;
     private final Copies copies;
+    private final MemberChanges changes;
     private final Node node;
 
     ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
             ClientTransactions transactions, LogKeeping logKeeping, Ballots ballots, Settlement settlement,
-            Copies copies, Node node) {
+            Copies copies, MemberChanges changes, Node node) {
         this.life = life;
         this.files = files;
         this.outcomes = outcomes;
@@ -70,6 +71,7 @@ final class ControlMessages {
         this.ballots = ballots;
         this.settlement = settlement;
         this.copies = copies;
+        this.changes = changes;
         this.node = node;
     }
 
@@ -118,12 +120,15 @@ final class ControlMessages {
                 }
             }
             case Control.Replaced told -> copies.replaced(position, sender, told);
+            case Control.Changed told -> changes.delivered(position, sender, told);
+            case Control.CaughtUp told -> changes.delivered(position, sender, told);
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
         }
     }
 
     /** One was delivered to a node that takes part in the order and in nothing else. */
     void deliveredToExcluded(long position, int sender, Control control) {
+        // Of changes of the members its order hears from the others: here it is not known any more whose messages count.
         if (control instanceof Control.Restart told) {
             // Its own part of the log must not grow for ever.
             logKeeping.toldRestart(sender, told.position());

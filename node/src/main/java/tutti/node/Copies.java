@@ -36,6 +36,9 @@ final class Copies {
         @Nullable
         String refusal();
 
+        /** Whether there is such a node. */
+        boolean isMember(int number);
+
         /** Whom it reaches. */
         Group.View view();
 
@@ -92,6 +95,9 @@ final class Copies {
     /** As {@link ReplicaNode#copy}. */
     void begin(int receiver, long directory, Completion<StateCopy> done) {
         String refusal = node.refusal();
+        if (refusal == null && !node.isMember(receiver)) {
+            refusal = "node " + receiver + " is no member: add it first (`tutti nodes add`)";
+        }
         if (refusal == null && node.view().members().contains(receiver)) {
             refusal = "node " + receiver + " takes part in the order: stop it first";
         }

@@ -66,6 +66,7 @@ final class LogKeeping {
     private final Node node;
     /** From where on each node would need the log after a crash, as it has told. */
     private final long[] restart = new long[256];
+    private Set<Integer> replicas;
     private final LogRetention retention;
     private final CopyRetention copy;
     /** Positions of the snapshots in files. */
@@ -83,7 +84,8 @@ final class LogKeeping {
         this.loop = loop;
         this.files = files;
         this.node = node;
-        retention = new LogRetention(settings.node(), settings.replicas(), settings.retention());
+        replicas = settings.replicas();
+        retention = new LogRetention(settings.node(), replicas, settings.retention());
         copy = new CopyRetention(settings.node(), settings.retention().bytes(), loop, this::forget);
     }
 
@@ -174,6 +176,13 @@ final class LogKeeping {
         });
     }
 
+    /** The log is kept for these from now on. */
+    void members(Set<Integer> now) {
+        replicas = Set.copyOf(now);
+        retention.members(now);
+        forget();
+    }
+
     /** A node has told from where on it would need the log. */
     void toldRestart(int sender, long position) {
         restart[sender] = Math.max(restart[sender], position);
@@ -189,7 +198,7 @@ final class LogKeeping {
             return;
         }
         Set<Integer> givenUp = retention.givenUp();
-        long needless = settings.replicas().stream().filter(replica -> !givenUp.contains(replica))
+        long needless = replicas.stream().filter(replica -> !givenUp.contains(replica))
                 .mapToLong(replica -> restart[replica]).min().orElse(0);
         if (needless == 0) {
             return;

@@ -22,7 +22,7 @@ final class LogRetention {
     private static final Logger LOG = LoggerFactory.getLogger(LogRetention.class);
 
     private final int self;
-    private final Set<Integer> replicas;
+    private Set<Integer> replicas;
     private final ReplicaNode.Retention limits;
     private final Map<Integer, Long> awaySinceNanos = new HashMap<>();
     private volatile Set<Integer> givenUp = Set.of();
@@ -31,6 +31,15 @@ final class LogRetention {
         this.self = self;
         this.replicas = replicas;
         this.limits = limits;
+    }
+
+    /** For these it is kept from now on. */
+    void members(Set<Integer> now) {
+        replicas = Set.copyOf(now);
+        awaySinceNanos.keySet().retainAll(now);
+        Set<Integer> still = new TreeSet<>(givenUp);
+        still.retainAll(now);
+        givenUp = Set.copyOf(still);
     }
 
     /** Nodes for which the log is not kept. Any thread. */

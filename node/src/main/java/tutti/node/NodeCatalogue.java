@@ -13,6 +13,6 @@ public final class NodeCatalogue implements Catalogue {
     @Override
     public List<MessageSet<?>> sets() {
         return List.of(new Control.Messages(Protocols.STANDARD.choose(Protocols.DEFAULT).messages()).set(),
-                NodeFiles.SET);
+                Showing.SET, NodeFiles.SET);
     }
 }

@@ -27,6 +27,9 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
         /** A message came outside of the order. */
         void received(int sender, Message message);
 
+        /** Another node has said outside of the order what it shows, or wants to know it. */
+        void received(int sender, Showing message);
+
         /** A message of the protocol will most likely be delivered soon. */
         void tentative(int sender, Message message);
 
@@ -115,6 +118,11 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void received(int sender, ByteBuffer payload) {
+        if (Showing.is(payload)) {
+            Showing message = Showing.SET.decode(payload);
+            loop.execute(() -> events.received(sender, message));
+            return;
+        }
         Message message = protocol.decode(payload);
         loop.execute(() -> events.received(sender, message));
     }

@@ -51,6 +51,7 @@ final class ReplicaCore {
     private final ControlMessages.Life life;
     private final ClientTransactions transactions;
     private final Outcomes outcomes;
+    private final ShownElsewhere elsewhere;
     private final Questions questions;
     private final Backlog backlog;
     private final Control.Messages messages;
@@ -65,6 +66,8 @@ final class ReplicaCore {
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
     private final Copies copies;
+    private final Members members;
+    private final MemberChanges changes;
     private final Arrival arrival = new Arrival();
 
     /* Read from any thread. */
@@ -97,17 +100,34 @@ final class ReplicaCore {
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
+        this.elsewhere = new ShownElsewhere(parts, settings.node());
         this.messages = new Control.Messages(settings.protocol().messages());
         this.inbox = new OrderInbox(settings.node(), loop, messages.set(), settings.protocol().messages(), backlog,
                 new OrderEvents());
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
+        this.members = new Members(settings.replicas());
         this.settlement = new Settlement(life, files, ballots, parts);
-        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity);
+        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity,
+                members);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
+        this.changes = new MemberChanges(settings.node(), members, order.group(), impossible(), outcomes, logKeeping,
+                settlement, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
-                settlement, copies, parts);
+                settlement, copies, changes, parts);
+    }
+
+    /** Why the members stay the same whatever happens; null if they may change. */
+    private @Nullable String impossible() {
+        if (!claims.has(Trait.MEMBERS_MAY_CHANGE)) {
+            return "under protocol " + settings.protocol().name()
+                    + " the members stay the same: they decide who votes, owns"
+                    + " or leads";
+        }
+        return order.group().changesMembers()
+                ? null
+                : "members stay the same in a cluster of one node, and with an order of this kind";
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
@@ -153,6 +173,7 @@ final class ReplicaCore {
         parts.send(life.hello());
         world.tell(() -> protocol.committed(position, seen));
         logKeeping.begin();
+        changes.recovered();
     }
 
     // ------------------------------------------------------------------------------------------ for the outside
@@ -186,6 +207,10 @@ final class ReplicaCore {
         return questions;
     }
 
+    ShownElsewhere elsewhere() {
+        return elsewhere;
+    }
+
     OrderInbox inbox() {
         return inbox;
     }
@@ -200,6 +225,10 @@ final class ReplicaCore {
 
     Copies copies() {
         return copies;
+    }
+
+    MemberChanges changes() {
+        return changes;
     }
 
     /** Has a message ordered, in a version that all nodes can read. */
@@ -237,9 +266,11 @@ final class ReplicaCore {
                 ProtocolWorld.Node,
                 ClientTransactions.Node,
                 Questions.Node,
+                ShownElsewhere.Node,
                 LogKeeping.Node,
                 ControlMessages.Node,
                 Copies.Node,
+                MemberChanges.Node,
                 Settlement.Node {
         @Override
         public Protocol protocol() {
@@ -315,7 +346,8 @@ final class ReplicaCore {
         @Override
         public boolean isGone(int node) {
             Group.View view = inbox.view();
-            return view.majority() && (!view.members().contains(node) || ballots.excluded().contains(node));
+            return view.majority() && (!view.members().contains(node) || ballots.excluded().contains(node)
+                    || !members.has(node));
         }
 
         @Override
@@ -360,6 +392,23 @@ final class ReplicaCore {
         @Override
         public void multicast(Message message, Set<Integer> nodes) {
             order.group().multicast(message.bytes(order.group().wireVersion()), nodes);
+        }
+
+        @Override
+        public void multicast(Showing message, Set<Integer> nodes) {
+            order.group().multicast(message.bytes(order.group().wireVersion()), nodes);
+        }
+
+        @Override
+        public Set<Integer> serving() {
+            Set<Integer> serving = present();
+            serving.removeAll(members.now().learners());
+            return serving;
+        }
+
+        @Override
+        public boolean isMember(int number) {
+            return members.has(number);
         }
 
         @Override
@@ -418,6 +467,11 @@ final class ReplicaCore {
         }
 
         @Override
+        public void received(int sender, Showing message) {
+            elsewhere.received(sender, message);
+        }
+
+        @Override
         public void tentative(int sender, Message message) {
             world.tell(() -> protocol.tentative(sender, message));
         }
@@ -458,6 +512,10 @@ final class ReplicaCore {
     }
 
     private void take(OrderInbox.Delivery next) {
+        if (!members.has(next.sender())) {
+            skipUnlessListening(next.position());
+            return;
+        }
         boolean counts = outcomes.counts(next.sender());
         if (next.message() instanceof Control.Said && settlement.listens()) {
             return;
@@ -469,20 +527,32 @@ final class ReplicaCore {
             }
             return;
         }
-        if (!settlement.listens()) {
-            pipeline.skip(next.position());
-        }
+        skipUnlessListening(next.position());
         if (counts || next.message() instanceof Control.Hello) {
             controlMessages.delivered(next.position(), next.sender(), next.message());
         }
     }
 
+    private void skipUnlessListening(long position) {
+        if (!settlement.listens()) {
+            pipeline.skip(position);
+        }
+    }
+
+    /** Members that can be reached, but for those that hold what others do not. */
+    private Set<Integer> present() {
+        Set<Integer> present = new TreeSet<>(inbox.view().members());
+        present.retainAll(members.all());
+        present.removeAll(ballots.excluded());
+        return present;
+    }
+
     /** Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not. */
     private void tellView() {
-        Set<Integer> members = new TreeSet<>(inbox.view().members());
-        members.removeAll(ballots.excluded());
-        world.tell(() -> protocol.view(members));
+        Set<Integer> present = present();
+        world.tell(() -> protocol.view(present));
         questions.reconsider();
+        elsewhere.reconsider();
     }
 
     /** Tells the order where the protocol would have it decided. */
@@ -497,6 +567,7 @@ final class ReplicaCore {
     private void maybeReady() {
         if (arrival.complete(pipeline.visible()) && lifecycle.catchesUp()) {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
+            changes.ready();
         }
     }
 
@@ -511,6 +582,7 @@ final class ReplicaCore {
                 return;
             }
             questions.visible(position);
+            elsewhere.visible(position);
             copies.visible(position);
             long seen = horizon.visible(position);
             world.tell(() -> protocol.committed(position, seen));

@@ -68,7 +68,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * What a replica is made of.
      *
      * @param node its number, 0 to 255
-     * @param replicas numbers of all replicas
+     * @param replicas numbers of all replicas with which the order began ({@link Group#founders})
      * @param protocol with its parameters; nodes with different ones refuse each other
      * @param appliers how many write sets are applied side by side, at least 1
      * @param groupPositionsMax how many positions are made visible by one engine transaction at most
@@ -142,6 +142,34 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         BehindException(String message) {
             super(message);
         }
+    }
+
+    /** Why a replica serves nobody any more that was removed from its cluster. */
+    public static final class RemovedException extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        RemovedException(String message) {
+            super(message);
+        }
+    }
+
+    /** A change of the members that somebody asks for. */
+    public sealed interface MemberChange {
+        /** Which node it is about. */
+        int node();
+
+        /**
+         * A node comes; it begins with a copy.
+         *
+         * @param address host and port of its order
+         */
+        record Add(int node, String address) implements MemberChange {}
+
+        /** A node goes, for good. */
+        record Remove(int node) implements MemberChange {}
+
+        /** A node is somewhere else from now on. */
+        record Move(int node, String address) implements MemberChange {}
     }
 
     /**
@@ -374,6 +402,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         whenServing(done, () -> core.questions().awaitAll(done));
     }
 
+    @Override
+    public void awaitElsewhere(long position, long patienceNanos, Completion<Set<Integer>> done) {
+        core.loop().execute(() -> core.elsewhere().await(position, patienceNanos, done));
+    }
+
     /** Positions that some node could not apply, the latest thousand and all that are open, ascending. From any thread. */
     public void positions(Completion<List<Position>> done) {
         core.loop().execute(() -> done.succeeded(core.settlement().positions()));
@@ -409,6 +442,21 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /** The copy for a node has been made, or given up. From any thread. */
     public void copied(int receiver, boolean complete) {
         core.loop().execute(() -> core.copies().end(receiver, complete));
+    }
+
+    /** The members as of the position that was delivered last. From any thread. */
+    public Group.Members members() {
+        return core.changes().list();
+    }
+
+    /**
+     * Changes the members, while all goes on. From any thread.
+     *
+     * @param done told the members as of the message in the order that changes them; fails with {@code 0A000} if order or protocol want
+     *            them to stay the same, with {@code 55000} if it cannot be done now, and with {@code 57P03} if that is not known
+     */
+    public void change(MemberChange change, Completion<Group.Members> done) {
+        core.loop().execute(() -> core.changes().ask(change, done));
     }
 
     private void whenServing(Completion<?> done, Runnable task) {

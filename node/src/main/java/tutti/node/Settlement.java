@@ -273,6 +273,12 @@ final class Settlement {
         this.node.membersChanged();
     }
 
+    /** These decide from here on. */
+    void membersChanged(Set<Integer> voters) {
+        closed(ballots.voters(voters));
+        node.membersChanged();
+    }
+
     private void closed(List<Ballot> decided) {
         decided.forEach(this::closed);
     }

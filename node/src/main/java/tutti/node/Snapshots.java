@@ -15,19 +15,23 @@ final class Snapshots {
     private final Outcomes outcomes;
     private final Ballots ballots;
     private final LogContinuity continuity;
+    private final Members members;
 
-    Snapshots(NodeFiles files, Protocol protocol, Outcomes outcomes, Ballots ballots, LogContinuity continuity) {
+    Snapshots(NodeFiles files, Protocol protocol, Outcomes outcomes, Ballots ballots, LogContinuity continuity,
+            Members members) {
         this.files = files;
         this.protocol = protocol;
         this.outcomes = outcomes;
         this.ballots = ballots;
         this.continuity = continuity;
+        this.members = members;
     }
 
     /** As files have it; after the position that was delivered last. */
     byte[] take(long position) {
-        return new NodeSnapshot(position, continuity.lastDigest(), protocol.snapshot(), outcomes.image(),
+        byte[] snapshot = new NodeSnapshot(position, continuity.lastDigest(), protocol.snapshot(), outcomes.image(),
                 ballots.image()).bytes();
+        return members.now().number() == 0 ? snapshot : new MemberSnapshot(snapshot, members.now()).bytes();
     }
 
     /**
@@ -44,7 +48,12 @@ final class Snapshots {
         }
         NodeFiles.Snapshot file = newest.get();
         try {
-            NodeSnapshot snapshot = NodeFiles.SET.decode(ByteBuffer.wrap(file.state()), NodeSnapshot.class);
+            byte[] state = file.state();
+            if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof MemberSnapshot(byte[] inner, var list)) {
+                members.restore(list);
+                state = inner;
+            }
+            NodeSnapshot snapshot = NodeFiles.SET.decode(ByteBuffer.wrap(state), NodeSnapshot.class);
             if (snapshot.position() != file.position()) {
                 throw new IllegalArgumentException("it was taken after position " + snapshot.position());
             }

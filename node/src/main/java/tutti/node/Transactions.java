@@ -1,5 +1,6 @@
 package tutti.node;
 
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
@@ -166,6 +167,16 @@ public interface Transactions {
     /** Whether what clients' prepared transactions have changed can be kept for them: whether clients may prepare. */
     default boolean promises() {
         return false;
+    }
+
+    /**
+     * Waits until every node that this one can reach, and that takes part, shows a position, which is visible here.
+     *
+     * @param patienceNanos how long at most, in nanoseconds
+     * @param done told the nodes that did not show it in time: none, if all do
+     */
+    default void awaitElsewhere(long position, long patienceNanos, Completion<Set<Integer>> done) {
+        done.succeeded(Set.of());
     }
 
     /**

@@ -181,7 +181,7 @@ final class ListEngine implements Engine {
             public void commit(long position, Completion<Void> done) {
                 List<String> changes = open.stream()
                         .map(writes -> new String(writes.changes(), StandardCharsets.UTF_8)).toList();
-                loop.execute(() -> {
+                unlessHeld(() -> {
                     ListEngine.this.commit(position, changes);
                     done.succeeded(null);
                 });

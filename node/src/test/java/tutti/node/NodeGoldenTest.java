@@ -4,12 +4,14 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocols;
 import tutti.core.schema.Catalogue;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.GoldenContract;
 import tutti.core.schema.MessageSet;
+import tutti.core.spi.Group;
 import tutti.core.txn.TransactionId;
 
 class NodeGoldenTest extends GoldenContract {
@@ -19,7 +21,7 @@ class NodeGoldenTest extends GoldenContract {
 
     @Override
     protected Catalogue catalogue() {
-        return () -> List.of(MESSAGES.set(), NodeFiles.SET);
+        return () -> List.of(MESSAGES.set(), Showing.SET, NodeFiles.SET);
     }
 
     @Override
@@ -43,9 +45,15 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
                         new Control.Replaced(2, 77),
-                        new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12))),
+                        new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12)),
+                        new Control.Changed(40, Control.Changed.Step.ADDED, 3, Map.of(0, "a:1", 3, "d:4")),
+                        new Control.CaughtUp(41)),
+                "showing", List.of(new Showing.Asked(17), new Showing.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
-                        new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots())));
+                        new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots()),
+                        new MemberSnapshot(new byte[]{1, 2},
+                                new Group.Members(40, new TreeMap<>(Map.of(0, "a:1", 3, "d:4")),
+                                        Set.of(3), new TreeMap<>(Map.of(2, "c:3"))))));
     }
 }

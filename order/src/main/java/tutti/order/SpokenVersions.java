@@ -37,6 +37,17 @@ public final class SpokenVersions {
     /** Another node has said what it speaks; its last word counts. */
     public void heard(int node, Versions speaks) {
         others.put(node, speaks);
+        look();
+    }
+
+    /** These are the other nodes now; what is known of those that stay still counts. */
+    public void others(Set<Integer> nodes) {
+        others.keySet().retainAll(nodes);
+        nodes.forEach(node -> others.putIfAbsent(node, null));
+        look();
+    }
+
+    private void look() {
         int lowest = own.newest();
         for (Versions theirs : others.values()) {
             lowest = Math.min(lowest, theirs == null ? own.oldest() : theirs.newest());

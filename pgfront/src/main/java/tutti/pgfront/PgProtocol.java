@@ -178,6 +178,10 @@ final class PgProtocol implements Runnable {
     }
 
     private void report() {
+        ErrorFields warning = session.warning();
+        if (warning != null) {
+            Backend.noticeResponse(client.out(), warning);
+        }
         session.report().forEach((name, value) -> Backend.parameterStatus(client.out(), name, value));
     }
 

@@ -6,6 +6,7 @@ import java.time.ZoneId;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -17,8 +18,10 @@ import tutti.engine.jdbc.ClientSession;
 import tutti.node.Transactions;
 import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
+import tutti.pgwire.ErrorFields;
 import tutti.session.EmbeddedSession;
 import tutti.wire.ClusterQuestion;
+import tutti.wire.ShownToAll;
 
 /**
  * A client's transactions as PostgreSQL has them, over a session that knows transactions only: statements outside of a
@@ -47,6 +50,7 @@ final class PgSession implements AutoCloseable {
     private @Nullable Connection catalogConnection;
     private @Nullable TransactionId reportedName;
     private long reportedPosition = -1;
+    private @Nullable ErrorFields notShown;
 
     /** Does something later. */
     @FunctionalInterface
@@ -197,8 +201,10 @@ final class PgSession implements AutoCloseable {
         }
         PgStatement statement = prepared.statement();
         if (forOwner(statement)) {
-            return Rows.changed(session.undertaken(parameters.schema(), statement.sql(),
-                    statement.parameters().stream().map(place -> values[place - 1]).toList()));
+            long rows = session.undertaken(parameters.schema(), statement.sql(),
+                    statement.parameters().stream().map(place -> values[place - 1]).toList());
+            shownToAll(rows > 0);
+            return Rows.changed(rows);
         }
         return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation));
     }
@@ -317,6 +323,7 @@ final class PgSession implements AutoCloseable {
         session.commit();
         setSchema(session.connection());
         session.everywhere(statement.sql());
+        shownToAll(true);
     }
 
     /** Savepoints. */
@@ -416,7 +423,7 @@ final class PgSession implements AutoCloseable {
             return false;
         }
         try {
-            session.commit();
+            shownToAll(session.commit());
             ended(true);
         } catch (SQLException failed) {
             session.rollback();
@@ -441,8 +448,23 @@ final class PgSession implements AutoCloseable {
     /** Commits what has been executed outside of a block, if something has. */
     void commitImplicit() throws SQLException {
         if (status == Backend.IDLE) {
-            session.commit();
+            shownToAll(session.commit());
         }
+    }
+
+    private void shownToAll(boolean changed) throws SQLException {
+        if (changed && parameters.applied()) {
+            Set<Integer> missing = session.awaitElsewhere(ShownToAll.PATIENCE_NANOS);
+            notShown = missing.isEmpty() ? null : ShownToAll.warning(missing);
+        }
+    }
+
+    /** What the client is to be warned of, once; null if that is nothing. */
+    @Nullable
+    ErrorFields warning() {
+        ErrorFields warning = notShown;
+        notShown = null;
+        return warning;
     }
 
     /** A statement has failed. */

@@ -137,6 +137,11 @@ final class SessionParameters {
                 : 0;
     }
 
+    /** Whether the client wants to hear of its changes when they can be read at every node. */
+    boolean applied() {
+        return get("tutti.acknowledge").equalsIgnoreCase("applied");
+    }
+
     private String get(String key) {
         return values.getOrDefault(key, "");
     }
@@ -195,9 +200,9 @@ final class SessionParameters {
         if (key.equals("client_encoding") && !wanted.matches("(?i)'?utf-?8'?|unicode|sql_ascii")) {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
         }
-        if (key.equals("tutti.acknowledge") && !wanted.isEmpty() && !wanted.equalsIgnoreCase("executed")) {
-            throw new SQLException("nodes with H2 or HSQLDB acknowledge requests when they have been executed, not when"
-                    + " they are " + wanted, "0A000");
+        if (key.equals("tutti.acknowledge") && !wanted.matches("(?i)executed|applied|")) {
+            throw new SQLException("nodes with H2 or HSQLDB acknowledge requests when they have been executed, or"
+                    + " applied everywhere, not when they are " + wanted, "0A000");
         }
         checkTimeout(key, wanted);
         if (local) {

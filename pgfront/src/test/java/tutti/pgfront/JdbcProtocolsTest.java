@@ -130,8 +130,13 @@ class JdbcProtocolsTest {
             run(one, "update item set n = 0 where id = 7");
             assertEquals("0", value(one, "select n from item where id = ?", 7));
             assertEquals("0A000", state(() -> run(one, "set tutti.acknowledge = 'logged'")));
+            run(one, "set tutti.acknowledge = 'applied'");
+            for (int i = 1; i <= 20; i++) {
+                run(one, "update item set n = " + i + " where id = 7");
+                assertEquals(Integer.toString(i), value(other, "select n from item where id = ?", 7));
+            }
             assertEquals(3, nodes.undertaken().size());
-            assertEquals(26, nodes.undertaken().stream().mapToLong(Long::longValue).sum());
+            assertEquals(46, nodes.undertaken().stream().mapToLong(Long::longValue).sum());
         }
     }
 }

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.command.Trees;
@@ -60,10 +59,8 @@ final class NodeCopies implements CopySource {
 
     /** As two nodes must have it the same so that one can be given a copy of the other. */
     static String state(NodeConfig config, String cluster) {
-        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " of "
-                + config.members().stream().map(member -> member.id() + "=" + member.order()).sorted()
-                        .collect(Collectors.joining(", "))
-                + " with " + config.engineDescriptor().product() + " " + config.engineDescriptor().version()
+        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " with "
+                + config.engineDescriptor().product() + " " + config.engineDescriptor().version()
                 + ", protocol " + config.protocol() + new TreeMap<>(config.protocolParameters()) + ", stride "
                 + config.sequences().stride();
     }
@@ -76,9 +73,8 @@ final class NodeCopies implements CopySource {
     @Override
     public void begin(int receiver, long directory, Completion<Copy> done) {
         String impossible = DatabaseCopies.impossible(config);
-        if (impossible != null || config.members().stream().noneMatch(member -> member.id() == receiver)) {
-            done.failed(new EngineFailure("55000",
-                    impossible == null ? "node " + receiver + " is no member" : impossible, false));
+        if (impossible != null) {
+            done.failed(new EngineFailure("55000", impossible, false));
             return;
         }
         node.copy(receiver, directory, new Completion<>() {

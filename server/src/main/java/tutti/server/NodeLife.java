@@ -164,6 +164,24 @@ final class NodeLife implements AutoCloseable {
         return before.stream().filter(each -> each.position() == position).toList();
     }
 
+    /** The members of the cluster. */
+    NodeStatus.Members members() throws IOException {
+        return members(started().members());
+    }
+
+    /** Changes them. */
+    NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
+        ReplicaNode node = started();
+        return members(this.<Group.Members>asked(done -> node.change(change, done)));
+    }
+
+    private static NodeStatus.Members members(Group.Members now) {
+        return new NodeStatus.Members(now.number(), now.addresses().entrySet().stream()
+                .map(each -> new NodeStatus.Place(each.getKey(), each.getValue(),
+                        now.learners().contains(each.getKey())))
+                .toList(), List.copyOf(now.removed().keySet()));
+    }
+
     private ReplicaNode started() throws IOException {
         ReplicaNode node = replica;
         if (node == null || closing) {
@@ -212,8 +230,8 @@ final class NodeLife implements AutoCloseable {
                 PathDirectory.of(config.data().resolve("order")));
         started.push(order);
         group = order.group();
-        Set<Integer> replicas = config.members().stream().map(NodeConfig.Member::id)
-                .collect(Collectors.toUnmodifiableSet());
+        Set<Integer> replicas = order.group().founders(config.members().stream().map(NodeConfig.Member::id)
+                .collect(Collectors.toUnmodifiableSet()));
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
                 config.chosenProtocol(), config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
@@ -260,6 +278,10 @@ final class NodeLife implements AutoCloseable {
 
             @Override
             public void excluded(Throwable cause) {
+                if (cause instanceof ReplicaNode.RemovedException) {
+                    Thread.startVirtualThread(NodeLife.this::closeFrontEnd);
+                    return;
+                }
                 IncomingCopy.ExcludedException excluded = new IncomingCopy.ExcludedException(cause);
                 if (IncomingCopy.helps(config, excluded)) {
                     ended.complete(new Ending(excluded, true));

@@ -310,6 +310,16 @@ public final class NodeServer implements NodeRuntime {
             return running().decide(position, holds);
         }
 
+        @Override
+        public NodeStatus.Members members() throws IOException {
+            return running().members();
+        }
+
+        @Override
+        public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
+            return running().change(change);
+        }
+
         private NodeStatus status() {
             NodeLife now = life;
             return NodeStatuses.of(config, metrics, now, between(), stop.isDone(),

@@ -2,6 +2,8 @@ package tutti.server;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
@@ -36,8 +38,7 @@ final class NodeStatuses {
                 : refusal != null ? refusal : stopping ? "the node is stopping" : "the node is opening its front end";
         long visible = replica == null ? 0 : replica.visiblePosition();
         long delivered = replica == null ? 0 : replica.deliveredPosition();
-        List<NodeStatus.Member> members = config.members().stream().map(member -> new NodeStatus.Member(member.id(),
-                member.name(), text(member.http()), view.members().contains(member.id()))).toList();
+        List<NodeStatus.Member> members = members(config, replica, view);
         Runtime runtime = Runtime.getRuntime();
         return new NodeStatus(config.node(), config.self().name(), config.cluster(), state, reason, config.protocol(),
                 version(), engine(config),
@@ -52,6 +53,22 @@ final class NodeStatuses {
                         life == null ? 0 : life.refused(), provenUntil(life)),
                 runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds,
                 life == null ? null : life.secondaries());
+    }
+
+    /** Those of the configuration, but for those that have come or gone since it was written. */
+    private static List<NodeStatus.Member> members(NodeConfig config, @Nullable ReplicaNode replica, Group.View view) {
+        Map<Integer, NodeStatus.Member> members = new TreeMap<>();
+        for (NodeConfig.Member member : config.members()) {
+            members.put(member.id(), new NodeStatus.Member(member.id(), member.name(), text(member.http()),
+                    view.members().contains(member.id())));
+        }
+        Group.Members now = replica == null ? null : replica.members();
+        if (now != null && now.number() > 0) {
+            members.keySet().retainAll(now.addresses().keySet());
+            now.addresses().keySet().forEach(id -> members.putIfAbsent(id,
+                    new NodeStatus.Member(id, "node-" + id, null, view.members().contains(id))));
+        }
+        return List.copyOf(members.values());
     }
 
     private static NodeStatus.State state(@Nullable ReplicaNode replica, @Nullable FrontEnd frontEnd,

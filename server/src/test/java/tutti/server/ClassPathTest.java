@@ -10,7 +10,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What a machine has that runs nodes: no measurements, no simulator, no clients. */
 class ClassPathTest {
     @ParameterizedTest
-    @ValueSource(strings = {"org.openjdk.jmh.Main", "org.jgroups.JChannel", "org.apache.ratis.server.RaftServer",
+    @ValueSource(strings = {"org.openjdk.jmh.Main", "org.jgroups.JChannel", "org.infinispan.Cache",
+            "org.apache.ratis.server.RaftServer",
             "tutti.sim.kernel.Kernel",
             "tutti.workload.tpcc.TpccLoader", "tutti.bench.BenchCommand", "org.postgresql.Driver"})
     void whatNoNodeNeedsIsNotThere(String name) {

@@ -3,6 +3,7 @@ package tutti.session;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -361,13 +362,14 @@ public final class EmbeddedSession implements AutoCloseable {
     /**
      * Commits.
      *
+     * @return whether something has changed
      * @throws SQLException if it did not; then it has been rolled back, everywhere
      */
-    public void commit() throws SQLException {
+    public boolean commit() throws SQLException {
         Open open = current;
         if (open == null) {
             forgetDeclared();
-            return;
+            return false;
         }
         CapturedWrites captured;
         try {
@@ -388,7 +390,7 @@ public final class EmbeddedSession implements AutoCloseable {
                 open.ticket().ended();
                 forgetDeclared();
                 over(open);
-                return;
+                return false;
             }
             checkClasses(writes);
         } catch (SQLException failed) {
@@ -401,6 +403,19 @@ public final class EmbeddedSession implements AutoCloseable {
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
             throw error(reason, captured);
         }
+        return true;
+    }
+
+    /**
+     * Waits until all that is visible at this node is so at the others.
+     *
+     * @param patienceNanos how long at most, in nanoseconds
+     * @return the nodes that did not show it in time
+     */
+    public Set<Integer> awaitElsewhere(long patienceNanos) throws SQLException {
+        CompletableFuture<Set<Integer>> missing = new CompletableFuture<>();
+        node.awaitElsewhere(node.visiblePosition(), patienceNanos, completing(missing));
+        return await(missing);
     }
 
     private static <T> T await(CompletableFuture<T> told) throws SQLException {
@@ -497,10 +512,10 @@ public final class EmbeddedSession implements AutoCloseable {
                 : 0;
     }
 
-    private static Completion<ExecuteResult> completing(CompletableFuture<ExecuteResult> result) {
+    private static <T> Completion<T> completing(CompletableFuture<T> result) {
         return new Completion<>() {
             @Override
-            public void succeeded(ExecuteResult value) {
+            public void succeeded(T value) {
                 result.complete(value);
             }
 

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
 class DeterminismTest {
     private static final int SEEDS = 6;
 
+    @Tag("long")
     @Test
     void twoFreshJvmsGiveTheSameHashes() throws IOException, InterruptedException {
         Process one = start("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");

@@ -30,7 +30,9 @@ final class Modes {
         /** When its result is known, and visible at this node. */
         EXECUTED,
         /** When it is in the order, and so will be executed. */
-        LOGGED
+        LOGGED,
+        /** When it is visible at every node that this one can reach. */
+        APPLIED
     }
 
     private final SessionVariable<Mode> mode;
@@ -45,7 +47,7 @@ final class Modes {
                 (value, local) -> local ? locally(value) : inBlock());
         acknowledge = new SessionVariable<>("acknowledge", Acknowledge.EXECUTED,
                 value -> value == Acknowledge.LOGGED && !logs ? loggedRefused() : null,
-                (_, _) -> acknowledgeInBlock());
+                (value, local) -> local && value != Acknowledge.LOGGED ? null : acknowledgeInBlock(value));
     }
 
     private static ErrorFields passiveRefused() {
@@ -73,11 +75,14 @@ final class Modes {
                 .with('H', "Protocol hybrid has, unless its execution is active.");
     }
 
-    private static ErrorFields acknowledgeInBlock() {
-        return Errors.error("25001", ACKNOWLEDGE + " cannot be set in a transaction block, which is acknowledged"
-                + " when it has committed")
-                .with('H', "Set it before BEGIN, or send all statements of the transaction as one query that begins"
-                        + " with SET LOCAL " + ACKNOWLEDGE + ".");
+    private static ErrorFields acknowledgeInBlock(Acknowledge value) {
+        return value == Acknowledge.LOGGED
+                ? Errors.error("25001", ACKNOWLEDGE + " cannot be logged in a transaction block, which is acknowledged"
+                        + " when it has committed")
+                        .with('H', "Set it before BEGIN, or send all statements of the transaction as one query that"
+                                + " begins with SET LOCAL " + ACKNOWLEDGE + ".")
+                : Errors.error("25001", ACKNOWLEDGE + " cannot be set in a transaction block for the session")
+                        .with('H', "Set it before BEGIN, or use SET LOCAL.");
     }
 
     /** Where, now. */
@@ -88,6 +93,11 @@ final class Modes {
     /** Whether the client wants to hear that its request is logged, and no more. */
     boolean logged() {
         return acknowledge.now() == Acknowledge.LOGGED;
+    }
+
+    /** Whether the client wants to hear of its changes when they can be read at every node. */
+    boolean applied() {
+        return acknowledge.now() == Acknowledge.APPLIED;
     }
 
     /** What a client's start-up packet asks for. Returns null if that is all right. */

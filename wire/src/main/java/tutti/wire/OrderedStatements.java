@@ -215,8 +215,10 @@ final class OrderedStatements {
                     if (refusal != null) {
                         cycle.fail();
                     }
-                    client.write(client.buffer().writeBytes(response.apply(result.response())));
-                    over(null, wholeCycle);
+                    session.shownToAll().await(refusal == null, () -> {
+                        client.write(client.buffer().writeBytes(response.apply(result.response())));
+                        over(null, wholeCycle);
+                    });
                 });
             }
 

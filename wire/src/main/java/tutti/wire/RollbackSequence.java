@@ -162,6 +162,10 @@ final class RollbackSequence {
                 && session.repetition().lost(answered, aborted, fields)) {
             return;
         }
+        if (fields == null && !answered.writes().isEmpty() && session.shownToAll().awaits(answered)) {
+            session.shownToAll().await(answered, this::tryAnswer);
+            return;
+        }
         client.show();
         if (!answered.writes().isEmpty() || session.commit().askedByClient()) {
             session.commit().finish(fields, true);

@@ -56,6 +56,7 @@ final class Session {
     private final Repetition repetition;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
+    private final ShownToAll shownToAll;
     private boolean dismissed;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
 
@@ -86,6 +87,7 @@ final class Session {
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
+        this.shownToAll = new ShownToAll(this);
     }
 
     /** What the node asks of the open transaction goes to the sequence whose part it is. */
@@ -173,6 +175,10 @@ final class Session {
 
     Repetition repetition() {
         return repetition;
+    }
+
+    ShownToAll shownToAll() {
+        return shownToAll;
     }
 
     OrderedStatements ordered() {

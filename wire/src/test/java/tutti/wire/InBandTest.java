@@ -17,6 +17,7 @@ import java.util.Random;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -475,6 +476,7 @@ class InBandTest {
 
     // ------------------------------------------------------------------------------------------ a random one
 
+    @Tag("long")
     @Test
     void anyStatementsTellWhatTriggersCapture() throws Exception {
         for (long seed = 1; seed <= 25; seed++) {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.txn.AbortReason;
@@ -160,6 +161,7 @@ class LostSessionsTest extends OnFrontEnd {
     }
 
     /** Who has seen the end of its request's connection may begin the next statement. */
+    @Tag("long")
     @Test
     void aCancelRequestDoesNotMeetTheNextStatement() throws Exception {
         BackendConnection client = fixture.client();

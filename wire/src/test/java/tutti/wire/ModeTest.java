@@ -14,6 +14,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -322,6 +323,44 @@ class ModeTest extends OnFrontEnd {
             refused(connection, "set tutti.acknowledge = at_once", "22023");
             assertEquals("executed", value(connection, "show tutti.acknowledge"));
         }
+    }
+
+    /** Under any protocol: for transactions of the session, for those that are executed elsewhere, and in blocks. */
+    @Test
+    void aClientMayHearThatAllNodesShowItsChanges() throws Exception {
+        fixture.node.missing = Set.of();
+        try (Connection connection = fixture.jdbc()) {
+            execute(connection, "insert into account values (1, 1), (2, 1)");
+            assertTrue(fixture.node.elsewhere.isEmpty(), "not unless it is asked for");
+            execute(connection, "set tutti.acknowledge = applied");
+            execute(connection, "update account set balance = 2");
+            take(fixture.node.elsewhere);
+            execute(connection, "select 1");
+            assertThrows(SQLException.class, () -> execute(connection, "insert into account values (1, 1), (1, 1)"));
+            execute(connection, "create table made (id int primary key)");
+            take(fixture.node.elsewhere);
+            execute(connection, "reset tutti.acknowledge");
+            connection.setAutoCommit(false);
+            refused(connection, "set tutti.acknowledge = applied", "25001");
+            connection.rollback();
+            execute(connection, "set local tutti.acknowledge = applied");
+            execute(connection, "update account set balance = 3");
+            assertTrue(fixture.node.elsewhere.isEmpty(), "before it commits");
+            connection.commit();
+            take(fixture.node.elsewhere);
+            connection.setAutoCommit(true);
+            execute(connection, "update account set balance = 4");
+            assertTrue(fixture.node.elsewhere.isEmpty(), "of that transaction only");
+            fixture.node.missing = Set.of(2);
+            execute(connection, "set tutti.acknowledge = applied");
+            try (Statement statement = connection.createStatement()) {
+                assertEquals(2, statement.executeUpdate("update account set balance = 5"));
+                assertTrue(statement.getWarnings().getMessage().contains("not applied at node 2"));
+                assertEquals("01000", statement.getWarnings().getSQLState());
+            }
+            take(fixture.node.elsewhere);
+        }
+        assertEquals("1:5 2:5", fixture.accounts());
     }
 
     private static byte[] tag(String tag) {

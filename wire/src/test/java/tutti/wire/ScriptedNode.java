@@ -65,6 +65,10 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     volatile boolean undertakes;
     /** Classes of requests that are for their owner. */
     final BlockingQueue<ConflictClasses> undertaken = new LinkedBlockingQueue<>();
+    /** Positions that sessions waited for at other nodes. */
+    final BlockingQueue<Long> elsewhere = new LinkedBlockingQueue<>();
+    /** What they are told. */
+    volatile Set<Integer> missing = Set.of();
     /** Why the owner's engine refuses them, without an answer in the engine's form; null if it does not. */
     volatile @Nullable EngineFailure ownerRefuses;
     final BlockingQueue<String> failures = new LinkedBlockingQueue<>();
@@ -343,6 +347,12 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         EngineFailure refusal = ownerRefuses;
         loop.execute(() -> done.succeeded(
                 refusal == null ? ExecuteResult.done(response) : new ExecuteResult(refusal, new byte[0])));
+    }
+
+    @Override
+    public void awaitElsewhere(long position, long patienceNanos, Completion<Set<Integer>> done) {
+        elsewhere.add(position);
+        loop.execute(() -> done.succeeded(missing));
     }
 
     @Override

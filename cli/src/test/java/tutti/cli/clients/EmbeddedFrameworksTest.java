@@ -1,11 +1,13 @@
 package tutti.cli.clients;
 
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.embedded.EmbeddedNodes;
 
 /** Frameworks on nodes in their own virtual machine. */
+@Tag("long")
 class EmbeddedFrameworksTest {
     private static final String H2 = "jdbc:tutti:embedded:h2:mem:frameworks";
     private static final String HSQLDB = "jdbc:tutti:embedded:hsqldb:mem:frameworks";

@@ -40,6 +40,7 @@ import tutti.pgwire.QueryResult;
 import tutti.pgwire.Transport;
 
 /** Clients that die or misbehave, and server processes of sessions that are ended under them, on a live node. */
+@Tag("long")
 class ClientFaultsTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final String SESSIONS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'faulty'";

@@ -172,6 +172,11 @@ final class Ledger implements AutoCloseable {
     /** Stops the writers, whatever has become of the test. */
     @Override
     public void close() {
+        finish();
+    }
+
+    /** Stops the writers, and waits until they have. */
+    void finish() {
         stopping.countDown();
         for (Thread writer : writers) {
             try {
@@ -191,7 +196,8 @@ final class Ledger implements AutoCloseable {
         verify(0);
     }
 
-    private void verify(int node) throws SQLException {
+    /** Checks what one node holds, behind {@link #finish}. */
+    void verify(int node) throws SQLException {
         Set<Long> present = new HashSet<>();
         long[] balances = new long[ACCOUNTS];
         java.util.Arrays.fill(balances, INITIAL);

@@ -22,6 +22,7 @@ import tutti.jdbc.TuttiLog.Outcome;
 import tutti.jdbc.TuttiLog.Ticket;
 
 /** Transactions that choose where they are executed, and functions that say it, and what they touch. */
+@Tag("long")
 class ModesClusterTest {
     @TempDir
     private Path directory;
@@ -103,9 +104,23 @@ class ModesClusterTest {
             if (protocol.equals("hybrid")) {
                 requestsAreLogged(connection, cluster.node(0).jdbcUrl(), cluster.node(1).jdbcUrl());
             }
+            changesAreAppliedEverywhere(connection, cluster.node(1).jdbcUrl());
             cluster.assertSame();
             assertEquals(1140, cluster.beneathValue(1, "select sum(balance) from account"));
         }
+    }
+
+    /** Whoever hears that something is applied can read it at another node at once. */
+    private static void changesAreAppliedEverywhere(Connection connection, String other) throws SQLException {
+        execute(connection, "set tutti.acknowledge = applied");
+        try (Connection elsewhere = DriverManager.getConnection(other)) {
+            execute(connection, "create table shown (n int primary key)");
+            for (int i = 1; i <= 50; i++) {
+                execute(connection, "insert into shown values (" + i + ")");
+                assertEquals(Integer.toString(i), value(elsewhere, "select max(n) from shown"));
+            }
+        }
+        execute(connection, "reset tutti.acknowledge");
     }
 
     private static void functionsSayWhatTheyTouch(Connection connection) throws SQLException {

@@ -28,6 +28,7 @@ import tutti.command.Program;
 import tutti.server.http.NodeStatus;
 
 /** Statements and rows that some or all nodes cannot apply, at three processes with PostgreSQL: the cluster goes on. */
+@Tag("long")
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class PositionFaultsTest {
     @TempDir

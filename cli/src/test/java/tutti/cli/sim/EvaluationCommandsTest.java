@@ -13,6 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -99,6 +100,7 @@ class EvaluationCommandsTest {
         assertTrue(run("figures", "--paper", "akara", "--only", "10") != 0);
     }
 
+    @Tag("long")
     @Test
     void aFigureIsMade() throws Exception {
         assertEquals(0, run("figures", "--paper", "akara", "--only", "8c", "--transactions", "800", "--out",

@@ -8,6 +8,7 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -84,6 +85,7 @@ class SimCommandsTest {
         return sum;
     }
 
+    @Tag("long")
     @Test
     void aFailureIsMadeSmallExplainedAndReplayed() throws Exception {
         assertEquals(1, run("check", "--protocol", "active", "--mutant", "execution-differs", "--seeds", "2",

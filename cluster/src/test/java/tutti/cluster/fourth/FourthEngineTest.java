@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -22,6 +23,7 @@ import tutti.cluster.ClusterSpec;
 import tutti.server.NodeProgram;
 
 /** Runs nodes with an engine that only these tests have. */
+@Tag("long")
 class FourthEngineTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 

@@ -22,7 +22,8 @@ final class ActiveReplicationDescriptor implements ProtocolDescriptor {
 
     @Override
     public Claims claims(ParameterValues values) {
-        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.WHOLE_ONLY,
+        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.MEMBERS_MAY_CHANGE,
+                Trait.WHOLE_ONLY,
                 Trait.EVERYWHERE_IF_POSSIBLE);
     }
 

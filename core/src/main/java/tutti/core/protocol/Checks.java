@@ -15,6 +15,14 @@ final class Checks {
         return Set.copyOf(replicas);
     }
 
+    /** The replicas with which the order began, where others may come and go: a replica need not be one of them. */
+    static Set<Integer> founders(Set<Integer> replicas) {
+        if (replicas.isEmpty()) {
+            throw new IllegalArgumentException("no replicas");
+        }
+        return Set.copyOf(replicas);
+    }
+
     /** How far back a transaction may have executed, in positions. */
     static void window(long windowPositions) {
         if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {

@@ -92,7 +92,7 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
             Reads reads, int rowsPerTableMax, double falsePositiveRate) {
         public Parameters {
-            replicas = Checks.replicas(node, replicas);
+            replicas = Checks.founders(replicas);
             Checks.window(windowPositions);
             Checks.time("progressIntervalNanos", progressIntervalNanos);
             if (rowsPerTableMax < 0) {

@@ -37,6 +37,7 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
     @Override
     public Claims claims(ParameterValues values) {
         return Claims.of(Guarantee.SERIALIZABILITY, Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE,
+                Trait.MEMBERS_MAY_CHANGE,
                 Trait.NEEDS_READS);
     }
 

@@ -1,6 +1,5 @@
 package tutti.core.protocol;
 
-import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -24,6 +23,12 @@ import tutti.core.schema.Types;
  * what the sender has told.
  *
  * <p>
+ * <b>Replicas that come and go.</b> One that has come counts from the first horizon on that it tells, at the same position for all. If that
+ * is below the floor, what was forgotten stays so ({@link tutti.core.certify.CertificationIndex#forget}), and what it asks for that has
+ * begun below is refused although it lives: its client tries again. The last horizon of one
+ * that has gone stays, as that of one that is away, so that from then on the floor is the window's edge.
+ *
+ * <p>
  * <b>Progress.</b> What the others wait to hear is that this replica is past the last position at which something was noted that
  * could be forgotten ({@link #matters}). As long as it has not told so, a timer runs; when it runs out, the replica
  * tells its horizon if it has risen. Each replica's horizon rises to every position, sooner or later, so each tells it in the
@@ -42,9 +47,8 @@ final class Horizons {
     private final long windowPositions;
     private final long intervalNanos;
     private final long timer;
-    /** All replicas, ascending, and what each has told last. */
-    private final int[] replicas;
-    private final long[] reached;
+    /** By replica: what it has told last. */
+    private final TreeMap<Integer, Long> reached = new TreeMap<>();
     /** The last position at which something was noted, or could have been. */
     private long mattered;
     /** No transaction that this replica asks to certify from now on has begun below it. */
@@ -56,7 +60,7 @@ final class Horizons {
     /**
      * At the beginning of the order.
      *
-     * @param replicas all, alive or not
+     * @param replicas all with which the order began, alive or not
      * @param windowPositions how far the floor is behind at most, in positions
      * @param intervalNanos after how long an otherwise silent replica says how far it has come, in nanoseconds
      * @param timer number of the timer that is used for it
@@ -65,8 +69,7 @@ final class Horizons {
         this.windowPositions = windowPositions;
         this.intervalNanos = intervalNanos;
         this.timer = timer;
-        this.replicas = replicas.stream().mapToInt(Integer::intValue).sorted().toArray();
-        this.reached = new long[this.replicas.length];
+        replicas.forEach(replica -> reached.put(replica, 0L));
     }
 
     /** The world has told of a horizon of this replica. */
@@ -85,12 +88,9 @@ final class Horizons {
         return own;
     }
 
-    /** A replica has told its horizon, in the order. Others than replicas do not count. */
+    /** A replica has told its horizon, in the order. */
     void reached(int sender, long horizon) {
-        int rank = Arrays.binarySearch(replicas, sender);
-        if (rank >= 0) {
-            reached[rank] = Math.max(reached[rank], horizon);
-        }
+        reached.merge(sender, horizon, Math::max);
     }
 
     /** At this position something may have been noted that is to be forgotten one day. */
@@ -101,7 +101,7 @@ final class Horizons {
     /** No message after position {@code delivered} is certified against positions up to this one. */
     long floor(long delivered) {
         long lowest = Long.MAX_VALUE;
-        for (long position : reached) {
+        for (long position : reached.values()) {
             lowest = Math.min(lowest, position);
         }
         return Math.max(lowest, delivered - windowPositions);
@@ -127,16 +127,13 @@ final class Horizons {
 
     /** What is a function of the ordered prefix: what each replica has told last. */
     Map<Integer, Long> told() {
-        Map<Integer, Long> told = new TreeMap<>();
-        for (int i = 0; i < replicas.length; i++) {
-            told.put(replicas[i], reached[i]);
-        }
-        return told;
+        return new TreeMap<>(reached);
     }
 
     /** Begins from what {@link #told} gave, as of position {@code delivered}. */
     void restore(Map<Integer, Long> told, long delivered) {
         mattered = delivered;
-        told.forEach(this::reached);
+        reached.clear();
+        reached.putAll(told);
     }
 }

@@ -80,7 +80,7 @@ public final class Nodo implements Protocol {
      */
     public record Parameters(int node, Set<Integer> replicas, boolean optimistic, long resolveIntervalNanos) {
         public Parameters {
-            replicas = Checks.replicas(node, replicas);
+            replicas = Checks.founders(replicas);
             Checks.time("resolveIntervalNanos", resolveIntervalNanos);
         }
     }

@@ -27,7 +27,8 @@ final class NodoDescriptor implements ProtocolDescriptor {
 
     @Override
     public Claims claims(ParameterValues values) {
-        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES);
+        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.MEMBERS_MAY_CHANGE,
+                Trait.NEEDS_CLASSES);
     }
 
     @Override

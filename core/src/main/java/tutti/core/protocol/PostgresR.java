@@ -93,7 +93,7 @@ public final class PostgresR implements Protocol {
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long resolveDelayNanos,
             boolean serializable) {
         public Parameters {
-            replicas = Checks.replicas(node, replicas);
+            replicas = Checks.founders(replicas);
             Checks.window(windowPositions);
             Checks.time("resolveDelayNanos", resolveDelayNanos);
         }

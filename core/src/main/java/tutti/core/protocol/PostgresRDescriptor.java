@@ -32,7 +32,8 @@ final class PostgresRDescriptor implements ProtocolDescriptor {
     @Override
     public Claims claims(ParameterValues values) {
         return Claims
-                .of(CommonParameters.guarantee(values, ISOLATION), Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE)
+                .of(CommonParameters.guarantee(values, ISOLATION), Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE,
+                        Trait.MEMBERS_MAY_CHANGE)
                 .with(Trait.NEEDS_READS, CommonParameters.serializable(values, ISOLATION));
     }
 

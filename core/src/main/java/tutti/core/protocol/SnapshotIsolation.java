@@ -78,7 +78,7 @@ public final class SnapshotIsolation extends NonVotingCertification {
      */
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos) {
         public Parameters {
-            replicas = Checks.replicas(node, replicas);
+            replicas = Checks.founders(replicas);
             Checks.window(windowPositions);
             Checks.time("progressIntervalNanos", progressIntervalNanos);
         }

@@ -24,7 +24,7 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
     @Override
     public Claims claims(ParameterValues values) {
         return Claims.of(Guarantee.SNAPSHOT_ISOLATION, Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE,
-                Trait.CERTIFIES_BY_KEYS);
+                Trait.CERTIFIES_BY_KEYS, Trait.MEMBERS_MAY_CHANGE);
     }
 
     @Override

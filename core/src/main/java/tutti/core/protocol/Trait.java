@@ -32,6 +32,11 @@ public enum Trait {
      * {@link ReplicaWorld#respond} are asked for.
      */
     UNDERTAKES,
+    /**
+     * Replicas may come and go. What is decided at a position does not depend on how many there are: replicas of which the protocol was
+     * not told in the beginning may ask for transactions, and the {@linkplain Protocol#view view} says who takes part.
+     */
+    MEMBERS_MAY_CHANGE,
     /** {@link ReplicaWorld#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */
     PREPARES,
     /**

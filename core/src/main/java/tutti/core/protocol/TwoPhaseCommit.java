@@ -1,10 +1,8 @@
 package tutti.core.protocol;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -184,39 +182,14 @@ public final class TwoPhaseCommit implements Protocol {
         }
     }
 
-    private enum Part {
-        /** Waits in here for locks that others hold. */
-        WAITING,
-        /** The engine makes its changes. */
-        PREPARING,
-        /** In the engine, with its locks. */
-        PREPARED
-    }
-
-    /** A transaction of another coordinator that this replica was asked to prepare. */
-    private static final class Participation {
-        final TransactionId id;
-        final WriteSet writes;
-        Part part = Part.WAITING;
-        /** For whom it waits in the engine. */
-        Set<TransactionId> blockers = Set.of();
-        long round;
-        int ticks;
-
-        Participation(TransactionId id, WriteSet writes) {
-            this.id = id;
-            this.writes = writes;
-        }
-    }
-
     /** It commits at a position that is not visible yet; its locks are held until then. */
     private record Decided(long position, TransactionId transaction, boolean local) {}
 
     private final Parameters parameters;
     private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
-    private final Map<TransactionId, Participation> remote = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
+    private final Participations participations;
     private final WaitGraph waits;
     private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
     private final CertificationIndex index = new CertificationIndex();
@@ -237,6 +210,7 @@ public final class TwoPhaseCommit implements Protocol {
     public TwoPhaseCommit(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
+        this.participations = new Participations(world, locks);
         this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
         parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
@@ -274,16 +248,13 @@ public final class TwoPhaseCommit implements Protocol {
             return;
         }
         for (TransactionId holder : locks.inTheWay(transaction, keys)) {
-            Participation participation = remote.get(holder);
-            if (participation == null || participation.part == Part.PREPARED) {
+            if (!participations.contains(holder) || participations.isPrepared(holder)) {
                 // Keys that the engine does not lock, such as a child's parent for an applier.
                 abort(own, new AbortReason.Failed("lock-conflict"));
                 return;
             }
             // The engine has not given it the lock: this transaction has it.
-            world.abort(holder);
-            locks.release(holder);
-            participation.part = Part.WAITING;
+            participations.giveWay(holder);
         }
         locks.hold(transaction, keys);
         ask(own);
@@ -345,12 +316,8 @@ public final class TwoPhaseCommit implements Protocol {
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        Participation participation = remote.get(transaction);
-        if (participation != null) {
-            if (participation.part == Part.PREPARING) {
-                world.multicast(new Vote(transaction, participation.round, false), Set.of(transaction.node()));
-                drop(participation);
-            }
+        if (participations.contains(transaction)) {
+            participations.failed(transaction);
             return;
         }
         Local own = local.get(transaction);
@@ -380,72 +347,25 @@ public final class TwoPhaseCommit implements Protocol {
 
     private void asked(Prepare prepare) {
         Member coordinator = members.get(prepare.transaction().node());
-        boolean over = coordinator != null && coordinator.incarnation() > prepare.transaction().incarnation();
-        if (over || (!remote.containsKey(prepare.transaction()) && locks.holds(prepare.transaction()))) {
-            // Of a life that is over; or asked again and decided meanwhile.
-            return;
-        }
-        Participation participation = remote.computeIfAbsent(prepare.transaction(),
-                id -> new Participation(id, prepare.writes()));
-        participation.round = Math.max(participation.round, prepare.round());
-        vote(participation);
-        grant();
-        tick();
-    }
-
-    /** Prepares whoever waits in here for nobody any more; first come, first served. */
-    private void grant() {
-        for (Participation participation : remote.values()) {
-            if (participation.part == Part.WAITING
-                    && locks.inTheWay(participation.id, participation.writes.keys()).isEmpty()) {
-                participation.part = Part.PREPARING;
-                participation.blockers = Set.of();
-                locks.hold(participation.id, participation.writes.keys());
-                world.prepare(participation.id, participation.writes);
-            }
+        if (coordinator == null || coordinator.incarnation() <= prepare.transaction().incarnation()) {
+            participations.asked(prepare, delivered);
+            tick();
         }
     }
 
     @Override
     public void prepared(TransactionId transaction) {
-        Participation participation = remote.get(transaction);
-        if (participation == null || participation.part != Part.PREPARING) {
-            throw new IllegalStateException(transaction + " was prepared without having been asked to");
-        }
-        participation.part = Part.PREPARED;
-        vote(participation);
+        participations.prepared(transaction, delivered);
     }
 
     @Override
     public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-        Participation participation = remote.get(transaction);
-        if (participation != null) {
-            participation.blockers = new LinkedHashSet<>(holders);
-        }
-    }
-
-    /**
-     * Votes yes once the epoch has begun here in which it was asked: what was decided before without this replica may yet
-     * overrule what it holds.
-     */
-    private void vote(Participation participation) {
-        if (participation.part == Part.PREPARED && participation.round <= delivered) {
-            world.multicast(new Vote(participation.id, participation.round, true),
-                    Set.of(participation.id.node()));
-        }
-    }
-
-    private void drop(Participation participation) {
-        remote.remove(participation.id);
-        if (participation.part != Part.WAITING) {
-            world.abort(participation.id);
-        }
-        unlock(participation.id);
+        participations.blocked(transaction, holders);
     }
 
     private void unlock(TransactionId transaction) {
         locks.release(transaction);
-        grant();
+        participations.grant();
     }
 
     // ------------------------------------------------------------------------------------------ the order
@@ -478,7 +398,7 @@ public final class TwoPhaseCommit implements Protocol {
             default -> throw new IllegalArgumentException("not an ordered message of " + NAME + ": " + message);
         }
         if (epoch == position) {
-            remote.values().stream().filter(participation -> participation.round == position).forEach(this::vote);
+            participations.began(position);
         }
         tick();
     }
@@ -499,16 +419,10 @@ public final class TwoPhaseCommit implements Protocol {
         }
         KeySet keys = decide.writes().keys();
         note(keys, position);
-        Participation participation = remote.remove(transaction);
-        boolean held = own != null
-                ? own.phase == Phase.DECIDED
-                : participation != null && participation.part == Part.PREPARED;
-        if (held) {
+        boolean prepared = participations.decided(transaction);
+        if (prepared || (own != null && own.phase == Phase.DECIDED)) {
             world.commit(transaction, position, decide.writes());
         } else {
-            if (participation != null && participation.part == Part.PREPARING) {
-                world.abort(transaction);
-            }
             overruled = position;
             overrule(transaction, keys, position);
             world.apply(transaction, position, decide.writes());
@@ -529,17 +443,14 @@ public final class TwoPhaseCommit implements Protocol {
         }
         for (TransactionId holder : locks.inTheWay(winner, keys)) {
             Local own = local.get(holder);
-            Participation participation = remote.get(holder);
             if (own != null && own.phase == Phase.PREPARING) {
                 abort(own, new AbortReason.Victim(position));
             } else if (own != null) {
                 // Decided in an epoch that is over: it will be refused.
                 own.phase = Phase.DECIDED_ROLLED_BACK;
                 world.abort(holder);
-            } else if (participation != null) {
-                participation.part = Part.WAITING;
-                world.abort(holder);
-                locks.release(holder);
+            } else if (participations.contains(holder)) {
+                participations.giveWay(holder);
             }
         }
     }
@@ -581,14 +492,8 @@ public final class TwoPhaseCommit implements Protocol {
         }
     }
 
-    /** What a coordinator asked for in lives below this one is over: its decisions are refused from here on. */
     private void dropPartsOf(int node, long life) {
-        for (Participation participation : List.copyOf(remote.values())) {
-            if (participation.id.node() == node && participation.id.incarnation() < life
-                    && participation.round <= delivered) {
-                drop(participation);
-            }
-        }
+        participations.dropThoseOf(of -> of.node() == node && of.incarnation() < life, delivered);
     }
 
     @Override
@@ -609,7 +514,7 @@ public final class TwoPhaseCommit implements Protocol {
                 ask(own);
             }
         }
-        grant();
+        participations.grant();
     }
 
     // ------------------------------------------------------------------------------------------ deadlocks and timeouts
@@ -633,7 +538,7 @@ public final class TwoPhaseCommit implements Protocol {
     }
 
     private void tick() {
-        if (!timerRuns && (!local.isEmpty() || !remote.isEmpty() || toldWaits
+        if (!timerRuns && (!local.isEmpty() || !participations.isEmpty() || toldWaits
                 || !alive.containsAll(members.keySet()))) {
             timerRuns = true;
             world.timer(TICK_TIMER, parameters.tickNanos());
@@ -650,30 +555,17 @@ public final class TwoPhaseCommit implements Protocol {
                 abort(own, new AbortReason.Failed("lock-timeout"));
             }
         }
-        for (Participation participation : List.copyOf(remote.values())) {
-            Member coordinator = members.get(participation.id.node());
-            if (participation.round <= delivered
-                    && (coordinator == null || coordinator.incarnation() > participation.id.incarnation())) {
-                drop(participation);
-            } else if (++participation.ticks % parameters.inquireTicks() == 0) {
-                world.multicast(new Inquire(participation.id), Set.of(participation.id.node()));
-            }
-        }
+        participations.dropThoseOf(of -> {
+            Member coordinator = members.get(of.node());
+            return coordinator == null || coordinator.incarnation() > of.incarnation();
+        }, delivered);
+        participations.tick(parameters.inquireTicks());
         tellWaits();
         tick();
     }
 
     private void tellWaits() {
-        List<Wait> mine = new ArrayList<>();
-        for (Participation participation : remote.values()) {
-            if (participation.part == Part.WAITING) {
-                for (TransactionId holder : locks.inTheWay(participation.id, participation.writes.keys())) {
-                    mine.add(new Wait(participation.id, holder));
-                }
-            } else if (participation.part == Part.PREPARING) {
-                participation.blockers.forEach(holder -> mine.add(new Wait(participation.id, holder)));
-            }
-        }
+        List<Wait> mine = participations.waits();
         if (!mine.isEmpty() || toldWaits) {
             toldWaits = !mine.isEmpty();
             Set<Integer> others = new HashSet<>(members.keySet());
@@ -702,9 +594,8 @@ public final class TwoPhaseCommit implements Protocol {
             case Prepare prepare -> asked(prepare);
             case Vote vote -> voted(sender, vote);
             case Ended ended -> {
-                Participation participation = remote.get(ended.transaction());
-                if (participation != null && delivered >= ended.after()) {
-                    drop(participation);
+                if (delivered >= ended.after()) {
+                    participations.ended(ended.transaction());
                 }
             }
             case Inquire inquire -> inquired(sender, inquire.transaction());

@@ -2,8 +2,15 @@ package tutti.core.spi;
 
 import java.nio.ByteBuffer;
 import java.util.Collections;
+import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
+import tutti.core.schema.Types;
 import tutti.core.schema.Versions;
 
 /**
@@ -41,6 +48,33 @@ public interface Group extends AutoCloseable {
      */
     default void replaced(int node, long directory, long position) {}
 
+    /** Whether members may come and go while it runs: {@link #members} is understood. */
+    default boolean changesMembers() {
+        return false;
+    }
+
+    /**
+     * With which members the log began, whoever has come and gone since.
+     *
+     * @param configured as this node is configured
+     */
+    default Set<Integer> founders(Set<Integer> configured) {
+        return configured;
+    }
+
+    /** The members as this node knows them; without addresses where they do not change. Cheap. */
+    default Members members() {
+        return new Members(0, new TreeMap<>(), Set.of(), new TreeMap<>());
+    }
+
+    /**
+     * The cluster has other members. Told at all nodes by a message in the log, some time after it is delivered; who decides what
+     * is ordered follows by itself, one node after the other. A list with a lower number than the last one means nothing.
+     */
+    default void members(Members now) {
+        throw new UnsupportedOperationException("members of this group stay the same");
+    }
+
     /** Who can be reached, as last told to the listener. Cheap. */
     View view();
 
@@ -75,6 +109,35 @@ public interface Group extends AutoCloseable {
 
         /** Membership or reachability changed. Told once soon after start, then upon every change. */
         void view(View view);
+    }
+
+    /**
+     * The members of a cluster as of a position.
+     *
+     * @param number position of the message since which it is so; 0 for those with which the cluster began
+     * @param addresses by number of the node: host and port at which the others reach its order
+     * @param learners those that are delivered everything and decide nothing, until they have caught up
+     * @param removed those that were members, by numbers that are never given to others, and where they were
+     */
+    record Members(long number, SortedMap<Integer, String> addresses, Set<Integer> learners,
+            SortedMap<Integer, String> removed) {
+        /** Host and port. */
+        private static final Type<Map<Integer, String>> ADDRESSES = Types.map(Types.u8(0, 255), Types.text(300), 256);
+        /** As parts of messages. */
+        public static final Schema<Members> SCHEMA = Schema.part("members", Members.class).of(
+                Field.of("number", Types.NATURAL, Members::number),
+                Field.of("addresses", ADDRESSES, Members::addresses),
+                Field.of("learners", Types.set(Types.u8(0, 255), 256), Members::learners),
+                Field.of("removed", ADDRESSES, Members::removed),
+                (number, addresses, learners, removed) -> new Members(number, new TreeMap<>(addresses), learners,
+                        new TreeMap<>(removed)));
+
+        /** Copies all. */
+        public Members {
+            addresses = Collections.unmodifiableSortedMap(new TreeMap<>(addresses));
+            learners = Collections.unmodifiableSet(new TreeSet<>(learners));
+            removed = Collections.unmodifiableSortedMap(new TreeMap<>(removed));
+        }
     }
 
     /**

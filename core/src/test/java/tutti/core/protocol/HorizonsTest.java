@@ -95,11 +95,23 @@ class HorizonsTest {
         Horizons horizons = new Horizons(REPLICAS, WINDOW, 1, 1);
         horizons.reached(0, 500);
         horizons.reached(1, 400);
-        horizons.reached(9, 10);
         assertEquals(0, horizons.floor(600));
         horizons.reached(2, 450);
         horizons.reached(1, 300);
         assertEquals(400, horizons.floor(600));
         assertEquals(700, horizons.floor(700 + WINDOW));
+    }
+
+    @Test
+    void aReplicaThatComesLaterCountsFromItsFirstHorizonOn() {
+        Horizons horizons = new Horizons(REPLICAS, WINDOW, 1, 1);
+        REPLICAS.forEach(replica -> horizons.reached(replica, 400));
+        assertEquals(400, horizons.floor(600));
+        horizons.reached(9, 300);
+        assertEquals(300, horizons.floor(600));
+        // It begins itself with what the others have heard, whomever it was told to be there in the beginning.
+        Horizons its = new Horizons(Set.of(0, 1, 2, 9, 10), WINDOW, 1, 1);
+        its.restore(horizons.told(), 600);
+        assertEquals(300, its.floor(600));
     }
 }

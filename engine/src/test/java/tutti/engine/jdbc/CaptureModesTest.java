@@ -11,12 +11,14 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.engine.jdbc.rows.CapturedWrites;
 
 /** Triggers and analysis of statements find the same changes as the engines' own notes. */
+@Tag("long")
 @Timeout(120)
 class CaptureModesTest {
     private static final String TABLE = "CREATE TABLE T (A INTEGER, B VARCHAR(10), V INTEGER, U INTEGER UNIQUE, "

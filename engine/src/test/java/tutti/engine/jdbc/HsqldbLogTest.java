@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -190,6 +191,7 @@ class HsqldbLogTest {
         return null;
     }
 
+    @Tag("long")
     @Test
     void beneathClientsAndAppliersTheLogIsShortenedAgainAndAgainAndACrashAtAnyStepLosesNothing() throws Exception {
         List<List<WriteSet>> sets = writeSets();

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -77,6 +78,7 @@ class NodeRoleTest {
         assertEquals(0, repairs.get());
     }
 
+    @Tag("long")
     @Test
     void theNodesRoleIsMadeAnew() throws Exception {
         for (String change : new String[]{"PASSWORD 'x'", "NOLOGIN", "NOSUPERUSER", "RENAME TO other",

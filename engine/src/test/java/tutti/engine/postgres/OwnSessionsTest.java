@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -38,6 +39,7 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 
 /** What clients do to roles, settings and sessions does not reach the engine's own sessions; a crash of the server does. */
+@Tag("long")
 @Timeout(120)
 class OwnSessionsTest {
     private static final CaptureInstaller.Settings CAPTURE = new CaptureInstaller.Settings(0, 16, "s", 1 << 20);

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.command.Screen;
@@ -41,6 +42,7 @@ class RealRunTest {
                 purpose, 0, ROUNDS, 1, 3, "test");
     }
 
+    @Tag("long")
     @Test
     void profiledTransactionsAreAloneAndTheOthersSeeNoneOfTheirTime() throws Exception {
         try (RealServer server = RealServer.start(directory, TpccScale.reduced(1), 3, screen)) {

@@ -1,5 +1,6 @@
 package tutti.order.raft;
 
+import io.microraft.impl.statemachine.InternalCommitAware;
 import io.microraft.statemachine.StateMachine;
 import java.io.IOException;
 import java.util.List;
@@ -9,7 +10,7 @@ import java.util.function.Consumer;
  * What this node's log has committed: numbers its messages, keeps {@link Checkpoints} of that, and forgets the beginning of the
  * log when it may. It is what MicroRaft calls the state machine. On Raft's loop, but for {@link #lastKnown}.
  */
-final class CommittedEntries implements StateMachine {
+final class CommittedEntries implements StateMachine, InternalCommitAware {
     private static final int CHECKPOINT_ENTRIES = 4096;
 
     /** Hears of what is committed. */
@@ -27,6 +28,7 @@ final class CommittedEntries implements StateMachine {
 
     private final SegmentedLog log;
     private final Checkpoints checkpoints;
+    private final VotingGroups groups;
     private final int segmentBytes;
     private final Listener listener;
     /** After the entry {@link #index}. */
@@ -41,9 +43,11 @@ final class CommittedEntries implements StateMachine {
     private volatile long lastKnown;
 
     /** Goes on from the newest checkpoint. */
-    CommittedEntries(SegmentedLog log, Checkpoints checkpoints, int segmentBytes, Listener listener) {
+    CommittedEntries(SegmentedLog log, Checkpoints checkpoints, VotingGroups groups, int segmentBytes,
+            Listener listener) {
         this.log = log;
         this.checkpoints = checkpoints;
+        this.groups = groups;
         this.segmentBytes = segmentBytes;
         this.listener = listener;
         Checkpoints.Checkpoint newest = checkpoints.newest();
@@ -83,6 +87,16 @@ final class CommittedEntries implements StateMachine {
     public Object runOperation(long of, Object operation) {
         carefully(() -> apply(of, (Operation) operation));
         return of;
+    }
+
+    /** A change of the group was committed, of which MicroRaft tells nothing else. */
+    @Override
+    public void onInternalCommit(long of) {
+        carefully(() -> {
+            GroupChange change = GroupChange.of(log.read(of).body());
+            groups.add(new VotingGroups.Group(of, change.members(), change.voters()), checkpoints.oldest().index());
+            apply(of, Operation.of(LogEntry.GROUP, change.bytes()));
+        });
     }
 
     private interface Step {

@@ -43,6 +43,8 @@ final class Greeting {
         static final String LETTERS = "letters";
         /** In a refusal: it is for the other's directory, which is not the one that it had. */
         static final String LOST = "lost-directory";
+        /** In a refusal: the other was removed from the cluster. */
+        static final String REMOVED = "removed";
 
         private Capability() {}
     }
@@ -143,6 +145,15 @@ final class Greeting {
         /** Refuses one that comes with another directory than the one that it had. */
         static Answer lost(String refusal) {
             return new Answer(refusal, false, Versions.SPOKEN, Set.of(Capability.LETTERS, Capability.LOST));
+        }
+
+        /** Refuses one that is no member any more. */
+        static Answer removed(int node) {
+            return new Answer(
+                    "node " + node + " was removed from the cluster. If it is to be part of it again, give it another"
+                            + " number and an empty directory, and add it (`tutti nodes add`)",
+                    false, Versions.SPOKEN,
+                    Set.of(Capability.LETTERS, Capability.REMOVED));
         }
 
         /** As it travels. */

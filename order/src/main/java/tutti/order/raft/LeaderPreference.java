@@ -43,7 +43,8 @@ final class LeaderPreference {
         Set<Integer> now = wanted;
         if (raft.state().leaderState() != null && !now.isEmpty() && !now.contains(config.self())) {
             Set<Integer> reachable = network.reachable();
-            config.voters().stream().filter(id -> now.contains(id) && reachable.contains(id)).findFirst()
+            GroupChange.ids(raft.state().votingMembers()).stream()
+                    .filter(id -> now.contains(id) && reachable.contains(id)).findFirst()
                     .ifPresent(this::handOver);
         }
         watch();

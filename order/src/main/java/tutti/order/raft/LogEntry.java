@@ -13,4 +13,6 @@ record LogEntry(long index, int term, byte kind, byte[] body) {
     static final byte NEW_TERM = 1;
     /** A {@link Batch} of messages. */
     static final byte BATCH = 2;
+    /** A {@link GroupChange}: it orders nothing. */
+    static final byte GROUP = 3;
 }

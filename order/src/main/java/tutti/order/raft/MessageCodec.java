@@ -2,6 +2,7 @@ package tutti.order.raft;
 
 import io.microraft.RaftEndpoint;
 import io.microraft.model.RaftModelFactory;
+import io.microraft.model.groupop.UpdateRaftGroupMembersOp;
 import io.microraft.model.impl.DefaultRaftModelFactory;
 import io.microraft.model.message.AppendEntriesFailureResponse;
 import io.microraft.model.message.AppendEntriesRequest;
@@ -56,7 +57,7 @@ final class MessageCodec {
         List<PeerMessage.Entry> entries = new ArrayList<>();
         int bytes = 0;
         for (io.microraft.model.log.LogEntry entry : m.getLogEntries()) {
-            Operation operation = (Operation) entry.getOperation();
+            Operation operation = operation(entry);
             if (!entries.isEmpty() && bytes + operation.bodyBytes() > entryBytesMax) {
                 break;
             }
@@ -109,7 +110,16 @@ final class MessageCodec {
         return entries;
     }
 
+    /** An entry as MicroRaft has it: it looks into those only that change who takes part. */
     static io.microraft.model.log.LogEntry entry(long index, int term, Operation operation) {
-        return MODELS.createLogEntryBuilder().setIndex(index).setTerm(term).setOperation(operation).build();
+        return MODELS.createLogEntryBuilder().setIndex(index).setTerm(term)
+                .setOperation(operation.change() == null ? operation : operation.change().operation()).build();
+    }
+
+    /** What an entry of MicroRaft's log holds. */
+    static Operation operation(io.microraft.model.log.LogEntry entry) {
+        return entry.getOperation() instanceof UpdateRaftGroupMembersOp change
+                ? Operation.of(LogEntry.GROUP, GroupChange.of(change).bytes())
+                : (Operation) entry.getOperation();
     }
 }

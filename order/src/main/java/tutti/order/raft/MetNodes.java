@@ -90,9 +90,10 @@ final class MetNodes {
      * What to tell a node that greets: that it is welcome, or why it is not.
      *
      * @param otherwise why it is not welcome whatever its directory is; empty if nothing else speaks against it
+     * @param learner whether it is new, and comes with a copy of which all are told, if it does not come too early
      * @throws IOException if what is known of it cannot be read, or its directory, met first, cannot be noted
      */
-    Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException {
+    Greeting.Answer admit(Greeting.Hello hello, String otherwise, boolean learner) throws IOException {
         String outdated = outdated(hello);
         if (!outdated.isEmpty() || !otherwise.isEmpty()) {
             return new Greeting.Answer(outdated.isEmpty() ? otherwise : outdated, !outdated.isEmpty());
@@ -103,6 +104,11 @@ final class MetNodes {
                     + " comes with another directory than the one that it had,"
                     + " and without what it has promised the others: put its directory back. If it is lost, "
                     + remedy(node));
+        }
+        if (learner && known(node) == null) {
+            return Greeting.Answer
+                    .lost("node " + node + " is new, and has no copy yet of what the others hold: start it with"
+                            + " `tutti node --copy-from any`, if it does not ask for one by itself");
         }
         greeted.put(node, hello);
         if (known(node) == null) {
@@ -124,6 +130,11 @@ final class MetNodes {
                         + ". Its order's directory was"
                         + " put back from an old copy, or its disk has lost what was safe. Put the newest one back. If that is"
                         + " lost, remove the directory; then " + remedy(hello.node());
+    }
+
+    /** Whether this node has met another one, or was told of its directory. */
+    boolean hasMet(int node) throws IOException {
+        return known(node) != null;
     }
 
     /** Whether another node has the directory that it had when this one met it first, or is met first. */

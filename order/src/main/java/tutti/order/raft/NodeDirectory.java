@@ -16,12 +16,14 @@ import tutti.runtime.LostDirectoryException;
  */
 final class NodeDirectory implements AutoCloseable {
     private static final String LOCK = "lock";
-    private static final String IDENTITY = "identity";
+    /** The file that says which node of which cluster it is of. */
+    static final String IDENTITY = "identity";
     private static final String CLUSTER = "cluster";
     private static final String VOTE = "vote";
     private static final String INCARNATION = "incarnation";
     private static final String NUMBER = "number";
     private static final String OUTDATED = "outdated";
+    private static final String REMOVED = "removed";
 
     private final Directory directory;
     private final Closeable lock;
@@ -48,6 +50,9 @@ final class NodeDirectory implements AutoCloseable {
         try {
             if (directory.exists(OUTDATED)) {
                 throw new LostDirectoryException(RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why());
+            }
+            if (directory.exists(REMOVED)) {
+                throw new IOException(RaftFiles.read(directory, REMOVED, RaftFiles.Removed.class).why());
             }
             fresh = !directory.exists(IDENTITY);
             cluster = cluster(claimed);
@@ -169,6 +174,16 @@ final class NodeDirectory implements AutoCloseable {
     void outdated(String why) throws IOException {
         RaftFiles.write(directory, OUTDATED, new RaftFiles.Outdated(directory.location() + " was found to be an old"
                 + " copy: " + why));
+    }
+
+    /**
+     * Its node was removed from the cluster: no later start takes it.
+     *
+     * @param why for people
+     */
+    void removed(String why) throws IOException {
+        RaftFiles.write(directory, REMOVED, new RaftFiles.Removed(why + ". " + directory.location()
+                + " is of no use any more"));
     }
 
     /** Number of this start of the node, greater than that of every earlier one. */

@@ -15,6 +15,7 @@ final class Operation {
     final long incarnation;
     final long sequence;
     final int messages;
+    private final @Nullable GroupChange change;
 
     private final int bodyBytes;
     private byte @Nullable [] body;
@@ -25,6 +26,7 @@ final class Operation {
         this.kind = kind;
         this.body = body;
         bodyBytes = body.length;
+        change = kind == LogEntry.GROUP ? GroupChange.of(body) : null;
         if (kind == LogEntry.BATCH) {
             Batch batch = Batch.of(body);
             sender = batch.sender();
@@ -42,7 +44,7 @@ final class Operation {
     /**
      * With its bytes, not yet in the log.
      *
-     * @throws tutti.core.schema.DecodeException if it should be a batch, and is none
+     * @throws tutti.core.schema.DecodeException if it should be a batch or a change of the group, and is none
      */
     static Operation of(byte kind, byte[] body) {
         return new Operation(kind, body);
@@ -60,6 +62,12 @@ final class Operation {
         log = in;
         index = atIndex;
         body = null;
+    }
+
+    /** Who takes part from here on, if it says that. */
+    @Nullable
+    GroupChange change() {
+        return change;
     }
 
     int bodyBytes() {
@@ -81,6 +89,8 @@ final class Operation {
 
     @Override
     public String toString() {
-        return kind == LogEntry.BATCH ? "batch " + sequence + " of node " + sender : "new term";
+        return kind == LogEntry.BATCH
+                ? "batch " + sequence + " of node " + sender
+                : change == null ? "new term" : change.toString();
     }
 }

@@ -33,6 +33,8 @@ final class OrderCopy implements CopiedOrder.Copy {
     private final Machine machine;
     private final SegmentedLog log;
     private final List<Checkpoints.Checkpoint> from;
+    private final MemberList members;
+    private final VotingGroups.Image groups;
     private final long last;
     private final int term;
     private final String cluster;
@@ -41,17 +43,20 @@ final class OrderCopy implements CopiedOrder.Copy {
      * As of now.
      *
      * @param from checkpoints; behind the first the copy begins, from the last a node that starts with it goes on
+     * @param members of the cluster
+     * @param groups as of which entries who took part
      * @param last entry that is committed
      * @param term in which this node is
      * @param cluster its id, or nothing
      */
     OrderCopy(RaftOrderConfig config, Machine machine, SegmentedLog log, List<Checkpoints.Checkpoint> from,
-            long last,
-            int term, String cluster) {
+            MemberList members, VotingGroups.Image groups, long last, int term, String cluster) {
         this.config = config;
         this.machine = machine;
         this.log = log;
         this.from = from;
+        this.members = members;
+        this.groups = groups;
         this.last = last;
         this.term = term;
         this.cluster = cluster;
@@ -68,6 +73,10 @@ final class OrderCopy implements CopiedOrder.Copy {
             copy.flush();
         }
         Checkpoints.write(into, from);
+        if (members.changed()) {
+            members.write(into);
+            VotingGroups.write(into, groups);
+        }
         NodeDirectory.copied(into, cluster, term);
     }
 
@@ -88,6 +97,7 @@ final class OrderCopy implements CopiedOrder.Copy {
             Checkpoints.Checkpoint newest = new Checkpoints(directory, log).newest();
             term = log.lastIndex() < log.firstIndex() ? newest.term() : log.term(log.lastIndex());
         }
-        NodeDirectory.adopt(directory, config.identity(), config.self(), term, number);
+        NodeDirectory.adopt(directory, MemberList.read(directory, config).identity(config.self()), config.self(), term,
+                number);
     }
 }

@@ -6,6 +6,7 @@ import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.core.spi.Group;
 import tutti.runtime.Frames;
 
 /** What the nodes of a Raft order tell each other, each in one of {@link Frames}: messages of their own, and Raft's. */
@@ -183,11 +184,23 @@ sealed interface PeerMessage extends Encoded {
                         Field.of("position", Types.NATURAL, Replaced::position), Replaced::new);
     }
 
+    /** The members of the cluster, once they have changed: whoever was away meanwhile might not find those that came. */
+    record Members(Group.Members now) implements PeerMessage {
+        static final Schema<Members> SCHEMA = Schema
+                .message("members", 14, Members.class, "The members of the cluster, once they have changed.")
+                .of(Field.of("now", Group.Members.SCHEMA, Members::now), Members::new);
+
+        /** @throws IllegalArgumentException if an address is none */
+        public Members {
+            MemberList.check(now);
+        }
+    }
+
     /** All of them. */
     MessageSet<PeerMessage> SET = new MessageSet<>("raft messages",
             "Between the nodes of a Raft order, behind the greeting, each in a frame: its length of 4 bytes, a CRC-32C of 4"
                     + " bytes, and the message.",
             List.of(Submit.SCHEMA, Truncated.SCHEMA, Letter.SCHEMA, Append.SCHEMA, Appended.SCHEMA, NotAppended.SCHEMA,
                     VoteRequest.SCHEMA, VoteResponse.SCHEMA, PreVoteRequest.SCHEMA, PreVoteResponse.SCHEMA,
-                    Lead.SCHEMA, Kept.SCHEMA, Replaced.SCHEMA));
+                    Lead.SCHEMA, Kept.SCHEMA, Replaced.SCHEMA, Members.SCHEMA));
 }

@@ -79,12 +79,13 @@ final class PeerNetwork {
     /**
      * Listens at this node's own address. Whoever connects waits until {@link #start}.
      *
+     * @param others where the other members are
      * @param cluster id of the cluster, or nothing
      * @throws IOException if the port is taken, if the address is not of this machine, or if what the network proves is not this
      *             node
      */
-    PeerNetwork(RaftOrderConfig config, Clock clock, Network network, String cluster, PeerReceiver receiver)
-            throws IOException {
+    PeerNetwork(RaftOrderConfig config, Map<Integer, InetSocketAddress> others, Clock clock, Network network,
+            String cluster, PeerReceiver receiver) throws IOException {
         self = config.self();
         this.cluster = cluster;
         failureNanos = config.failureTimeout().toNanos();
@@ -92,11 +93,7 @@ final class PeerNetwork {
         this.network = network;
         this.receiver = receiver;
         loop = network.loop();
-        config.members().forEach((id, address) -> {
-            if (id != self) {
-                peers.put(id, new Peer(id, address));
-            }
-        });
+        others.forEach((id, address) -> peers.put(id, new Peer(id, address)));
         unasked.addAll(peers.keySet());
         spoken = new SpokenVersions(Versions.SPOKEN, peers.keySet());
         PeerIdentity proven = network.identity();
@@ -126,6 +123,34 @@ final class PeerNetwork {
         }
         peers.values().forEach(Peer::connect);
         var _ = loop.schedule(aliveNanos(), this::checkAlive);
+    }
+
+    /** These are the others from now on, and there they are. Who is none of them any more is told so when it connects again. */
+    void others(Map<Integer, InetSocketAddress> now) {
+        for (int gone : List.copyOf(peers.keySet())) {
+            if (!now.containsKey(gone)) {
+                peers.remove(gone).leave();
+                drop(gone);
+                asked(gone);
+            }
+        }
+        now.forEach((id, address) -> {
+            Peer known = peers.get(id);
+            if (known == null) {
+                Peer added = new Peer(id, address);
+                peers.put(id, added);
+                added.connect();
+            } else {
+                known.moved(address);
+            }
+        });
+        spoken.others(peers.keySet());
+    }
+
+    private void asked(int node) {
+        if (unasked.remove(node) && unasked.isEmpty()) {
+            receiver.asked();
+        }
     }
 
     /** Sends a message to a node, if it can be reached, understands it, and is not too far behind in reading. */
@@ -213,7 +238,8 @@ final class PeerNetwork {
     /** The sending half: connects, and connects again, for as long as the node runs. */
     private final class Peer {
         final int id;
-        private final InetSocketAddress address;
+        private InetSocketAddress address;
+        private boolean gone;
         private @Nullable Outbound connection;
         private @Nullable Long distrustToldNanos;
         private long retryNanos = RETRY_NANOS_MIN;
@@ -224,6 +250,9 @@ final class PeerNetwork {
         }
 
         void connect() {
+            if (gone) {
+                return;
+            }
             Outbound next = new Outbound(this);
             connection = next;
             // The name is looked up anew each time.
@@ -236,6 +265,21 @@ final class PeerNetwork {
             connection = null;
             retryNanos = Math.min(2 * retryNanos, RETRY_NANOS_MAX);
             var _ = loop.schedule(nanos, this::connect);
+        }
+
+        void moved(InetSocketAddress to) {
+            boolean elsewhere = !to.equals(address);
+            address = to;
+            if (elsewhere && connection != null) {
+                connection.lost("the node has moved to " + to);
+            }
+        }
+
+        void leave() {
+            gone = true;
+            if (connection != null) {
+                connection.lost("the node is no member any more");
+            }
         }
 
         boolean isConnected() {
@@ -358,17 +402,14 @@ final class PeerNetwork {
                     receiver.reachabilityChanged();
                 } else {
                     refused(refusal, come.lasting(), come.capabilities().contains(Greeting.Capability.LOST));
+                    if (come.capabilities().contains(Greeting.Capability.REMOVED)) {
+                        receiver.wasRemoved(refusal);
+                    }
                 }
-                asked();
+                asked(peer.id);
             } catch (IOException wrong) {
                 refusedConnections.incrementAndGet();
                 lost("it sent " + wrong.getMessage());
-            }
-        }
-
-        private void asked() {
-            if (unasked.remove(peer.id) && unasked.isEmpty()) {
-                receiver.asked();
             }
         }
 
@@ -408,7 +449,7 @@ final class PeerNetwork {
                 present.close();
             }
             peer.connectLater(retryNanos);
-            asked();
+            asked(peer.id);
             if (welcome) {
                 receiver.reachabilityChanged();
             }
@@ -438,7 +479,8 @@ final class PeerNetwork {
     private Network.StreamListener accepted(Network.Stream stream) {
         PeerIdentity peer = stream.peer();
         if (network.identity() != null
-                && (peer == null || !peer.cluster().equals(cluster) || !peers.containsKey(peer.node()))) {
+                && (peer == null || !peer.cluster().equals(cluster)
+                        || !(peers.containsKey(peer.node()) || receiver.removed().contains(peer.node())))) {
             refusedConnections.incrementAndGet();
             LOGGER.error("node {} turns {} away, which is {}: only other members of its own cluster may connect", self,
                     stream.remote(), peer);
@@ -466,7 +508,13 @@ final class PeerNetwork {
 
     /** Whether a node that connects is welcome. */
     private Greeting.Answer admit(Greeting.Hello hello, @Nullable PeerIdentity proven) throws IOException {
-        String foreign = hello.foreign(self, peers.keySet(), receiver.hello().cluster(), proven);
+        if (receiver.removed().contains(hello.node()) && !peers.containsKey(hello.node())
+                && (proven == null || proven.node() == hello.node())) {
+            return Greeting.Answer.removed(hello.node());
+        }
+        // Whoever is new has another list before it has a copy, and is told to get one.
+        String foreign = hello.foreign(self, peers.keySet(),
+                receiver.isNew(hello.node()) ? hello.cluster() : receiver.hello().cluster(), proven);
         if (!foreign.isEmpty()) {
             return new Greeting.Answer(foreign, false);
         }

@@ -2,6 +2,7 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Set;
 
 /** What happens with frames and connections. */
 interface PeerReceiver {
@@ -27,6 +28,12 @@ interface PeerReceiver {
      */
     Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException;
 
+    /** Whether a node has become a member that has never come yet. */
+    boolean isNew(int node) throws IOException;
+
+    /** Nodes that were members, and are no more. */
+    Set<Integer> removed();
+
     /** Every other node has answered for the first time, or could not be reached. */
     void asked();
 
@@ -37,4 +44,7 @@ interface PeerReceiver {
      * @param lost whether that is because it comes with another directory than the one that it had
      */
     void rejected(String reason, boolean outdated, boolean lost);
+
+    /** This one was removed from the cluster. */
+    void wasRemoved(String reason);
 }

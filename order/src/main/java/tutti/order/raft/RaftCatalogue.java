@@ -11,6 +11,6 @@ public final class RaftCatalogue implements Catalogue {
 
     @Override
     public List<MessageSet<?>> sets() {
-        return List.of(Greeting.SET, PeerMessage.SET, Batch.SET, LogSegment.SET, RaftFiles.SET);
+        return List.of(Greeting.SET, PeerMessage.SET, Batch.SET, GroupChange.SET, LogSegment.SET, RaftFiles.SET);
     }
 }

@@ -2,6 +2,7 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.DecodeException;
 import tutti.core.schema.Encoded;
@@ -9,6 +10,7 @@ import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.core.spi.Group;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
 
@@ -94,11 +96,33 @@ final class RaftFiles {
                 .of(Field.of("position", Types.NATURAL, Replaced::position), Replaced::new);
     }
 
+    /**
+     * The members of the cluster; see {@link MemberList}.
+     *
+     * @param words those with which it began, in words
+     * @param founders the same as numbers
+     */
+    record Members(Group.Members now, String words, Set<Integer> founders) implements Encoded {
+        static final Schema<Members> SCHEMA = Schema
+                .message("members", 10, Members.class, "The members of the cluster, once they have changed.").of(
+                        Field.of("now", Group.Members.SCHEMA, Members::now),
+                        Field.of("words", Types.text(1 << 20), Members::words),
+                        Field.of("founders", GroupChange.NODES, Members::founders), Members::new);
+    }
+
+    /** Why a directory is of no use any more: its node was removed. */
+    record Removed(String why) implements Encoded {
+        static final Schema<Removed> SCHEMA = Schema
+                .message("removed", 12, Removed.class, "Why the directory, of a removed node, is of no use any more.")
+                .of(Field.of("why", Types.text(Greeting.BYTES_MAX), Removed::why), Removed::new);
+    }
+
     /** All of them. */
     static final MessageSet<Encoded> SET = new MessageSet<>("raft files",
             "In small files beside the log, each behind its CRC-32C of 4 bytes.",
             List.of(Identity.SCHEMA, Vote.SCHEMA, Incarnation.SCHEMA, Checkpoints.Checkpoint.SCHEMA,
-                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA, Met.SCHEMA, Outdated.SCHEMA, Replaced.SCHEMA));
+                    DirectoryNumber.SCHEMA, ClusterId.SCHEMA, Met.SCHEMA, Outdated.SCHEMA, Replaced.SCHEMA,
+                    Members.SCHEMA, VotingGroups.Image.SCHEMA, Removed.SCHEMA));
 
     private RaftFiles() {}
 

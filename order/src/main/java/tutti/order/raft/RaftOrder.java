@@ -48,8 +48,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
     private static final int HERE_BYTES_MAX = 1 << 16;
-    /** So often what others have told of themselves is noted in files. */
-    private static final long NOTES_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private enum State {
         OPEN,
@@ -72,6 +70,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private final CommittedEntries committed;
     private final Submissions submissions;
     private final RaftTransport transport;
+    private final Membership membership;
+    private final KeptNotices kept;
+    private final Set<Integer> founders;
     private final RaftNodeImpl raft;
     private final LeaderPreference preference;
 
@@ -79,8 +80,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private int leader = -1;
     /** Whether it takes part: it has heard whether the others know its directory. */
     private boolean takesPart;
-    private PeerMessage.@Nullable Kept toldKept;
-    private long savedNanos;
     private boolean tellsDelivery;
     private int untoldEntries;
     private long untoldBytes;
@@ -96,7 +95,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         this.machine = machine;
         List<AutoCloseable> opened = new ArrayList<>();
         try {
-            directory = new NodeDirectory(files, config.identity(), config.cluster(), machine.clock(),
+            MemberList members = MemberList.read(files, config);
+            founders = members.founders();
+            directory = new NodeDirectory(files, members.identity(config.self()), config.cluster(), machine.clock(),
                     machine.random("order directory " + config.self()).nextLong());
             opened.add(directory);
             Directory logFiles = files.directory("log");
@@ -107,24 +108,31 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             opened.add(log);
             checkpoints = new Checkpoints(files, log);
             checkVote(files);
-            directory.established(config.identity());
+            directory.established(members.identity(config.self()));
+            VotingGroups groups = new VotingGroups(files,
+                    new VotingGroups.Group(0, founders, members.changed() ? founders : config.voters()));
             met = new MetNodes(config.self(), files);
             network = machine.network("order-" + config.self() + "-raft", this::fail);
             opened.add(network);
             loop = network.loop();
             process = machine.random("order process " + config.self()).nextLong();
-            peers = new PeerNetwork(config, machine.clock(), network, directory.cluster(), new FromNetwork());
+            peers = new PeerNetwork(config, members.others(config.self(), groups.last()), machine.clock(), network,
+                    directory.cluster(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
-            committed = new CommittedEntries(log, checkpoints, config.segmentBytes(), new Committed());
+            committed = new CommittedEntries(log, checkpoints, groups, config.segmentBytes(), new Committed());
             submissions = new Submissions(config, directory.incarnation(), machine.clock(), peers::wireVersion,
                     this::toLeader);
-            transport = new RaftTransport(config, loop, machine.clock(), log, checkpoints, committed, peers,
-                    new Host());
-            raft = settings.build(directory, log, checkpoints.newest(), time,
+            Host host = new Host();
+            transport = new RaftTransport(config, loop, machine.clock(), log, checkpoints, committed, peers, host);
+            raft = settings.build(directory, log, checkpoints.newest(),
+                    groups.before(checkpoints.newest().index()), time,
                     machine.random("order elections " + config.self()), transport, committed, this::reported,
                     this::fail);
             transport.attach(raft);
+            membership = new Membership(config.self(), files, members, groups, peers, loop, raft, host);
+            kept = new KeptNotices(config, machine.clock(), loop, directory, met, log, committed, peers, membership,
+                    host);
             preference = new LeaderPreference(config, time, raft, peers);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
@@ -200,9 +208,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
      * not waited for: half of the time after which a node is given up is enough for a handshake.
      */
     private void begin() {
-        savedNanos = machine.clock().nanoTime();
         peers.start();
-        if (config.members().size() == 1) {
+        if (membership.all().size() == 1) {
             takePart();
         } else {
             var _ = loop.schedule(config.failureTimeout().toNanos() / 2, this::takePart);
@@ -214,7 +221,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             return;
         }
         takesPart = true;
-        tellKept();
+        kept.tell();
         checkStalled();
         checkForgottenPreVote();
         preference.watch();
@@ -264,7 +271,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     @Override
     public void copy(long after, Consumer<Copy> taken) {
         loop.execute(() -> taken.accept(new OrderCopy(config, machine, log, checkpoints.from(after),
-                committed.index(), directory.term(), directory.cluster())));
+                membership.list(), membership.groups(), committed.index(), directory.term(), directory.cluster())));
     }
 
     @Override
@@ -278,6 +285,34 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                 fail(broken);
             }
         });
+    }
+
+    /** Not with nodes that never vote, nor by a node alone, which no other could reach. */
+    @Override
+    public boolean changesMembers() {
+        return config.voters().size() == config.members().size() && founders.size() > 1;
+    }
+
+    @Override
+    public Set<Integer> founders(Set<Integer> configured) {
+        return founders;
+    }
+
+    @Override
+    public Members members() {
+        return membership.list().now();
+    }
+
+    @Override
+    public void members(Members now) {
+        loop.execute(() -> heardOf(now));
+    }
+
+    private void heardOf(Members now) {
+        if (membership.told(now)) {
+            kept.again();
+            publishView();
+        }
     }
 
     private void received(int sender, ByteBuffer letter, boolean here) {
@@ -359,37 +394,11 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         });
     }
 
-    /** Tells the others from time to time how far this node has got, if that is more, and notes what they have told. */
-    private void tellKept() {
-        if (stopped.get()) {
-            return;
-        }
-        try {
-            long now = machine.clock().nanoTime();
-            if (now - savedNanos > NOTES_NANOS) {
-                savedNanos = now;
-                met.save();
-            }
-            PeerMessage.Kept kept = new PeerMessage.Kept(directory.term(), directory.votedFor() != null,
-                    committed.index());
-            if (toldKept == null) {
-                met.replacements().forEach(each -> peers.send(config.members().keySet(), each));
-            }
-            if (!kept.equals(toldKept)) {
-                log.flush();
-                toldKept = kept;
-                peers.send(config.members().keySet(), kept);
-            }
-        } catch (IOException broken) {
-            fail(broken);
-        }
-        var _ = loop.schedule(config.failureTimeout().toNanos() / 4, this::tellKept);
-    }
-
     private void checkStalled() {
         if (submissions.stalled() && leader >= 0) {
             submissions.resend();
         }
+        membership.ask();
         var _ = loop.schedule(config.retransmitTimeout().toNanos() / 2, this::checkStalled);
     }
 
@@ -426,20 +435,10 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private void publishView() {
         Set<Integer> members = peers.reachable();
         members.add(config.self());
-        View now = new View(members, leader >= 0 && quorum(members), leader);
+        View now = new View(members, leader >= 0 && membership.quorum(members), leader);
         if (!now.equals(view())) {
             viewed(now);
         }
-    }
-
-    /**
-     * Whether a majority of the voters can be reached, where others could hide its loss: MicroRaft's leader takes what those
-     * answer for a sign that it still leads.
-     */
-    private boolean quorum(Set<Integer> reachable) {
-        Set<Integer> voters = config.voters();
-        return voters.size() == config.members().size()
-                || voters.stream().filter(reachable::contains).count() > voters.size() / 2;
     }
 
     private final class Host implements RaftTransport.Host {
@@ -485,6 +484,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                 }
                 case PeerMessage.Replaced(int node, long itsDirectory, long position) ->
                     replaced(node, itsDirectory, position);
+                case PeerMessage.Members(Members now) -> heardOf(now);
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
                 case PeerMessage.Raft message -> {
                     if (takesPart) {
@@ -513,7 +513,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             return new Greeting.Hello(config.self(), process,
                     new Greeting.Standing(directory.number(), directory.life(), directory.term(),
                             directory.votedFor() != null, log.lastIndex()),
-                    config.membership() + (cluster.isEmpty() ? "" : " of cluster " + cluster));
+                    membership.list().words() + (cluster.isEmpty() ? "" : " of cluster " + cluster));
         }
 
         @Override
@@ -523,18 +523,38 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
         @Override
         public void reachabilityChanged() {
-            toldKept = null;
+            kept.again();
             loop.execute(RaftOrder.this::publishView);
         }
 
         @Override
         public Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException {
             try {
-                return met.admit(hello, otherwise);
+                return met.admit(hello, otherwise, membership.list().now().learners().contains(hello.node()));
             } catch (IOException broken) {
                 fail(broken);
                 throw broken;
             }
+        }
+
+        @Override
+        public boolean isNew(int node) throws IOException {
+            return membership.list().now().learners().contains(node) && !met.hasMet(node);
+        }
+
+        @Override
+        public Set<Integer> removed() {
+            return membership.list().now().removed().keySet();
+        }
+
+        @Override
+        public void wasRemoved(String reason) {
+            try {
+                directory.removed(reason);
+            } catch (IOException broken) {
+                LOGGER.error("node {} cannot mark its directory as that of a removed node", config.self(), broken);
+            }
+            fail(new IOException(reason));
         }
 
         @Override
@@ -556,6 +576,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         public void committed(long index, Operation operation, boolean counts) {
             if (counts) {
                 transport.committed(operation.sender);
+            }
+            if (operation.change() != null) {
+                loop.execute(membership::changed);
             }
             Delivery source = delivery;
             if (source != null) {

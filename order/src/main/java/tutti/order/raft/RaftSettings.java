@@ -1,17 +1,16 @@
 package tutti.order.raft;
 
 import io.microraft.RaftConfig;
-import io.microraft.RaftEndpoint;
 import io.microraft.RaftNode;
 import io.microraft.RaftNode.RaftNodeBuilder;
 import io.microraft.impl.RaftNodeImpl;
+import io.microraft.model.log.RaftGroupMembersView;
 import io.microraft.model.log.SnapshotEntry;
 import io.microraft.persistence.RestoredRaftState;
 import io.microraft.report.RaftNodeReportListener;
 import io.microraft.transport.Transport;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Consumer;
@@ -48,10 +47,12 @@ final class RaftSettings {
      * A node's Raft, not started.
      *
      * @param checkpoint what a node that has run before begins with
+     * @param group who took part then
      * @param onFailure told when log or vote cannot be stored
      */
-    RaftNodeImpl build(NodeDirectory directory, SegmentedLog log, Checkpoints.Checkpoint checkpoint, RaftTime time,
-            RandomGenerator random, Transport transport, CommittedEntries committed, RaftNodeReportListener reports,
+    RaftNodeImpl build(NodeDirectory directory, SegmentedLog log, Checkpoints.Checkpoint checkpoint,
+            VotingGroups.Group group, RaftTime time, RandomGenerator random, Transport transport,
+            CommittedEntries committed, RaftNodeReportListener reports,
             Consumer<Throwable> onFailure) throws IOException {
         RaftConfig raftConfig = RaftConfig.newBuilder().setLeaderHeartbeatPeriodSecs(HEARTBEAT)
                 .setLeaderHeartbeatTimeoutSecs(HEARTBEATS_MISSED).setLeaderElectionTimeoutMillis(ELECTION_MILLIS)
@@ -66,29 +67,32 @@ final class RaftSettings {
                 .setRandom(spread(random));
         if (directory.fresh()) {
             return (RaftNodeImpl) builder.setLocalEndpoint(new Node(config.self()))
-                    .setInitialGroupMembers(nodes(config.members().keySet()), nodes(config.voters())).build();
+                    .setInitialGroupMembers(GroupChange.nodes(group.members()), GroupChange.nodes(group.voters()))
+                    .build();
         }
-        return (RaftNodeImpl) builder.setRestoredState(restored(directory, log, checkpoint)).build();
+        return (RaftNodeImpl) builder.setRestoredState(restored(directory, log, checkpoint, group)).build();
     }
 
-    private static List<RaftEndpoint> nodes(Collection<Integer> ids) {
-        List<RaftEndpoint> nodes = new ArrayList<>();
-        ids.forEach(id -> nodes.add(new Node(id)));
-        return nodes;
+    private static RaftGroupMembersView view(VotingGroups.Group group, long index) {
+        return MessageCodec.MODELS.createRaftGroupMembersViewBuilder().setLogIndex(index)
+                .setMembers(GroupChange.nodes(group.members())).setVotingMembers(GroupChange.nodes(group.voters()))
+                .build();
     }
 
-    private RestoredRaftState restored(NodeDirectory directory, SegmentedLog log, Checkpoints.Checkpoint checkpoint)
-            throws IOException {
+    private RestoredRaftState restored(NodeDirectory directory, SegmentedLog log, Checkpoints.Checkpoint checkpoint,
+            VotingGroups.Group group) throws IOException {
         var models = MessageCodec.MODELS;
-        var group = models.createRaftGroupMembersViewBuilder().setLogIndex(0)
-                .setMembers(nodes(config.members().keySet())).setVotingMembers(nodes(config.voters())).build();
+        // What MicroRaft takes for those with which the cluster began are those as of the checkpoint: it would ask its store, which it
+        // does not have yet, to note a difference.
+        var first = view(group, 0);
+        var then = view(group, group.index());
         SnapshotEntry snapshot = null;
         if (checkpoint.index() > 0) {
             var chunk = models.createSnapshotChunkBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
                     .setOperation(checkpoint.table()).setSnapshotChunkIndex(0).setSnapshotChunkCount(1)
-                    .setGroupMembersView(group).build();
+                    .setGroupMembersView(then).build();
             snapshot = models.createSnapshotEntryBuilder().setIndex(checkpoint.index()).setTerm(checkpoint.term())
-                    .setSnapshotChunks(List.of(chunk)).setGroupMembersView(group).build();
+                    .setSnapshotChunks(List.of(chunk)).setGroupMembersView(then).build();
         }
         List<io.microraft.model.log.LogEntry> entries = new ArrayList<>();
         for (long index = checkpoint.index() + 1; index <= log.lastIndex(); index++) {
@@ -99,8 +103,8 @@ final class RaftSettings {
         var term = models.createRaftTermPersistentStateBuilder().setTerm(directory.term())
                 .setVotedFor(vote == null ? null : new Node(vote)).build();
         var self = models.createRaftEndpointPersistentStateBuilder().setLocalEndpoint(new Node(config.self()))
-                .setVoting(config.voters().contains(config.self())).build();
-        return new RestoredRaftState(self, group, term, snapshot, entries);
+                .setVoting(group.voters().contains(config.self())).build();
+        return new RestoredRaftState(self, first, term, snapshot, entries);
     }
 
     private static Random spread(RandomGenerator random) {

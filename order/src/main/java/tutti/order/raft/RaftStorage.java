@@ -65,7 +65,7 @@ final class RaftStorage implements RaftStore {
     public void persistLogEntries(List<LogEntry> entries) throws IOException {
         write("write to the order's log", () -> {
             for (LogEntry entry : entries) {
-                Operation operation = (Operation) entry.getOperation();
+                Operation operation = MessageCodec.operation(entry);
                 log.append(new tutti.order.raft.LogEntry(entry.getIndex(), entry.getTerm(), operation.kind,
                         operation.body()));
                 operation.stored(entry.getIndex(), log);

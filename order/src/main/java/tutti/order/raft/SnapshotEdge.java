@@ -1,8 +1,10 @@
 package tutti.order.raft;
 
+import io.microraft.RaftNodeStatus;
 import io.microraft.impl.RaftNodeImpl;
 import io.microraft.impl.log.RaftLog;
 import io.microraft.impl.state.RaftState;
+import io.microraft.model.groupop.RaftGroupOp;
 import io.microraft.model.log.LogEntry;
 import io.microraft.model.message.AppendEntriesRequest;
 import java.util.List;
@@ -45,10 +47,18 @@ final class SnapshotEdge {
             return from(request, snapshot + 1, own.getTerm(), entries.subList((int) covered + 1, entries.size()));
         }
         if (own != null) {
-            log.truncateEntriesFrom(snapshot + 1);
+            revert(raft, log.truncateEntriesFrom(snapshot + 1));
             state.invalidateFuturesFrom(snapshot + 1, raft.newNotLeaderException());
         }
         return from(request, snapshot, log.snapshotEntry().getTerm(), entries.subList((int) covered, entries.size()));
+    }
+
+    /** One change of the group at most is not committed; it is not in the log any more. */
+    private static void revert(RaftNodeImpl raft, List<LogEntry> truncated) {
+        if (truncated.stream().anyMatch(entry -> entry.getOperation() instanceof RaftGroupOp)) {
+            raft.setStatus(RaftNodeStatus.ACTIVE);
+            raft.revertGroupMembers();
+        }
     }
 
     private static AppendEntriesRequest from(AppendEntriesRequest request, long previous, int previousTerm,

@@ -1,8 +1,10 @@
 package tutti.order.group;
 
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 
 /** The order of nodes that know each other's datagrams by a secret. */
+@Tag("long")
 class ProvenGroupOrderTest extends GroupOrderTest {
     @Override
     protected List<byte[]> datagramKeys() {

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -158,7 +159,7 @@ class OldCopiesTest {
     @Test
     void itIsRememberedHowFarNodesWereThatNeverLed() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
-        assertEquals("", met.admit(hello(5, 1, 3, false, 40), "").refusal());
+        assertEquals("", met.admit(hello(5, 1, 3, false, 40), "", false).refusal());
         met.promises(2);
         met.acknowledged(2, 3, 50, 45);
         assertEquals("", met.outdated(hello(5, 1, 3, false, 45)), "what is behind 45 was not committed");
@@ -227,9 +228,9 @@ class OldCopiesTest {
     @Test
     void whatWasTurnedAwayByOthersLeavesNoTrace() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
-        assertEquals("", met.admit(hello(5, 1, 3, false, 40), "").refusal());
+        assertEquals("", met.admit(hello(5, 1, 3, false, 40), "", false).refusal());
         met.promises(2);
-        assertEquals("", met.admit(hello(6, 2, 3, false, 40), "").refusal());
+        assertEquals("", met.admit(hello(6, 2, 3, false, 40), "", false).refusal());
         assertEquals("", met.outdated(hello(6, 3, 3, false, 40)), "life 6 of the old copy has promised nothing");
         met.promises(2);
         assertTrue(met.outdated(hello(6, 3, 3, false, 40)).contains("has met life 6"));
@@ -242,13 +243,14 @@ class OldCopiesTest {
     @Test
     void whatALeaderHasWhoseTermIsOverCountsNoMore() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
-        assertEquals("", met.admit(hello(5, 1, 3, false, 40), "").refusal());
+        assertEquals("", met.admit(hello(5, 1, 3, false, 40), "", false).refusal());
         met.promises(2);
         met.acknowledged(2, 3, 50, 40);
         met.acknowledged(1, 4, 60, 55);
         assertEquals("", met.outdated(hello(5, 1, 4, true, 40)), "entries behind 40 may have been replaced");
     }
 
+    @Tag("long")
     @Test
     void membersComeAndGoWithoutBeingSuspected() throws Exception {
         for (int round = 1; round <= 3; round++) {

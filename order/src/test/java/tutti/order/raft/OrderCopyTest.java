@@ -148,7 +148,7 @@ class OrderCopyTest {
         orders.remove(2).close();
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
         Greeting.Hello hello = new Greeting.Hello(2, 1, new Greeting.Standing(5, 1, 1, false, 0), "");
-        assertFalse(met.admit(hello, "another process runs as node 2").capabilities()
+        assertFalse(met.admit(hello, "another process runs as node 2", false).capabilities()
                 .contains(Greeting.Capability.LOST));
     }
 

@@ -4,11 +4,13 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.keys.ClusterAuthority;
 import tutti.order.OrderContract;
 
 /** The order of nodes that prove to each other who they are. */
+@Tag("long")
 class ProvenRaftOrderTest extends OrderContract {
     @TempDir
     private Path directory;

@@ -26,6 +26,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -272,6 +273,7 @@ class RaftFaultsTest {
         assertTrue(message(other).contains("belongs to node 0 of"), message(other));
     }
 
+    @Tag("long")
     @Test
     void aNodeWithAnotherMemberListIsTurnedAwayAndSaysWhy() throws Exception {
         startAll(3);
@@ -412,6 +414,7 @@ class RaftFaultsTest {
         }
     }
 
+    @Tag("long")
     @Test
     void aNodeFarBehindIsServedFromTheLeadersDisk() throws Exception {
         members = RaftNodes.members(3);

@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -218,6 +219,7 @@ class StrangersTest {
         assertEquals(List.of(), accepted);
     }
 
+    @Tag("long")
     @Test
     void thoseWhoSayNothingTakeABoundedNumberOfPlacesAndKeepNobodyOut() throws Exception {
         List<Socket> silent = new ArrayList<>();
@@ -241,6 +243,7 @@ class StrangersTest {
         }
     }
 
+    @Tag("long")
     @Test
     void keysAreRenewedUnderANodeThatRuns() throws Exception {
         Path files = directory.resolve("renewed");

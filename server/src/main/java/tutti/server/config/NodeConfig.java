@@ -25,7 +25,8 @@ public record NodeConfig(
         @Setting(doc = "Name of the cluster. Nodes of clusters with different names refuse each other.", byDefault = "tutti", pattern = "[a-z0-9][a-z0-9-]{0,62}") String cluster,
         @Setting(doc = "Directory that holds all that this node must keep: its part of the ordered log and, if it is"
                 + " embedded, its database. Created if missing. Relative to this file.", byDefault = "data") Path data,
-        @Setting(doc = "All nodes of the cluster, this one included; the same on every node.") List<Member> members,
+        @Setting(doc = "All nodes of the cluster, this one included; the same on every node. When members have changed"
+                + " (docs/operations.md), a node that has been started before knows the others from the order.") List<Member> members,
         @Setting(doc = "How this node and the other members know each other: docs/keys.md. Without meaning if there is no other member.") Peers peers,
         @Setting(doc = "How the copies are kept identical: docs/protocols says what each protocol promises and needs. The"
                 + " same on every node.", byDefault = Protocols.DEFAULT, oneOf = Setting.Choices.PROTOCOLS) String protocol,

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -21,6 +22,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.node.ReplicaNode;
 import tutti.server.config.NodeConfig;
 
 /**
@@ -28,7 +30,8 @@ import tutti.server.config.NodeConfig;
  * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
- * {@code keep=P} decides about one. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code keep=P} decides about one; {@code GET /members} tells of the members of the cluster, and {@code POST} with {@code add=N&order=HOST:PORT},
+ * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -40,6 +43,8 @@ public final class AdminServer implements AutoCloseable {
     private static final int REQUESTS_MAX = 32;
     private static final int BACKLOG = 32;
     private static final Pattern DECISION = Pattern.compile("(skip|keep)=(\\d{1,18})");
+    private static final Pattern MEMBER = Pattern
+            .compile("(add|remove|move)=(\\d{1,3})(?:&order=([\\w.\\-\\[\\]:]{1,255}:\\d{1,5}))?");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
 
     private final HttpServer server;
@@ -98,6 +103,21 @@ public final class AdminServer implements AutoCloseable {
          * @throws IOException if it is not open, or nothing can be ordered now
          */
         List<NodeStatus.Position> decide(long position, boolean holds) throws IOException;
+
+        /**
+         * The members of the cluster. Does not block.
+         *
+         * @throws IOException if the node does not know them now
+         */
+        NodeStatus.Members members() throws IOException;
+
+        /**
+         * Changes them. Blocks shortly.
+         *
+         * @return how they are then
+         * @throws IOException if that cannot be
+         */
+        NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException;
     }
 
     /** Of a node that can only be looked at. */
@@ -125,6 +145,16 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             return positions();
+        }
+
+        @Override
+        public NodeStatus.Members members() throws IOException {
+            throw new IOException("this node knows of no members");
+        }
+
+        @Override
+        public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
+            return members();
         }
     };
 
@@ -229,6 +259,18 @@ public final class AdminServer implements AutoCloseable {
                             operations.decide(Long.parseLong(wanted.group(2)), wanted.group(1).equals("keep"))));
                 }
             }
+            case "/members" -> {
+                ReplicaNode.MemberChange wanted = memberChange(exchange.getRequestURI().getQuery());
+                if (reads) {
+                    send(exchange, "application/json", () -> StatusJson.write(operations.members()));
+                } else if (method.equals("POST") && wanted == null) {
+                    send(exchange, 400, "text/plain", "say what is to change, as in /members?add=3&order=host:7400,"
+                            + " /members?remove=3 or /members?move=3&order=host:7400\n");
+                } else {
+                    change(exchange, "GET, HEAD, POST", "application/json",
+                            () -> StatusJson.write(operations.change(Objects.requireNonNull(wanted))));
+                }
+            }
             default -> {
                 if (reads) {
                     show(exchange, path);
@@ -237,6 +279,21 @@ public final class AdminServer implements AutoCloseable {
                 }
             }
         }
+    }
+
+    /** What a request wants to change, or null if it does not say. */
+    private static ReplicaNode.@Nullable MemberChange memberChange(@Nullable String query) {
+        Matcher wanted = MEMBER.matcher(query == null ? "" : query);
+        if (!wanted.matches() || Integer.parseInt(wanted.group(2)) > 255
+                || wanted.group(1).equals("remove") != (wanted.group(3) == null)) {
+            return null;
+        }
+        int node = Integer.parseInt(wanted.group(2));
+        return switch (wanted.group(1)) {
+            case "add" -> new ReplicaNode.MemberChange.Add(node, wanted.group(3));
+            case "move" -> new ReplicaNode.MemberChange.Move(node, wanted.group(3));
+            default -> new ReplicaNode.MemberChange.Remove(node);
+        };
     }
 
     private void show(HttpExchange exchange, String path) throws IOException {
@@ -260,7 +317,7 @@ public final class AdminServer implements AutoCloseable {
             case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
             default -> send(exchange, 404, "text/plain",
                     "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
-                            + " /positions, /flight-recording and /\n");
+                            + " /positions, /members, /flight-recording and /\n");
         }
     }
 

@@ -127,6 +127,29 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
     }
 
     /**
+     * The members of the cluster.
+     *
+     * @param since position of the order; 0 for those with which it began
+     * @param nodes ascending
+     * @param removed ids that are never given again
+     */
+    public record Members(long since, List<Place> nodes, List<Integer> removed) {
+        public Members {
+            nodes = List.copyOf(nodes);
+            removed = List.copyOf(removed);
+        }
+    }
+
+    /**
+     * One of them.
+     *
+     * @param id its id
+     * @param order where the others reach it
+     * @param catchesUp whether it is new, and decides nothing yet
+     */
+    public record Place(int id, String order, boolean catchesUp) {}
+
+    /**
      * The secondaries of a node's database, which take read-only transactions off it.
      *
      * @param position that the primary shows

@@ -22,6 +22,20 @@ public final class StatusJson {
         return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(secondaries) + "\n";
     }
 
+    /** Likewise, of the members of its cluster. */
+    public static String write(NodeStatus.Members members) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(members) + "\n";
+    }
+
+    /**
+     * Reads what {@link #write(NodeStatus.Members)} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static NodeStatus.Members readMembers(String json) {
+        return read(json, NodeStatus.Members.class);
+    }
+
     /** An array of positions that some node could not apply. */
     public static String write(List<NodeStatus.Position> positions) {
         return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(positions) + "\n";

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import tutti.node.ReplicaNode;
 import tutti.server.metrics.PrometheusNodeMetrics;
 
 class AdminServerTest {
@@ -95,6 +96,20 @@ class AdminServerTest {
             return positions();
         }
 
+        @Override
+        public NodeStatus.Members members() throws IOException {
+            requireWhole();
+            return new NodeStatus.Members(40, List.of(new NodeStatus.Place(0, "a:7400", false),
+                    new NodeStatus.Place(3, "d:7400", true)), List.of(2));
+        }
+
+        @Override
+        public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
+            requireWhole();
+            decided.set(change.toString());
+            return members();
+        }
+
         private void requireWhole() throws IOException {
             String why = broken.get();
             if (why != null) {
@@ -125,6 +140,32 @@ class AdminServerTest {
             HttpResponse<String> kept = send(known.copy().uri(URI.create(url + "?keep=18"))
                     .POST(HttpRequest.BodyPublishers.noBody()));
             assertEquals("17false18true", StatusJson.readPositions(kept.body()).getFirst().verdict());
+        }
+    }
+
+    @Test
+    void membersAreShownToAllAndChangedForThoseWhoHaveTheToken() throws Exception {
+        Obeying node = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, node, "sesame")) {
+            String url = "http://localhost:" + obeying.port() + "/members";
+            NodeStatus.Members members = StatusJson
+                    .readMembers(send(HttpRequest.newBuilder(URI.create(url))).body());
+            assertEquals(new NodeStatus.Place(3, "d:7400", true), members.nodes().get(1));
+            assertEquals(List.of(2), members.removed());
+            for (String wrong : List.of("", "?add=3", "?remove=3&order=d:7400", "?remove=256", "?move=1",
+                    "?add=3&order=d",
+                    "?drop=1")) {
+                assertEquals(400, send(HttpRequest.newBuilder(URI.create(url + wrong))
+                        .header("Authorization", "Bearer sesame").POST(HttpRequest.BodyPublishers.noBody()))
+                        .statusCode(), wrong);
+            }
+            HttpRequest.Builder add = HttpRequest.newBuilder(URI.create(url + "?add=3&order=d%3A7400"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(add.copy()).statusCode());
+            assertEquals("", node.decided.get());
+            assertEquals(200, send(add.copy().header("Authorization", "Bearer sesame")).statusCode());
+            assertEquals(new ReplicaNode.MemberChange.Add(3, "d:7400").toString(), node.decided.get());
         }
     }
 

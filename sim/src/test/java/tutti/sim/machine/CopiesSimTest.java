@@ -17,6 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
@@ -304,6 +305,7 @@ class CopiesSimTest {
         assertWhole();
     }
 
+    @Tag("long")
     @Test
     void aPieceThatIsDamagedOrMissingIsSentAgain() throws Exception {
         for (int which = 2; which < 12; which++) {
@@ -331,6 +333,7 @@ class CopiesSimTest {
     }
 
     /** A receiver that dies at any moment has all, and says so, or says nothing; then it begins anew. */
+    @Tag("long")
     @Test
     void noHalfCopyIsLeftThatLooksWhole() throws Exception {
         int whole = 0;

@@ -24,6 +24,7 @@ import tutti.order.raft.RaftOrderConfig;
 import tutti.order.raft.RaftOrderDescriptor;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
+import tutti.runtime.LostDirectoryException;
 import tutti.runtime.Loop;
 import tutti.runtime.PeerIdentity;
 import tutti.sim.fault.EngineFaults;
@@ -33,6 +34,7 @@ import tutti.sim.fault.Injector;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Kernel;
+import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 import tutti.sim.kernel.SimulationFailure;
@@ -53,6 +55,8 @@ final class RaftRun {
     private static final int PORT = 7000;
     private static final int PAYLOAD_MAX = 3000;
     private static final int SAFE_LAG_MAX = 50;
+    /** Nobody needs what is so far behind what is safe everywhere, even if the end of its log has to be cut. */
+    private static final int SAFETY_MARGIN = 250;
 
     private final Kernel kernel;
     private final Network network;
@@ -65,6 +69,8 @@ final class RaftRun {
     private final Map<Long, Long> told = new HashMap<>();
     private final Injector injector;
     private final boolean losses;
+    /** Changes of the members, where there are any. */
+    private final @Nullable RaftChanges changes;
     /** Messages that say that a node begins anew. */
     private final Map<Long, Copying> replacements = new HashMap<>();
     private boolean appending = true;
@@ -109,6 +115,8 @@ final class RaftRun {
         /** It has lost everything, and has no copy yet. */
         private boolean lost;
         private @Nullable Copying copying;
+        /** It was removed, and has been told so. */
+        private boolean over;
 
         Node(int number, Host host) {
             this.number = number;
@@ -124,6 +132,9 @@ final class RaftRun {
             opened = null;
             lost |= losses && lives >= nodes.size() && nodes.stream().noneMatch(node -> node.lost)
                     && random.nextInt(3) > 0;
+            if (changes != null && !changes.begins(number)) {
+                return;
+            }
             if (lost) {
                 copying = null;
                 askForCopy(booted.loop("lost", this::failed));
@@ -138,17 +149,21 @@ final class RaftRun {
                     + (lives() ? "" : ", down");
         }
 
+        private boolean needsLog() {
+            return changes == null || changes.isMember(number);
+        }
+
         private boolean lives() {
             return machine != null && !machine.isGone();
         }
 
         /** Asks some other node again and again, until a copy is there. */
         private void askForCopy(Loop loop) {
-            if (!lost) {
+            if (!lost || !needsLog()) {
                 return;
             }
             Node donor = nodes.get((number + 1 + random.nextInt(nodes.size() - 1)) % nodes.size());
-            if (donor.order != null && donor.lives()) {
+            if (donor.order != null && donor.lives() && !donor.over) {
                 Copying asked = new Copying(this, donor, donor.life, 100 + ++copies);
                 copying = asked;
                 replacements.put(++messages, asked);
@@ -213,7 +228,8 @@ final class RaftRun {
             on.background("main", () -> {
                 try {
                     RaftOrder now = RaftOrder.open(
-                            RaftOrderConfig.of(number, members).withCluster(CLUSTER).withSegmentBytes(1 << 16)
+                            RaftOrderConfig.of(number, configured(number)).withCluster(CLUSTER)
+                                    .withSegmentBytes(1 << 16)
                                     .withCacheBytes(1 << 16)
                                     .withQueue(1 << 18, 1 << 13).withBatches(1 << 13, 4)
                                     .withTimeouts(Duration.ofMillis(300), Duration.ofMillis(300)),
@@ -222,6 +238,9 @@ final class RaftRun {
                     Loop client = on.loop("client", this::failed);
                     now.join(this);
                     now.start(safe, this);
+                    if (changes != null) {
+                        changes.begun(now, safe);
+                    }
                     client.execute(() -> {
                         order = now;
                         append(client, now);
@@ -233,6 +252,9 @@ final class RaftRun {
         }
 
         private void append(Loop client, RaftOrder to) {
+            if (over || (changes != null && order != to)) {
+                return;
+            }
             if (appending) {
                 ByteBuffer payload = ByteBuffer.allocate(Long.BYTES + random.nextInt(PAYLOAD_MAX)).putLong(++messages);
                 try {
@@ -240,9 +262,15 @@ final class RaftRun {
                     history.sent(life, messages);
                 } catch (DurableLog.OverflowException full) {
                     // It tries again later.
+                } catch (IllegalStateException stopped) {
+                    if (changes == null) {
+                        throw stopped;
+                    }
+                    return;
                 }
             }
-            to.truncate(nodes.stream().mapToLong(node -> node.safe).min().orElse(0));
+            to.truncate(nodes.stream().filter(Node::needsLog).mapToLong(node -> node.safe).min().orElse(0)
+                    - (changes == null ? 0 : SAFETY_MARGIN));
             client.schedule(random.between(1, 40) * Nanos.MILLI, () -> append(client, to));
         }
 
@@ -267,9 +295,27 @@ final class RaftRun {
                     give(asked, position, here);
                 }
             }
+            if (changes != null && here != null) {
+                changes.delivered(here, position, message);
+            }
             if (random.nextInt(SAFE_LAG_MAX) == 0) {
                 safe = Math.max(safe, position - random.nextInt(SAFE_LAG_MAX));
             }
+        }
+
+        /** As a server does then, it gets a copy: what it lacks is not in the log of those who lead. */
+        private void beginAnew() {
+            history.crashed(life);
+            lost = true;
+            copying = null;
+            order = null;
+            RaftOrder former = Objects.requireNonNull(opened);
+            opened = null;
+            Loop loop = Objects.requireNonNull(machine).loop("lost", this::failed);
+            loop.execute(() -> {
+                former.close();
+                askForCopy(loop);
+            });
         }
 
         @Override
@@ -279,6 +325,17 @@ final class RaftRun {
 
         @Override
         public void failed(Throwable cause) {
+            // It is told so, or finds that the others have forgotten what it lacks.
+            if (changes != null && changes.wasRemoved(number)) {
+                over = true;
+                history.crashed(life);
+                return;
+            }
+            if (changes != null && (cause instanceof LostDirectoryException
+                    || cause instanceof DurableLog.TruncatedException)) {
+                beginAnew();
+                return;
+            }
             failures.add(host.name() + " failed at " + Nanos.text(kernel.now()) + ": " + cause);
         }
     }
@@ -293,6 +350,15 @@ final class RaftRun {
      * @param losses whether nodes that come back may have lost all that they had
      */
     RaftRun(long seed, FaultPlan plan, boolean losses) {
+        this(seed, plan, losses, false);
+    }
+
+    /** A run of three nodes on the first hosts, to which others come, and of which some go. */
+    static RaftRun changing(long seed, FaultPlan plan) {
+        return new RaftRun(seed, plan, false, true);
+    }
+
+    private RaftRun(long seed, FaultPlan plan, boolean losses, boolean changing) {
         this.plan = plan;
         this.losses = losses;
         kernel = new Kernel(seed);
@@ -308,6 +374,48 @@ final class RaftRun {
             host.onBoot(_ -> node.boot());
         }
         injector = new Injector(kernel, network, EngineFaults.NONE, plan);
+        changes = changing ? new RaftChanges(members, kernel.random("changes"), new Changing()) : null;
+    }
+
+    private Map<Integer, InetSocketAddress> configured(int number) {
+        return changes == null ? members : changes.configured(number);
+    }
+
+    private final class Changing implements RaftChanges.Nodes {
+        @Override
+        public long append(int node) {
+            RaftOrder to = nodes.get(node).order;
+            if (to == null || !nodes.get(node).lives() || nodes.get(node).over) {
+                return 0;
+            }
+            try {
+                to.append(ByteBuffer.allocate(Long.BYTES).putLong(++messages).array());
+                history.sent(nodes.get(node).life, messages);
+                return messages;
+            } catch (DurableLog.OverflowException | IllegalStateException notNow) {
+                return 0;
+            }
+        }
+
+        @Override
+        public boolean isUp(int node) {
+            return nodes.get(node).order != null && nodes.get(node).lives() && !nodes.get(node).over;
+        }
+
+        @Override
+        public void comes(int node) {
+            Node added = nodes.get(node);
+            added.lost = true;
+            SimMachine on = added.machine;
+            if (on != null && added.lives()) {
+                added.askForCopy(on.loop("lost", added::failed));
+            }
+        }
+    }
+
+    /** How often members have changed. */
+    int changes() {
+        return changes == null ? 0 : changes.count();
     }
 
     /** How many copies were asked for. */
@@ -316,7 +424,7 @@ final class RaftRun {
     }
 
     private OrderSettings settings(int number) {
-        OrderSettings some = OrderSettings.of("any", number, members).withClusterId(CLUSTER);
+        OrderSettings some = OrderSettings.of("any", number, configured(number)).withClusterId(CLUSTER);
         return new OrderSettings(some.cluster(), some.clusterId(), some.datagramKeys(), number, some.members(),
                 some.voters(), 1 << 18, 1 << 13, 1 << 13, 1 << 16, Duration.ofMillis(300));
     }
@@ -336,6 +444,9 @@ final class RaftRun {
             nodes.forEach(node -> node.host.boot());
             kernel.runUntil(Nanos.SECOND);
             injector.start();
+            if (changes != null) {
+                changing(changes);
+            }
             kernel.runUntil(Nanos.SECOND + plan.safetyNanos());
             kernel.runUntil(kernel.now() + Nanos.SECOND);
             appending = false;
@@ -348,6 +459,15 @@ final class RaftRun {
             check.violations().forEach(violation -> failures.add(violation.toString()));
         }
         return new Result(failures, told.size(), injector.happened(), kernel.fingerprint());
+    }
+
+    private void changing(RaftChanges all) {
+        kernel.schedule(Nanos.SECOND / 4, Label.of("members", "change"), () -> {
+            if (appending) {
+                all.next();
+                changing(all);
+            }
+        });
     }
 
     private void rest() {
@@ -367,6 +487,9 @@ final class RaftRun {
     private boolean isAtRest() {
         Set<Long> ends = new HashSet<>();
         for (Node node : nodes) {
+            if (changes != null && !changes.isMember(node.number)) {
+                continue;
+            }
             RaftOrder order = node.order;
             if (order == null || order.status().queuedBytes() > 0) {
                 return false;

@@ -13,11 +13,13 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.engine.postgres.server.PlainServer;
 
 /** The two forms of TPC-C's transactions: the same inputs have the same outputs, and leave the same rows. */
+@Tag("long")
 class TpccFormsTest {
     private static final LocalDateTime NOW = LocalDateTime.of(2026, 3, 4, 5, 6, 7, 123_456_000);
     private static final TpccScale SCALE = TpccScale.reduced(2);

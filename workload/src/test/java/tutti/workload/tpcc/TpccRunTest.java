@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.engine.postgres.server.PlainServer;
@@ -75,6 +76,7 @@ class TpccRunTest {
         assertTrue(result.text().contains("NewOrders per minute"));
     }
 
+    @Tag("long")
     @Test
     void movesToAnotherNodeWhenItsOwnIsLostAndComesBack() throws Exception {
         try (BreakableLink link = new BreakableLink(server.port())) {
@@ -132,6 +134,7 @@ class TpccRunTest {
         assertTrue(result.total().aborts().containsKey("error-42703"), result.text());
     }
 
+    @Tag("long")
     @Test
     void usersWhoThinkDoLittle() throws Exception {
         TpccOptions options = TpccOptions.of(List.of(database), POPULATION, 5, Duration.ofMillis(500), 3)

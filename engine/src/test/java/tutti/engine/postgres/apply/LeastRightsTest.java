@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.spi.Engine.Applier;
@@ -207,6 +208,7 @@ class LeastRightsTest {
         assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text, CHECK (evil.code() = 1))");
     }
 
+    @Tag("long")
     @Test
     void domains() throws Exception {
         assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word evil.word)");
@@ -218,6 +220,7 @@ class LeastRightsTest {
                 + " made int GENERATED ALWAYS AS (id * evil.code()) STORED)");
     }
 
+    @Tag("long")
     @Test
     void indexes() throws Exception {
         assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);"

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.engine.postgres.TestServer;
@@ -22,6 +23,7 @@ class CatalogQueryTest {
     }
 
     /** While others make and drop tables with keys, each reading is of one moment. */
+    @Tag("long")
     @Test
     void itIsOfOneMoment() throws Exception {
         String database = TestServer.database("CREATE TABLE stays (id int PRIMARY KEY)");

@@ -1,0 +1,210 @@
+package tutti.node;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.Group;
+
+/**
+ * Changes of the members: asks for them, and does what follows from them. Of the replica's loop.
+ *
+ * <p>
+ * <b>A new node</b> is a member from the position of its message on: what it sends counts, and it is let in with a copy. It decides nothing,
+ * in ballots, in Raft and about what the log forgets, until it has caught up and says so in the order. So nothing waits for a copy
+ * that takes hours.
+ *
+ * <p>
+ * <b>A node that goes</b> is none from that position on: nothing that it has sent counts behind it, so all nodes come to the same result about
+ * its transactions, as if its life was fenced there; no ballot waits for it and the log is not kept for it. It serves nobody as soon as it
+ * is delivered that itself. It goes on to take part in Raft until that can do without it, which the order sees to ({@link Group#members}).
+ */
+final class MemberChanges {
+    private static final Logger LOG = LoggerFactory.getLogger(MemberChanges.class);
+    private static final long PATIENCE_NANOS = 5_000_000_000L;
+
+    /** What of the node is needed here. */
+    interface Node {
+        /** Has all nodes told something, in the order. */
+        void send(Control control);
+
+        /** Why the node cannot serve; null if it can. */
+        @Nullable
+        String refusal();
+
+        Group.View view();
+
+        void schedule(long delayNanos, Runnable task);
+
+        /** It takes part in the order only from now on. */
+        void exclude(Throwable cause);
+    }
+
+    /** By number, as the same may be asked for again. */
+    private record Asked(long number, Control.Changed change, Completion<Group.Members> done) {}
+
+    private final int self;
+    private final Members members;
+    private final Group group;
+    private final @Nullable String impossible;
+    private final Outcomes outcomes;
+    private final LogKeeping logKeeping;
+    private final Settlement settlement;
+    private final Node node;
+    private @Nullable Asked asked;
+    private long lastAsked;
+
+    /** @param impossible why members stay the same whatever happens; null if they may change */
+    MemberChanges(int self, Members members, Group group, @Nullable String impossible, Outcomes outcomes,
+            LogKeeping logKeeping, Settlement settlement, Node node) {
+        this.self = self;
+        this.members = members;
+        this.group = group;
+        this.impossible = impossible;
+        this.outcomes = outcomes;
+        this.logKeeping = logKeeping;
+        this.settlement = settlement;
+        this.node = node;
+    }
+
+    /** As {@link ReplicaNode#members}. Any thread. */
+    Group.Members list() {
+        Group.Members now = members.now();
+        return now.number() == 0 ? group.members() : now;
+    }
+
+    // ------------------------------------------------------------------------------------------ asking
+
+    /** As {@link ReplicaNode#change}. */
+    void ask(ReplicaNode.MemberChange wanted, Completion<Group.Members> done) {
+        if (impossible != null) {
+            done.failed(new EngineFailure("0A000", impossible, false));
+            return;
+        }
+        Control.Changed change = change(wanted);
+        String refusal = node.refusal();
+        if (refusal == null) {
+            refusal = asked == null ? members.refusal(change) : "another change is under way: ask again";
+        }
+        if (refusal == null) {
+            refusal = refusal(change);
+        }
+        if (refusal != null) {
+            done.failed(new EngineFailure("55000", refusal, false));
+            return;
+        }
+        long number = ++lastAsked;
+        asked = new Asked(number, change, done);
+        LOG.info("node {}: asks for a change of the members: node {} {}", self, change.node(), change.step());
+        node.send(change);
+        node.schedule(PATIENCE_NANOS, () -> {
+            if (asked != null && asked.number == number) {
+                asked = null;
+                done.failed(
+                        new EngineFailure("57P03", "the order has not answered in time; `tutti nodes list` tells later"
+                                + " whether the change was made", true));
+            }
+        });
+    }
+
+    private Control.Changed change(ReplicaNode.MemberChange wanted) {
+        Group.Members before = list();
+        Map<Integer, String> addresses = new TreeMap<>(before.addresses());
+        return switch (wanted) {
+            case ReplicaNode.MemberChange.Add(int number, String address) -> {
+                addresses.putIfAbsent(number, address);
+                yield new Control.Changed(before.number(), Control.Changed.Step.ADDED, number, addresses);
+            }
+            case ReplicaNode.MemberChange.Remove(int number) ->
+                new Control.Changed(before.number(), Control.Changed.Step.REMOVED, number, addresses);
+            case ReplicaNode.MemberChange.Move(int number, String address) -> {
+                addresses.replace(number, address);
+                yield new Control.Changed(before.number(), Control.Changed.Step.MOVED, number, addresses);
+            }
+        };
+    }
+
+    /** What only whoever asks can see: how it would go on. */
+    private @Nullable String refusal(Control.Changed change) {
+        String address = change.addresses().get(change.node());
+        if (change.addresses().entrySet().stream()
+                .anyMatch(each -> each.getKey() != change.node() && each.getValue().equals(address))) {
+            return "another node is at " + address;
+        }
+        if (change.step() != Control.Changed.Step.REMOVED) {
+            return null;
+        }
+        if (change.node() == self) {
+            return "a node does not remove itself: ask another one";
+        }
+        Set<Integer> left = members.voters();
+        left.remove(change.node());
+        Set<Integer> reached = new TreeSet<>(left);
+        reached.retainAll(node.view().members());
+        return 2 * reached.size() > left.size()
+                ? null
+                : "of the nodes " + left + " that would be left, this one reaches " + reached
+                        + ", which is no majority: start others first";
+    }
+
+    // ------------------------------------------------------------------------------------------ what is delivered
+
+    /** Somebody asks for a change. */
+    void delivered(long position, int sender, Control.Changed told) {
+        String refusal = members.changed(position, told);
+        if (refusal == null) {
+            LOG.info("node {}: as of position {} node {} is {}, the members are {}", self, position, told.node(),
+                    told.step(), members.now().addresses());
+            if (told.step() == Control.Changed.Step.REMOVED) {
+                outcomes.fence(told.node(), outcomes.lastLife(told.node()));
+            }
+            follow();
+        }
+        Asked mine = asked;
+        if (mine != null && sender == self && told.equals(mine.change)) {
+            asked = null;
+            if (refusal == null) {
+                mine.done.succeeded(members.now());
+            } else {
+                mine.done.failed(new EngineFailure("55000", refusal, false));
+            }
+        }
+    }
+
+    /** A new node has caught up. */
+    void delivered(long position, int sender, Control.CaughtUp told) {
+        if (members.caughtUp(position, sender, told.number())) {
+            LOG.info("node {}: as of position {} node {} decides with the others", self, position, sender);
+            follow();
+        }
+    }
+
+    /** This node has caught up. */
+    void ready() {
+        if (members.now().learners().contains(self)) {
+            node.send(new Control.CaughtUp(members.now().number()));
+        }
+    }
+
+    /** The node begins, after what a snapshot has told: the order may not have heard of that before a crash. */
+    void recovered() {
+        if (members.now().number() > 0) {
+            follow();
+        }
+    }
+
+    private void follow() {
+        group.members(members.now());
+        logKeeping.members(members.voters());
+        settlement.membersChanged(members.voters());
+        if (!members.has(self)) {
+            node.exclude(new ReplicaNode.RemovedException("this node was removed from the cluster at position "
+                    + members.now().number()));
+        }
+    }
+}

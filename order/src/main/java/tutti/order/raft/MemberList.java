@@ -1,0 +1,122 @@
+package tutti.order.raft;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Group;
+import tutti.runtime.Directory;
+
+/**
+ * The members of the cluster as this node knows them: those of its configuration, until a message in the order has changed them; from
+ * then on what that said, in a file. Where they are is all that follows from this list alone. Who decides what is ordered is a matter
+ * of {@link GroupChange}s in the log, for which the leader asks until they are as the list has it.
+ *
+ * @param now the newest list that is known of; of any two nodes one may know a newer one
+ * @param words the members with which the cluster began, in words: the same at all nodes, for ever
+ * @param founders the same as numbers
+ */
+record MemberList(Group.Members now, String words, Set<Integer> founders) {
+    private static final String FILE = "members";
+
+    /** Reads what a directory has; if nothing was changed yet, the list is that of the configuration. */
+    static MemberList read(Directory directory, RaftOrderConfig config) throws IOException {
+        MemberList known = read(directory);
+        if (known != null) {
+            return known;
+        }
+        SortedMap<Integer, String> addresses = new TreeMap<>();
+        config.members().forEach((id, address) -> addresses.put(id, address.getHostString() + ":" + address.getPort()));
+        String words = config.membership();
+        if (directory.exists(NodeDirectory.IDENTITY)) {
+            String before = RaftFiles.read(directory, NodeDirectory.IDENTITY, RaftFiles.Identity.class).words();
+            String began = before.substring(before.indexOf(" of ") + 4);
+            words = elsewhere(began, config.self()).equals(elsewhere(words, config.self())) ? began : words;
+        }
+        return new MemberList(new Group.Members(0, addresses, Set.of(), new TreeMap<>()), words,
+                config.members().keySet());
+    }
+
+    /** Members in words, wherever one of them is: it may have moved, and not have heard of that from the others. */
+    private static String elsewhere(String words, int node) {
+        return words.replaceFirst("(^|,)" + node + "=[^, ]*", "$1" + node + "=?");
+    }
+
+    /** Reads what a directory has; null if nothing was changed yet. */
+    static @Nullable MemberList read(Directory directory) throws IOException {
+        if (!directory.exists(FILE)) {
+            return null;
+        }
+        RaftFiles.Members file = RaftFiles.read(directory, FILE, RaftFiles.Members.class);
+        return new MemberList(file.now(), file.words(), file.founders());
+    }
+
+    /** Writes it into a directory; on disk when it returns. */
+    void write(Directory into) throws IOException {
+        RaftFiles.write(into, FILE, new RaftFiles.Members(now, words, founders));
+    }
+
+    MemberList with(Group.Members newer) {
+        return new MemberList(newer, words, founders);
+    }
+
+    /** Whether it is another one than that with which the cluster began. */
+    boolean changed() {
+        return now.number() > 0;
+    }
+
+    /** A node in words, as its directory has them. */
+    String identity(int node) {
+        return "node " + node + " of " + words;
+    }
+
+    /** Where the others are, and those that were removed and still take part. */
+    SortedMap<Integer, InetSocketAddress> others(int self, VotingGroups.Group group) {
+        SortedMap<Integer, InetSocketAddress> others = new TreeMap<>();
+        now.addresses().forEach((id, text) -> others.put(id, address(text)));
+        now.removed().forEach((id, text) -> {
+            if (group.members().contains(id)) {
+                others.put(id, address(text));
+            }
+        });
+        others.remove(self);
+        return others;
+    }
+
+    /** @throws IllegalArgumentException if an address is none */
+    static void check(Group.Members members) {
+        members.addresses().values().forEach(MemberList::address);
+        members.removed().values().forEach(MemberList::address);
+    }
+
+    private static InetSocketAddress address(String text) {
+        int colon = text.lastIndexOf(':');
+        if (colon < 1) {
+            throw new IllegalArgumentException(text + " is no host:port");
+        }
+        return InetSocketAddress.createUnresolved(text.substring(0, colon),
+                Integer.parseInt(text, colon + 1, text.length(), 10));
+    }
+
+    /** What MicroRaft's leader has to ask for next, so that who takes part becomes what this list says; null for nothing. */
+    GroupChange.@Nullable Step next(VotingGroups.Group group, int node) {
+        boolean member = now.addresses().containsKey(node);
+        if (member && !group.members().contains(node)) {
+            return GroupChange.Step.COMES;
+        }
+        if (member && !now.learners().contains(node) && !group.voters().contains(node)) {
+            return GroupChange.Step.VOTES;
+        }
+        return !member && group.members().contains(node) ? GroupChange.Step.GOES : null;
+    }
+
+    /** All that are on this list or take part, first those that come. */
+    Set<Integer> concerned(VotingGroups.Group group) {
+        Set<Integer> all = new TreeSet<>(now.addresses().keySet());
+        all.addAll(group.members());
+        return all;
+    }
+}

@@ -1,0 +1,56 @@
+package tutti.order.raft;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import tutti.core.spi.Group;
+import tutti.order.raft.GroupChange.Step;
+
+class MemberListTest {
+    private static final Set<Integer> THREE = Set.of(0, 1, 2);
+    private static final Set<Integer> FOUR = Set.of(0, 1, 2, 3);
+
+    private static MemberList list(Map<Integer, String> members, Set<Integer> learners, Map<Integer, String> removed) {
+        return new MemberList(new Group.Members(7, new TreeMap<>(members), learners, new TreeMap<>(removed)),
+                "0=a:1,1=b:2,2=c:3", THREE);
+    }
+
+    private static VotingGroups.Group group(Set<Integer> members, Set<Integer> voters) {
+        return new VotingGroups.Group(5, members, voters);
+    }
+
+    @Test
+    void whoIsNewIsSentTheLogFirstAndVotesWhenItHasCaughtUp() {
+        Map<Integer, String> four = Map.of(0, "a:1", 1, "b:2", 2, "c:3", 3, "d:4");
+        MemberList catchesUp = list(four, Set.of(3), Map.of());
+        assertEquals(Step.COMES, catchesUp.next(group(THREE, THREE), 3));
+        assertNull(catchesUp.next(group(FOUR, THREE), 3));
+        MemberList decides = list(four, Set.of(), Map.of());
+        assertEquals(Step.VOTES, decides.next(group(FOUR, THREE), 3));
+        assertNull(decides.next(group(FOUR, FOUR), 3));
+        assertNull(decides.next(group(THREE, THREE), 0));
+    }
+
+    @Test
+    void whoIsRemovedGoesAndIsConnectedUntilItHasGone() {
+        MemberList without = list(Map.of(0, "a:1", 1, "b:2"), Set.of(), Map.of(2, "c:3"));
+        assertEquals(Step.GOES, without.next(group(THREE, THREE), 2));
+        assertNull(without.next(group(Set.of(0, 1), Set.of(0, 1)), 2));
+        assertEquals(Set.of(1, 2), without.others(0, group(THREE, THREE)).keySet());
+        assertEquals(Set.of(1), without.others(0, group(Set.of(0, 1), Set.of(0, 1))).keySet());
+    }
+
+    @Test
+    void anAddressIsHostAndPort() {
+        MemberList.check(list(Map.of(0, "[::1]:7400"), Set.of(), Map.of()).now());
+        for (String wrong : new String[]{"host", ":7400", "host:port", "host:70000"}) {
+            assertThrows(IllegalArgumentException.class,
+                    () -> MemberList.check(list(Map.of(0, wrong), Set.of(), Map.of()).now()), wrong);
+        }
+    }
+}
