@@ -175,7 +175,7 @@ final class CommitSequence {
         if (!session.repetition().proven()) {
             session.repetition().refuseCommit(closing);
         } else if (failure != null && session.repetition().repeats(failure)) {
-            session.repetition().failed(closing, failure);
+            session.repetition().failed(closing, failure, 0);
         }
         return closing.retry();
     }

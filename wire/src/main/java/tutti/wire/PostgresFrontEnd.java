@@ -105,7 +105,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(),
+                settings.heldLimit(), settings.repetitions(), new LosersInLine(),
                 new KeptBytes.Shared(KEPT_BYTES_MAX), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());

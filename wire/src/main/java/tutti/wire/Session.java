@@ -83,7 +83,7 @@ final class Session {
         this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
-        this.repetition = new Repetition(this, services.repetitions(), services.repeated());
+        this.repetition = new Repetition(this, services.repetitions(), services.losers());
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
