@@ -271,8 +271,15 @@ final class ClientTransaction implements Transactions.Ticket {
             queued = true;
             all.admission().await(() -> onExecuted(writes, reads, visible));
         } else {
-            submitToProtocol();
-            ask(writes, reads, visible);
+            // Asked after what is visible has been: certification compares with what is made visible later, and of what is visible
+            // already the engine knows what is promised.
+            AbortReason met = all.promised(writes);
+            if (met == null) {
+                submitToProtocol();
+                ask(writes, reads, visible);
+            } else {
+                refuse(met);
+            }
         }
     }
 

@@ -17,6 +17,7 @@ import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
@@ -72,6 +73,7 @@ final class ClientTransactions {
     private final Node node;
     private final NodeMetrics metrics;
     private final Horizon horizon;
+    private final Engine engine;
     private final AtomicLong serial;
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
@@ -97,7 +99,7 @@ final class ClientTransactions {
      * @param inFlightMax how many transactions may wait for their outcome at a time
      */
     ClientTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
-            NodeMetrics metrics, Horizon horizon) {
+            NodeMetrics metrics, Horizon horizon, Engine engine) {
         this.number = number;
         this.incarnation = incarnation;
         this.serial = new AtomicLong(incarnation << 32);
@@ -108,6 +110,7 @@ final class ClientTransactions {
         this.node = node;
         this.metrics = metrics;
         this.horizon = horizon;
+        this.engine = engine;
     }
 
     // ------------------------------------------------------------------------------------------ for each of them
@@ -130,6 +133,11 @@ final class ClientTransactions {
 
     Horizon horizon() {
         return horizon;
+    }
+
+    /** As {@link Engine#promised}. */
+    AbortReason.@Nullable Promised promised(WriteSet writes) {
+        return engine.promised(writes.keys());
     }
 
     CommitAdmission admission() {

@@ -94,7 +94,7 @@ final class ReplicaCore {
         this.protocol = protocol.apply(world);
         this.claims = settings.protocol().claims();
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
-                machine.clock(), loop, parts, metrics, horizon);
+                machine.clock(), loop, parts, metrics, horizon, engine);
         this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);

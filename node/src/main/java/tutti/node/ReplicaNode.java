@@ -334,6 +334,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public boolean promises() {
+        return core.claims().has(Trait.CERTIFIES_BY_KEYS);
+    }
+
+    @Override
     public boolean serializable() {
         return core.claims().guarantee() == Guarantee.SERIALIZABILITY;
     }

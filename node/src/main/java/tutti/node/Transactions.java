@@ -164,6 +164,11 @@ public interface Transactions {
         done.failed(new EngineFailure("0A000", "this node does not tell positions", false));
     }
 
+    /** Whether what clients' prepared transactions have changed can be kept for them: whether clients may prepare. */
+    default boolean promises() {
+        return false;
+    }
+
     /**
      * Waits until every node that this one can reach, and that takes part, shows a position, which is visible here.
      *

@@ -13,6 +13,7 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.protocol.Response;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
@@ -92,6 +93,21 @@ final class ListEngine implements Engine {
 
     private synchronized long applied() {
         return applied;
+    }
+
+    /** Keys that are promised to a prepared transaction. */
+    volatile KeySet promised = KeySet.EMPTY;
+
+    @Override
+    public AbortReason.@Nullable Promised promised(KeySet keys) {
+        for (int i = 0; i < keys.size(); i++) {
+            for (int j = 0; j < promised.size(); j++) {
+                if (keys.hash(i) == promised.hash(j)) {
+                    return new AbortReason.Promised(i, "prepared");
+                }
+            }
+        }
+        return null;
     }
 
     @Override

@@ -158,6 +158,21 @@ class ReplicaNodeTest extends ReplicaTrio {
     }
 
     @Test
+    void whoMeetsWhatIsPromisedToAPreparedTransactionIsRolledBackAndNotOrdered() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        engines.get(1).promised = writes("prepared", 5).keys();
+        committed(commit(1, "elsewhere", 6));
+        ListEngine.Session meets = commit(1, "meets", 5);
+        assertEquals(new Outcome.Aborted(new AbortReason.Promised(0, "prepared")), outcome(meets));
+        assertTrue(meets.rolledBack.isDone());
+        engines.get(1).promised = KeySet.EMPTY;
+        committed(commit(1, "afterwards", 5));
+        settle();
+        assertEquals(engines.get(0).changes(), engines.get(1).changes());
+        assertTrue(engines.get(0).changes().stream().noneMatch(change -> change.contains("meets")));
+    }
+
+    @Test
     void ofConcurrentWritersOfOneKeyOneCommitsAndTheOthersAreRolledBackBeforeTheyHear() throws IOException {
         openAll(SnapshotIsolation.NAME);
         for (int round = 0; round < 50; round++) {

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls speaks TLS, which the server then must too; null for none
  * @param timeout for connecting and start-up together
  * @param gatherLimit longest message that is gathered, in bytes
+ * @param protocol version that is asked for, as start-up packets write it; a server may speak an earlier one
  */
 public record BackendSettings(
         SocketAddress address,
@@ -27,7 +28,8 @@ public record BackendSettings(
         Map<String, String> parameters,
         @Nullable SslContext tls,
         Duration timeout,
-        int gatherLimit) {
+        int gatherLimit,
+        int protocol) {
 
     /** Keeps a copy of the parameters. */
     public BackendSettings {
@@ -37,30 +39,37 @@ public record BackendSettings(
     /** With defaults: no TLS, 10 seconds, 64 MiB. */
     public static BackendSettings of(SocketAddress address, String user, String database, Credentials credentials) {
         return new BackendSettings(address, user, database, credentials, Map.of(), null, Duration.ofSeconds(10),
-                64 << 20);
+                64 << 20, Frontend.PROTOCOL_3_0);
     }
 
     /** The same with these further start-up parameters. */
     public BackendSettings withParameters(Map<String, String> more) {
         TreeMap<String, String> all = new TreeMap<>(parameters);
         all.putAll(more);
-        return new BackendSettings(address, user, database, credentials, all, tls, timeout, gatherLimit);
+        return new BackendSettings(address, user, database, credentials, all, tls, timeout, gatherLimit, protocol);
     }
 
     /** The same as another role, which proves itself by other credentials. */
     public BackendSettings as(String otherUser, Credentials otherCredentials) {
         return new BackendSettings(address, otherUser, database, otherCredentials, parameters, tls, timeout,
-                gatherLimit);
+                gatherLimit, protocol);
     }
 
     /** The same with TLS, or without if there is none. */
     public BackendSettings withTls(@Nullable SslContext other) {
-        return new BackendSettings(address, user, database, credentials, parameters, other, timeout, gatherLimit);
+        return new BackendSettings(address, user, database, credentials, parameters, other, timeout, gatherLimit,
+                protocol);
+    }
+
+    /** The same in another version of the protocol. */
+    public BackendSettings withProtocol(int version) {
+        return new BackendSettings(address, user, database, credentials, parameters, tls, timeout, gatherLimit,
+                version);
     }
 
     /** The same to another database. */
     public BackendSettings inDatabase(String other) {
-        return new BackendSettings(address, user, other, credentials, parameters, tls, timeout, gatherLimit);
+        return new BackendSettings(address, user, other, credentials, parameters, tls, timeout, gatherLimit, protocol);
     }
 
     /** What proves a role. */

@@ -110,7 +110,7 @@ final class BackendStartup implements FrameSink {
         parameters.putAll(settings.parameters());
         parameters.putIfAbsent("client_encoding", "UTF8");
         ByteBuf out = channel.alloc().buffer();
-        Frontend.startup(out, Frontend.PROTOCOL_3_0, parameters);
+        Frontend.startup(out, settings.protocol(), parameters);
         channel.writeAndFlush(out, channel.voidPromise());
     }
 

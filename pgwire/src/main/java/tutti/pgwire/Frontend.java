@@ -42,6 +42,8 @@ public final class Frontend {
 
     /** Protocol version 3.0 as start-up packets write it. */
     public static final int PROTOCOL_3_0 = 3 << 16;
+    /** Protocol version 3.2, in which keys for cancel requests may be longer. */
+    public static final int PROTOCOL_3_2 = 3 << 16 | 2;
     /** Request code of a CancelRequest. */
     public static final int CANCEL_CODE = 1234 << 16 | 5678;
     /** Request code of an SSLRequest. */

@@ -198,7 +198,7 @@ final class PostgresDatabase implements NodeDatabase {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
-                this::refresh,
+                this::refresh, engine.promises()::of,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }

@@ -93,6 +93,11 @@ final class BackendRequests {
         return unanswered.size() == 1 && unanswered.first() == SentMessage.BIND;
     }
 
+    /** How many statements of the client's have been sent to be executed and not been answered. */
+    int unansweredStatements() {
+        return unanswered.statements();
+    }
+
     /** Whether so much is unanswered that the client's next message has to wait. */
     boolean full() {
         return unanswered.size() > UnansweredMessages.LIMIT - 64;

@@ -193,6 +193,7 @@ final class BackendSide implements FrameSink {
         ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
                 ? InBandResults.error(fields, backend.parsing())
                 : Repetition.shown(fields);
+        int statements = first != null && first.executes() ? backend.unansweredStatements() : 0;
         boolean skips = first != null && !first.query() && backend.skipsToSync();
         if (first != null && first.query()) {
             backend.queryFailed(first);
@@ -200,7 +201,7 @@ final class BackendSide implements FrameSink {
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
                 && session.repetition().repeats(fields)) {
-            repeat(current, fields, skips);
+            repeat(current, fields, statements, skips);
             return false;
         }
         if (skips) {
@@ -241,8 +242,8 @@ final class BackendSide implements FrameSink {
     }
 
     /** What has run of the open transaction is rolled back at the end of the cycle, which is now unless the client has ended it. */
-    private void repeat(OpenTransaction current, ErrorFields fields, boolean skips) {
-        session.repetition().failed(current, fields);
+    private void repeat(OpenTransaction current, ErrorFields fields, int statements, boolean skips) {
+        session.repetition().failed(current, fields, statements);
         cycle.fail();
         client.suppress();
         if (skips) {

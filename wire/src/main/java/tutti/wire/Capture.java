@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.ErrorFields;
@@ -131,6 +132,27 @@ public interface Capture {
     /** What has every replica give this node more values of sequences. */
     default byte[] grant(List<SequenceName> sequences) {
         throw new UnsupportedOperationException("this engine's sequences are not shared");
+    }
+
+    /**
+     * What is ordered when a transaction is prepared: its keys, and its changes for later.
+     *
+     * @param row what {@link PreparedTransaction#preparing} returned
+     * @param writes what it has changed
+     * @throws CaptureException if it has changed what cannot be kept
+     */
+    default WriteSet prepare(List<@Nullable String> row, WriteSet writes) throws CaptureException {
+        throw new UnsupportedOperationException("this engine keeps no prepared transactions");
+    }
+
+    /** What is promised to the transaction that has been prepared under an identifier, as far as this node knows; or null. */
+    default @Nullable Promise promise(String identifier) {
+        return null;
+    }
+
+    /** What has every replica end a prepared transaction. */
+    default byte[] finish(Promise promise, boolean commits, String role) {
+        throw new UnsupportedOperationException("this engine keeps no prepared transactions");
     }
 
     /** The keys that a {@link #grant} is taken to touch. */

@@ -61,6 +61,8 @@ final class Classifier {
     private static final long ALTER = SqlTokens.key("alter");
     private static final long DROP = SqlTokens.key("drop");
     private static final long SET_CONFIG = SqlTokens.key("set_config");
+    private static final long WRITE = SqlTokens.key("write");
+    private static final long[] READ_ONLY = SqlCursor.keys("transaction_read_only default_transaction_read_only");
     static final long[] ISOLATION = SqlCursor.keys("isolation transaction_isolation default_transaction_isolation");
     private static final long[] LOCK_STRENGTH = SqlCursor.keys("update share no key");
     private static final long[] CHANGES = SqlCursor.keys("insert update delete merge call do execute");
@@ -70,10 +72,12 @@ final class Classifier {
     private static final long[] LARGE_OBJECTS = SqlCursor.keys(
             "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String PLAIN_NOTIFY = "NOTIFY takes the name of a channel and one literal here: use pg_notify()";
+    private static final String PLAIN_IDENTIFIER = "the identifier of a prepared transaction must be one literal here";
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
     private final boolean serializable;
+    private final @Nullable String elsewhere;
     private int count;
     private int[] starts = new int[4];
     private int[] ends = new int[4];
@@ -83,6 +87,10 @@ final class Classifier {
     private boolean locks;
     private boolean truncates;
     private boolean readOnly;
+    /** Whether what may change something does not just call a function that is not known. */
+    private boolean changes;
+    /** Whether transactions are asked for that may change something, by whatever name. */
+    private boolean readWrite;
     private boolean question;
     private boolean fills;
     private int channelStart;
@@ -96,7 +104,18 @@ final class Classifier {
      * @param serializable whether SERIALIZABLE is guaranteed; otherwise asking for it is refused
      */
     Classifier(boolean serializable) {
+        this(serializable, null);
+    }
+
+    /**
+     * One for sessions in another database than the replicated one, where everything is refused that may change something: what is called
+     * {@link StatementKind#READ} there may call functions that are not known, which change nothing as long as transactions are read-only.
+     *
+     * @param elsewhere the database; null for the replicated one
+     */
+    Classifier(boolean serializable, @Nullable String elsewhere) {
         this.serializable = serializable;
+        this.elsewhere = elsewhere;
         this.schema = new SchemaStatement(sql, serializable);
     }
 
@@ -124,12 +143,30 @@ final class Classifier {
             needsBlock = false;
             locks = false;
             truncates = false;
-            StatementKind kind = statement();
+            changes = true;
+            readWrite = false;
+            StatementKind kind = elsewhere == null ? statement() : readOnly(statement());
             while (sql.inStatement()) {
                 sql.advance();
             }
             add(start, sql.start(), kind);
         }
+    }
+
+    private StatementKind readOnly(StatementKind kind) {
+        return switch (kind) {
+            case EMPTY, BEGIN, COMMIT, COMMIT_CHAIN, ROLLBACK, ROLLBACK_CHAIN, SAVEPOINT, READ, SESSION, FORGET ->
+                readWrite ? refuse(notReplicated()) : kind;
+            case WRITE -> changes || readWrite ? refuse(notReplicated()) : StatementKind.READ;
+            case REFUSED -> kind;
+            case COPY_IN, SCHEMA, LOCAL, CONSTRAINTS, PREPARE, FINISH, NOTIFY -> refuse(notReplicated());
+        };
+    }
+
+    private String notReplicated() {
+        return "database " + elsewhere
+                + " is not replicated and can only be read: connect to the one that is, and use a schema or another"
+                + " cluster in the place of another database";
     }
 
     private void add(int start, int end, StatementKind kind) {
@@ -183,12 +220,10 @@ final class Classifier {
         return question;
     }
 
-    /** Whether a single statement is TRUNCATE. */
     boolean truncates() {
         return truncates && count == 1;
     }
 
-    /** Whether a single statement is LOCK. */
     boolean locks() {
         return locks && count == 1;
     }
@@ -213,6 +248,11 @@ final class Classifier {
         return schema.targetEnd();
     }
 
+    /** Where CONCURRENTLY begins in a single schema change that is not to keep others waiting; 0 if it does not say so. */
+    int concurrentlyStart() {
+        return schema.concurrentlyStart();
+    }
+
     /** Where the name of the channel of a single NOTIFY begins. */
     int channelStart() {
         return channelStart;
@@ -223,7 +263,7 @@ final class Classifier {
         return channelEnd;
     }
 
-    /** Where the payload of a single NOTIFY begins, a literal. */
+    /** Where the payload of a single NOTIFY begins, or the identifier of a single prepared transaction; a literal. */
     int payloadStart() {
         return payloadStart;
     }
@@ -267,10 +307,13 @@ final class Classifier {
             case COMMIT -> commit();
             case ROLLBACK -> rollback();
             case SAVEPOINT -> StatementKind.SAVEPOINT;
-            case PREPARE -> sql.atWord(TRANSACTION)
-                    ? refuse(
-                            "PREPARE TRANSACTION is not supported: the cluster itself makes commits atomic; use COMMIT")
-                    : StatementKind.SESSION;
+            case PREPARE -> {
+                if (!sql.atWord(TRANSACTION)) {
+                    yield StatementKind.SESSION;
+                }
+                sql.advance();
+                yield prepared(StatementKind.PREPARE);
+            }
             case COPY -> copy();
             case SCHEMA -> schemaChange(refresh, create, changes);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
@@ -310,7 +353,10 @@ final class Classifier {
     private StatementKind set() {
         boolean constraints = sql.atWord(CONSTRAINTS);
         boolean isolation = false;
+        boolean read = false;
         while (sql.inStatement()) {
+            readWrite |= sql.named(READ_ONLY) || (read && sql.atWord(WRITE));
+            read = sql.atWord(READ);
             if (sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
             }
@@ -333,6 +379,7 @@ final class Classifier {
         boolean read = false;
         while (sql.atWord() || sql.at(',') || sql.atQuoted()) {
             readOnly |= read && sql.atWord(ONLY);
+            readWrite |= read && sql.atWord(WRITE);
             read = sql.atWord(READ);
             if (sql.atWord(SERIALIZABLE) && !serializable) {
                 return refuse(NOT_SERIALIZABLE);
@@ -367,7 +414,8 @@ final class Classifier {
         boolean no = false;
         while (sql.atWord()) {
             if (sql.atWord(PREPARED)) {
-                return refuse("COMMIT PREPARED is not supported: use COMMIT");
+                sql.advance();
+                return prepared(StatementKind.FINISH);
             }
             no |= sql.atWord(NO);
             if (sql.atWord(CHAIN)) {
@@ -378,11 +426,23 @@ final class Classifier {
         return StatementKind.COMMIT;
     }
 
+    /** The identifier of a prepared transaction, one literal. */
+    private StatementKind prepared(StatementKind kind) {
+        if (!sql.atString()) {
+            return refuse(PLAIN_IDENTIFIER);
+        }
+        payloadStart = sql.start();
+        payloadEnd = sql.position();
+        sql.advance();
+        return sql.inStatement() ? refuse(PLAIN_IDENTIFIER) : kind;
+    }
+
     private StatementKind rollback() {
         boolean no = false;
         while (sql.atWord()) {
             if (sql.atWord(PREPARED)) {
-                return refuse("ROLLBACK PREPARED is not supported: use ROLLBACK");
+                sql.advance();
+                return prepared(StatementKind.FINISH);
             }
             if (sql.atWord(TO)) {
                 return StatementKind.SAVEPOINT;
@@ -409,6 +469,7 @@ final class Classifier {
     /** SELECT, WITH, VALUES, TABLE: a read unless something suspicious is in it. */
     private StatementKind query() {
         boolean harmless = true;
+        changes = false;
         boolean qualified = false;
         boolean catalog = false;
         boolean sets = false;
@@ -416,6 +477,7 @@ final class Classifier {
         long previous = 0;
         while (sql.inStatement()) {
             sets |= sql.named(SET_CONFIG);
+            readWrite |= sets && sql.named(READ_ONLY);
             isolation |= sets && sql.named(ISOLATION);
             if (sets && sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
@@ -428,6 +490,7 @@ final class Classifier {
             boolean pg = kind == SqlTokens.WORD && sql.startsWithPg();
             sql.advance();
             if (kind == SqlTokens.WORD && word == INTO && previous != INSERT && previous != MERGE) {
+                changes = true;
                 if (sql.atWord(TEMP) || sql.atWord(TEMPORARY)) {
                     return StatementKind.WRITE;
                 }
@@ -442,6 +505,7 @@ final class Classifier {
             } else if (kind == SqlTokens.WORD) {
                 if (SqlCursor.among(CHANGES, word)
                         || (word == FOR && sql.atAny(LOCK_STRENGTH))) {
+                    changes = true;
                     harmless = false;
                 } else if (sql.at('(')) {
                     boolean known = qualified ? catalog : SqlCursor.among(HarmlessFunctions.WORDS, word) || pg;

@@ -33,7 +33,7 @@ final class ClientSide implements FrameSink {
         InBandCapture inBand = new InBandCapture(session, texts, active, session.parameters());
         this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active, inBand);
         this.queries = new SimpleQueries(session, sql, rules, deferred, active, inBand, extended::forgetting);
-        session.repetition().speaksTo(this::take);
+        session.repetition().speaksTo(this::take, new LostRows(session.capture(), texts, extended::bound));
     }
 
     @Override

@@ -71,10 +71,17 @@ final class ClientSql {
     /** It, as one statement that is not simply passed on. */
     UtilityStatement utility() {
         int target = classifier.targetStart();
-        return new UtilityStatement(text(), classifier.targetEnd() == 0
+        int concurrently = classifier.concurrentlyStart();
+        String text = text();
+        if (concurrently > 0) {
+            byte[] without = copy();
+            Arrays.fill(without, concurrently, concurrently + "concurrently".length(), (byte) ' ');
+            text = new String(without, StandardCharsets.UTF_8);
+        }
+        return new UtilityStatement(text, classifier.targetEnd() == 0
                 ? List.of()
                 : List.of(new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8)),
-                classifier.fills());
+                concurrently > 0, classifier.fills());
     }
 
     /** The call of pg_notify() that a single NOTIFY comes to. */
@@ -96,6 +103,22 @@ final class ClientSql {
         // backslashes are characters like any other in this form, whatever the session's settings are
         String literal = " E'" + channel.replace("\\", "\\\\").replace("'", "''") + "'";
         return "SELECT pg_catalog.pg_notify(" + literal + "::pg_catalog.name::pg_catalog.text, " + payload + ")";
+    }
+
+    /** Likewise, of a text that has been read before. */
+    PreparedTransaction prepared(String text) {
+        byte[] whole = text.getBytes(StandardCharsets.UTF_8);
+        read(whole, 0, whole.length);
+        return prepared();
+    }
+
+    /** What ends a prepared transaction, or the only literal of what prepares one. */
+    PreparedTransaction prepared() {
+        int first = classifier.start(0);
+        return new PreparedTransaction(
+                new String(bytes, classifier.payloadStart(), classifier.payloadEnd() - classifier.payloadStart(),
+                        StandardCharsets.UTF_8),
+                bytes[first] == 'c' || bytes[first] == 'C');
     }
 
     /** The question about the cluster that it is, or null. */

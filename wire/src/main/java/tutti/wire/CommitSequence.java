@@ -3,6 +3,7 @@ package tutti.wire;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -34,8 +35,13 @@ final class CommitSequence {
      * A commit that is under way.
      *
      * @param chain whether the client wants another transaction to begin at once
+     * @param prepares what the client prepares it as; null if it wants it committed
      */
-    private record Commit(Form form, boolean chain) {}
+    private record Commit(Form form, boolean chain, @Nullable PreparedTransaction prepares) {
+        String tag() {
+            return prepares == null ? "COMMIT" : "PREPARE TRANSACTION";
+        }
+    }
 
     private final Session session;
     private final CurrentTransaction transaction;
@@ -95,7 +101,20 @@ final class CommitSequence {
      * @param alone whether nothing is unanswered that could fail
      */
     void begin(Form form, boolean chain, boolean alone) {
-        commit = new Commit(form, chain);
+        begin(new Commit(form, chain, null), alone);
+    }
+
+    /**
+     * The same for PREPARE TRANSACTION (docs/decisions/0036): what it has changed is ordered, and kept by every node, so that the engine
+     * can roll it back here.
+     */
+    void prepare(Form form, PreparedTransaction as) {
+        begin(new Commit(form, false, as), false);
+    }
+
+    private void begin(Commit asked, boolean alone) {
+        Form form = asked.form();
+        commit = asked;
         chainBegin = null;
         rowsInBand = -1;
         InBandRows rows = transaction.work().inBand();
@@ -103,7 +122,7 @@ final class CommitSequence {
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
         }
-        if (!awaitsRows) {
+        if (!awaitsRows && session.replicated()) {
             backend.batch().closing().sync(this::closed);
         } else if (alone || backend.idle()) {
             closed(backend.takeAhead());
@@ -119,7 +138,7 @@ final class CommitSequence {
         } else if (backend.inTransaction()) {
             begin(Form.IMPLICIT, false, false);
         } else {
-            commit = new Commit(Form.IMPLICIT, false);
+            commit = new Commit(Form.IMPLICIT, false, null);
             closed(backend.takeAhead());
         }
     }
@@ -156,7 +175,7 @@ final class CommitSequence {
         if (!session.repetition().proven()) {
             session.repetition().refuseCommit(closing);
         } else if (failure != null && session.repetition().repeats(failure)) {
-            session.repetition().failed(closing, failure);
+            session.repetition().failed(closing, failure, 0);
         }
         return closing.retry();
     }
@@ -271,6 +290,10 @@ final class CommitSequence {
 
     private void characteristics() {
         Commit current = commit;
+        if (current != null && current.prepares() != null) {
+            askToPrepare(current.prepares());
+            return;
+        }
         if (current == null || !current.chain()) {
             execute();
             return;
@@ -279,6 +302,33 @@ final class CommitSequence {
             chainBegin = ChainedTransaction.begin(reply.row());
             execute();
         });
+    }
+
+    private void askToPrepare(PreparedTransaction as) {
+        backend.batch().query(as.preparing(), reply -> {
+            ErrorFields failure = reply.error();
+            if (transaction.rollbackWanted()) {
+                session.rollback().begin();
+            } else if (failure != null) {
+                giveUp(failure);
+            } else {
+                keep(reply.row());
+            }
+        });
+    }
+
+    private void keep(List<@Nullable String> row) {
+        OpenTransaction preparing = transaction.get();
+        int changed = preparing.writes().keys().size();
+        IntFunction<String> describe = preparing.describe();
+        try {
+            preparing.changed(capture.prepare(row, preparing.writes()),
+                    key -> key < changed ? describe.apply(key) : "its identifier");
+        } catch (Capture.CaptureException refused) {
+            giveUp(refused.fields());
+            return;
+        }
+        execute();
     }
 
     // ------------------------------------------------------------------------------------------ the node
@@ -334,6 +384,12 @@ final class CommitSequence {
         }
         transaction.becomes(SessionState.COMMITTING);
         done = whenDone;
+        Commit current = commit;
+        if (current != null && current.prepares() != null) {
+            session.rollback().inEngine(this::prepared);
+            session.settle();
+            return;
+        }
         if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
             schemaSettled = capture.schemaChanges();
         }
@@ -343,6 +399,16 @@ final class CommitSequence {
             }
         });
         session.settle();
+    }
+
+    /** It is rolled back here, where nothing of it is to be seen before it is committed: the node keeps it as all others do. */
+    private void prepared() {
+        Completion<Void> waiting = Objects.requireNonNull(done, "a commit is under way");
+        done = null;
+        transaction.get().rollbackDone();
+        transaction.becomes(SessionState.AWAITING_ANSWER);
+        waiting.failed(new EngineFailure("25001", "the transaction is prepared, not committed", true));
+        session.rollback().tryAnswer();
     }
 
     private void settleSchema() {
@@ -429,7 +495,7 @@ final class CommitSequence {
             return;
         }
         if (cause == null) {
-            client.complete("COMMIT");
+            client.complete(over.tag());
         }
         if (over.chain() && cause == null) {
             chain(over);

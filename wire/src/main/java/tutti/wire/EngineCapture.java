@@ -1,6 +1,8 @@
 package tutti.wire;
 
+import java.security.SecureRandom;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,6 +22,8 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
+import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.CatalogQuery;
@@ -40,6 +45,7 @@ public final class EngineCapture implements Capture {
 
     private static final Logger LOG = LoggerFactory.getLogger(EngineCapture.class);
     private static final int WARNED_MAX = 1000;
+    private static final int TOKEN_BYTES = 16;
 
     private final Set<String> warned = ConcurrentHashMap.newKeySet();
     private final Supplier<TableCatalog> catalog;
@@ -49,6 +55,8 @@ public final class EngineCapture implements Capture {
     private final Supplier<? extends CompletionStage<?>> refreshCatalog;
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
+    private final Function<String, @Nullable Promise> promises;
+    private final SecureRandom random = new SecureRandom();
     private final Calls calls;
     private final String life;
 
@@ -59,17 +67,19 @@ public final class EngineCapture implements Capture {
      * @param references what names stand for, at least as new as the catalog; from any thread
      * @param inBand which tables' rows can be captured in band, at least as new as the catalog; from any thread
      * @param refreshCatalog has the engine load both anew; from any thread, must not block
+     * @param promises what is promised to the transaction that is prepared under an identifier; from any thread
      * @param functions of the capture in this database
      * @param secret the cluster's secret
      */
     public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
             Supplier<InBandTables> inBand,
-            Supplier<? extends CompletionStage<?>> refreshCatalog, CaptureInstaller.Functions functions,
-            byte[] secret) {
+            Supplier<? extends CompletionStage<?>> refreshCatalog, Function<String, @Nullable Promise> promises,
+            CaptureInstaller.Functions functions, byte[] secret) {
         this.catalog = catalog;
         this.references = references;
         this.inBand = inBand;
         this.refreshCatalog = refreshCatalog;
+        this.promises = promises;
         this.life = functions.life();
         StringBuilder settings = new StringBuilder("SELECT current_user");
         SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
@@ -236,6 +246,30 @@ public final class EngineCapture implements Capture {
     @Override
     public byte[] grant(List<SequenceName> sequences) {
         return Statement.grant(sequences, life).toBytes();
+    }
+
+    @Override
+    public WriteSet prepare(List<@Nullable String> row, WriteSet writes) throws CaptureException {
+        if (Changes.read(writes.changes()).stream().anyMatch(
+                change -> change instanceof Changes.Change.Execute || change instanceof Changes.Change.Restart)) {
+            throw new CaptureException(
+                    Errors.notSupported("a transaction that has changed the schema, or where a sequence"
+                            + " stands, cannot be prepared: use COMMIT"));
+        }
+        byte[] token = new byte[TOKEN_BYTES];
+        random.nextBytes(token);
+        return Promise.prepare(String.valueOf(row.get(0)), String.valueOf(row.get(1)), String.valueOf(row.get(2)),
+                HexFormat.of().formatHex(token), writes);
+    }
+
+    @Override
+    public @Nullable Promise promise(String identifier) {
+        return promises.apply(identifier);
+    }
+
+    @Override
+    public byte[] finish(Promise promise, boolean commits, String role) {
+        return Statement.finish(new Statement.Finish(promise.identifier(), promise.token(), commits), role).toBytes();
     }
 
     @Override

@@ -74,6 +74,10 @@ final class Errors {
                     "could not serialize access: the transaction gave way to one that was ordered first",
                     "It held a lock that the transaction at position " + victim.forPosition()
                             + " of the total order needed. Cause: victim.");
+            case AbortReason.Promised promised ->
+                serialization("could not serialize access due to a prepared transaction",
+                        "Lost " + describe.apply(promised.key()) + " to the prepared transaction \"" + promised.to()
+                                + "\", which its client has neither committed nor rolled back. Cause: promised.");
             case AbortReason.Refused refused ->
                 error(READ_ONLY, refused.why()).with('D', "Nothing was changed. Cause: refused.");
             case AbortReason.Inapplicable wrong -> error(wrong.sqlState(),

@@ -155,6 +155,7 @@ final class ExtendedMessages {
             case REFUSED -> new Prepared(kind, null, classified.refusal());
             case SESSION, FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case NOTIFY -> new Prepared(kind, UtilityStatement.of(sql.notification()), null);
+            case PREPARE, FINISH -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             case READ, WRITE, COPY_IN -> {
                 boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
@@ -336,7 +337,7 @@ final class ExtendedMessages {
         Prepared prepared = portals.get(buffer, start, Messages.end(buffer, start, start + bodyLength));
         StatementKind kind = prepared == null ? StatementKind.WRITE : prepared.kind();
         if (backend.transactionFailed()) {
-            return (kind.rollsBack() || kind.commits()) ? end(kind) : pass(SentMessage.EXECUTE);
+            return kind.ends() ? end(kind) : pass(SentMessage.EXECUTE);
         }
         ErrorFields unheard = transaction.unheardAbort();
         if (unheard != null) {
@@ -375,6 +376,13 @@ final class ExtendedMessages {
                 inBand.executesUnproven();
                 session.schema().notification(utility(prepared).sql(), false);
                 yield false;
+            }
+            case PREPARE -> prepare(utility(prepared).sql(), inTransaction);
+            case FINISH -> {
+                PreparedTransaction finished = sql.prepared(utility(prepared).sql());
+                yield inTransaction
+                        ? refuse(SimpleQueries.insideOfBlock(finished))
+                        : session.ordered().finish(finished, false);
             }
             case REFUSED -> {
                 String reason = prepared == null ? null : prepared.refusal();
@@ -468,6 +476,22 @@ final class ExtendedMessages {
         return false;
     }
 
+    private boolean prepare(String text, boolean inTransaction) {
+        if (!inTransaction) {
+            return pass(SentMessage.EXECUTE);
+        }
+        ErrorFields refusal = transaction.implicit()
+                ? Errors.error("25P01", "PREPARE TRANSACTION can only be used in transaction blocks")
+                : rules.prepareRefusal();
+        if (refusal != null) {
+            return refuse(refusal);
+        }
+        cycle.inBlock(false);
+        cycle.await();
+        session.commit().prepare(Form.EXTENDED, sql.prepared(text));
+        return false;
+    }
+
     /** The engine ends the transaction block by itself; what follows waits until it has. */
     private boolean end(StatementKind kind) {
         transaction.becomesBlock();
@@ -478,11 +502,11 @@ final class ExtendedMessages {
 
     private boolean schema(UtilityStatement statement, boolean inTransaction, ByteBuf buffer, int start,
             int bodyLength) {
+        ErrorFields refusal = inTransaction ? statement.refusedInBlock() : rules.unavailable();
+        if (refusal != null) {
+            return refuse(refusal);
+        }
         if (!inTransaction) {
-            ErrorFields refusal = rules.unavailable();
-            if (refusal != null) {
-                return refuse(refusal);
-            }
             session.ordered().statement(statement, false, null);
         } else {
             inBand.executesUnproven();

@@ -41,6 +41,7 @@ public final class Handshake implements FrameSink {
     private final FrameReader reader;
     private final Future<?> timeout;
     private StartupPacket.@Nullable Startup startup;
+    private int protocol = Frontend.PROTOCOL_3_0;
     private String user = "";
     private Scram.@Nullable Server scram;
     /** Whether the role is one; said before it has proved itself, and of no meaning until then. */
@@ -64,6 +65,11 @@ public final class Handshake implements FrameSink {
 
         /** The database that is replicated. */
         String database();
+
+        /** Whether another database may be looked at, and not be changed. */
+        default boolean mayBeRead(String database) {
+            return false;
+        }
 
         /** What is known of a role; null if there is none that can prove itself. Completed on any thread. */
         CompletableFuture<@Nullable KnownRole> role(String name);
@@ -96,10 +102,13 @@ public final class Handshake implements FrameSink {
      * @param client its connection
      * @param reader what reads from it; paused until the session begins
      * @param user its role
+     * @param database the replicated one, or another that may be read
+     * @param protocol the version that it speaks
      * @param parameters what else its start-up packet says of the session
      * @param credentials what it has proved
      */
-    public record Arrival(Channel client, FrameReader reader, String user, Map<String, String> parameters,
+    public record Arrival(Channel client, FrameReader reader, String user, String database, int protocol,
+            Map<String, String> parameters,
             Credentials credentials) {}
 
     /** A session that is about to begin. */
@@ -193,9 +202,11 @@ public final class Handshake implements FrameSink {
     private void start(StartupPacket.Startup packet) {
         startup = packet;
         reader.typed();
-        if (packet.minor() > 0 || packet.parameters().keySet().stream().anyMatch(name -> name.startsWith("_pq_."))) {
+        protocol = Math.min(packet.major() << 16 | packet.minor(), Frontend.PROTOCOL_3_2);
+        if (packet.minor() > (Frontend.PROTOCOL_3_2 & 0xffff)
+                || packet.parameters().keySet().stream().anyMatch(name -> name.startsWith("_pq_."))) {
             ByteBuf out = client.alloc().buffer();
-            Backend.negotiateProtocol(out, Frontend.PROTOCOL_3_0,
+            Backend.negotiateProtocol(out, protocol,
                     packet.parameters().keySet().stream().filter(name -> name.startsWith("_pq_.")).toList());
             client.write(out, client.voidPromise());
         }
@@ -286,7 +297,7 @@ public final class Handshake implements FrameSink {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
         String database = parameters.getOrDefault("database", user);
-        if (!database.equals(host.database())) {
+        if (!database.equals(host.database()) && !host.mayBeRead(database)) {
             refuse(Errors.fatal("3D000", "database \"" + database + "\" is not replicated: this node serves database \""
                     + host.database() + "\""));
             return;
@@ -299,7 +310,7 @@ public final class Handshake implements FrameSink {
         List.of("user", "database", "replication").forEach(parameters::remove);
         parameters.keySet().removeIf(name -> name.startsWith("_pq_."));
         reader.pause();
-        host.open(new Arrival(client, reader, user, parameters, credentials))
+        host.open(new Arrival(client, reader, user, database, protocol, parameters, credentials))
                 .whenComplete((opened, failure) -> client.eventLoop().execute(() -> {
                     if (failure != null) {
                         refuse(refusal(failure));

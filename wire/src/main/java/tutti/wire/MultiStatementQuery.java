@@ -78,9 +78,15 @@ final class MultiStatementQuery {
         } else if (everywhere && backend.outsideOfTransaction()) {
             List<String> targets = new ArrayList<>();
             for (int i = 0; i < kinds.length; i++) {
-                targets.addAll(queries.utility(sql, starts[i], ends[i]).targets());
+                UtilityStatement one = queries.utility(sql, starts[i], ends[i]);
+                ErrorFields refusal = one.refusedInBlock();
+                if (refusal != null) {
+                    queries.refuse(refusal);
+                    return;
+                }
+                targets.addAll(one.targets());
             }
-            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false), this);
+            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false, false), this);
         } else {
             oneByOne();
         }
@@ -189,6 +195,21 @@ final class MultiStatementQuery {
                 offset(from);
                 queries.notification(sql, starts[from], ends[from]);
             }
+            case PREPARE -> {
+                if (!inTransaction || backend.transactionFailed()) {
+                    send(from, SentMessage.QUERY);
+                } else if (transaction.implicit()) {
+                    queries.refuse(Errors.error("25P01", "PREPARE TRANSACTION can only be used in transaction blocks"));
+                } else {
+                    for (int i = 0; i < from; i++) {
+                        queries.lasts(text(i));
+                    }
+                    offset(from);
+                    queries.prepare(sql, starts[from], ends[from]);
+                }
+            }
+            case FINISH -> queries.refuse(Errors.error("25001", text(from).strip().split("'", 2)[0].strip()
+                    + " cannot be executed with other statements in one query"));
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET -> {
                 backend.changing(queries.forgetting(text(from)));
@@ -246,6 +267,11 @@ final class MultiStatementQuery {
 
     private void schema(int from, boolean inTransaction) {
         UtilityStatement statement = queries.utility(sql, starts[from], ends[from]);
+        ErrorFields refusal = statement.refusedInBlock();
+        if (refusal != null) {
+            queries.refuse(refusal);
+            return;
+        }
         if (!inTransaction) {
             session.beginImplicit(true);
         }

@@ -13,6 +13,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
+import tutti.engine.postgres.capture.Promise;
 import tutti.pgwire.Frontend;
 import tutti.wire.CommitSequence.Form;
 
@@ -59,6 +60,11 @@ final class OrderedStatements {
                     script.handedIn();
                 }
                 transaction.becomes(SessionState.BARRIER);
+                if (statement.concurrently()) {
+                    ByteBuf notice = client.buffer();
+                    Backend.noticeResponse(notice, UtilityStatement.NOT_CONCURRENTLY);
+                    client.write(notice);
+                }
                 session.node().barrier(capture.orderedStatement(statement.sql(), reply.row()), capture.barrierKeys(),
                         transaction.takeName(),
                         whenExecuted(script == null ? UnaryOperator.identity() : script::placed, simple));
@@ -109,6 +115,55 @@ final class OrderedStatements {
                 session.node().log(request.apply(row), touched, transaction.takeName(), whenLogged(response, logged));
             }
         });
+    }
+
+    /**
+     * Ends a transaction that a client has prepared, at this node or another. Returns false: its message is not passed on.
+     *
+     * @param simple whether it is a simple query, and not executed by the extended protocol
+     */
+    boolean finish(PreparedTransaction prepared, boolean simple) {
+        cycle.await();
+        backend.batch().once(prepared.finishing(), SentMessage.OWN_ROW).sync(reply -> {
+            if (reply.error() != null || cycle.failed()) {
+                over(cycle.failed() ? null : reply.error(), simple);
+                return;
+            }
+            transaction.becomes(SessionState.BARRIER);
+            String identifier = String.valueOf(reply.row().get(0));
+            String role = String.valueOf(reply.row().get(1));
+            Promise known = capture.promise(identifier);
+            if (known != null) {
+                finish(known, prepared.commits(), role, simple);
+                return;
+            }
+            // it may have been prepared at another node just now
+            session.node().awaitAll(new Completion<>() {
+                @Override
+                public void succeeded(Long visible) {
+                    session.onLoop(() -> {
+                        Promise now = capture.promise(identifier);
+                        if (now == null) {
+                            over(Errors.error("42704", "prepared transaction with identifier \"" + identifier
+                                    + "\" does not exist"), simple);
+                        } else {
+                            finish(now, prepared.commits(), role, simple);
+                        }
+                    });
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    session.onLoop(() -> over(Errors.error(failure.sqlState(), failure.message()), simple));
+                }
+            });
+        });
+        return false;
+    }
+
+    private void finish(Promise promise, boolean commits, String role, boolean simple) {
+        session.node().barrier(capture.finish(promise, commits, role), promise.keys(), transaction.takeName(),
+                whenExecuted(UnaryOperator.identity(), simple));
     }
 
     private void withSettings(Consumer<List<@Nullable String>> then) {

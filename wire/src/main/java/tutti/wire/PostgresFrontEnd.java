@@ -105,7 +105,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.port = new ClientPort(loops);
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
-                settings.heldLimit(), settings.repetitions(), new RepeatedOneByOne(),
+                settings.heldLimit(), settings.repetitions(), new LosersInLine(),
                 new KeptBytes.Shared(KEPT_BYTES_MAX), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
@@ -140,6 +140,12 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public String database() {
         return settings.engine().database();
+    }
+
+    /** Those that every server has: tools connect to one of them to see which others there are. */
+    @Override
+    public boolean mayBeRead(String database) {
+        return database.equals("postgres") || database.equals("template1");
     }
 
     @Override
@@ -187,9 +193,12 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         if (!parameters.getOrDefault("options", "").contains(Modes.ACKNOWLEDGE)) {
             parameters.putIfAbsent(Modes.ACKNOWLEDGE, SessionVariable.text(Modes.Acknowledge.EXECUTED));
         }
+        if (!arrival.database().equals(database())) {
+            parameters.put("default_transaction_read_only", "on");
+        }
         return BackendConnection
-                .connect(arrival.client().eventLoop(),
-                        settings.engine().as(arrival.user(), arrival.credentials()).withParameters(parameters))
+                .connect(arrival.client().eventLoop(), settings.engine().as(arrival.user(), arrival.credentials())
+                        .inDatabase(arrival.database()).withProtocol(arrival.protocol()).withParameters(parameters))
                 .thenCompose(connection -> registry.confirm().handle((_, failure) -> {
                     if (failure != null) {
                         connection.abort();
@@ -232,12 +241,14 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             }
             Map<String, String> started = new TreeMap<>(arrival.parameters());
             started.put("user", arrival.user());
-            Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started);
+            boolean replicated = arrival.database().equals(database());
+            Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started, replicated);
             session = begun;
             TextSettings texts = new TextSettings(connection.parameters());
             connection.takeOver(new BackendSide(begun, texts));
             opened(begun);
-            return new ClientSide(begun, texts, new Classifier(services.transactions().serializable()));
+            boolean serializable = services.transactions().serializable();
+            return new ClientSide(begun, texts, new Classifier(serializable, replicated ? null : arrival.database()));
         }
 
         @Override

@@ -3,9 +3,6 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.util.Arrays;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -26,7 +23,7 @@ import tutti.pgwire.Frontend;
  * <p>
  * <b>Why the client cannot tell.</b> A client's messages follow from what it has heard, and the repeated transaction begins
  * after the lost one has been rolled back, so that nothing of that is left in the database. If the client had begun
- * at that later time, it would have heard the same answers (their digests are compared) and so have said the same messages (those are
+ * at that later time, it would have heard the same answers (they are compared, {@link HeardBytes}) and so have said the same messages (those are
  * what is said again): the run that is left is one in which the client was slow. Before a repeated transaction may
  * commit, all that the client has heard must have been compared ({@link #proven}); what comes later, it hears for the first time.
  *
@@ -37,12 +34,14 @@ import tutti.pgwire.Frontend;
  * rollback. What functions do outside of the database is done again: {@code limits.repetitions: 0} switches this off.
  *
  * <p>
- * <b>Who loses again and again.</b> A transaction that has lost waits until others of its node that lost before are over, for
+ * <b>Who loses again and again.</b> A transaction that has lost waits until others of its node that lost the same key before are over
+ * ({@link LosersInLine}, {@link LostRows}), for
  * {@value #FIRST_PATIENCE_MILLIS} ms at most, and if it has lost twice, for {@value #PATIENCE_MILLIS} ms. All that wait for a row
- * lose it together, whenever one of them has changed it: run again at once, they would do it in vain.
+ * lose it together, whenever one of them has changed it: run again at once, they would do it in vain. It begins when all is visible that
+ * has been delivered to its node.
  *
  * <p>
- * <b>Bounds.</b> At most {@value #SAID_BYTES_MAX} bytes of messages are kept; a longer transaction, and one of a query that
+ * <b>Bounds.</b> {@link SaidMessages} keeps so many bytes; a longer transaction, and one of a query that
  * has ended another transaction, is not repeated. A transaction is repeated as often as the setting says.
  */
 final class Repetition {
@@ -55,8 +54,6 @@ final class Repetition {
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
     private static final int FIRST_PATIENCE_MILLIS = 50;
     private static final int PATIENCE_MILLIS = 1000;
-    private static final int SAID_BYTES_MAX = 256 << 10;
-    private static final int SAID_BYTES_KEPT = 4 << 10;
     /** What a client may hear in the cycle in which its transaction begins, before that. */
     private static final int EARLY_BYTES_MAX = 1 << 10;
     private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
@@ -77,10 +74,9 @@ final class Repetition {
 
     private final Session session;
     private final int most;
-    private final RepeatedOneByOne turns;
+    private final LosersInLine losers;
 
-    private byte[] said = new byte[SAID_BYTES_KEPT];
-    private int saidBytes;
+    private final SaidMessages said = new SaidMessages();
     /** Why what was said cannot be said again. */
     private boolean unrepeatable;
     /** The same, for whatever this session says. */
@@ -92,20 +88,19 @@ final class Repetition {
     private boolean unnamedPrepared;
     private boolean unnamedUsed;
 
-    private final MessageDigest heard;
-    private long heardBytes;
+    private final HeardBytes heard = new HeardBytes();
 
     private DeferredMessages.@Nullable Again again;
+    private @Nullable LostRows lostRows;
+    /** The keys that the run has lost which is over. */
+    private long[] lost = LostRows.UNKNOWN;
     private int times;
     private boolean running;
     /** What must happen before: a position becomes visible, its turn comes. */
     private int awaited;
-    private RepeatedOneByOne.@Nullable Place place;
+    private LosersInLine.@Nullable Place place;
     private boolean speaking;
     private int next;
-    /** Of what the client has heard, what the engine has not answered again. */
-    private long owed;
-    private byte[] expected = {};
     private boolean differs;
     private ErrorFields cause = RollbackSequence.answerLost();
     private Client client = Client.IDLE;
@@ -115,22 +110,18 @@ final class Repetition {
      * Of a session.
      *
      * @param most how often a transaction is repeated; 0 if not at all
-     * @param turns of all sessions of the node
+     * @param losers of all sessions of the node
      */
-    Repetition(Session session, int most, RepeatedOneByOne turns) {
+    Repetition(Session session, int most, LosersInLine losers) {
         this.session = session;
         this.most = most;
-        this.turns = turns;
-        try {
-            heard = MessageDigest.getInstance("SHA-256");
-        } catch (NoSuchAlgorithmException impossible) {
-            throw new IllegalStateException(impossible);
-        }
+        this.losers = losers;
     }
 
-    /** Who deals with messages that are said again. */
-    void speaksTo(DeferredMessages.Again to) {
+    /** Who deals with messages that are said again, and who knows what they look for. */
+    void speaksTo(DeferredMessages.Again to, LostRows rows) {
         again = to;
+        lostRows = rows;
     }
 
     // ------------------------------------------------------------------------------------------ what the client says and hears
@@ -149,26 +140,13 @@ final class Repetition {
         if (unrepeatable) {
             return;
         }
-        int length = Messages.HEADER + bodyLength;
-        if (saidBytes + length > SAID_BYTES_MAX) {
-            unrepeatable = true;
-            return;
-        }
         names(type, buffer, start, bodyLength);
-        if (saidBytes + length > said.length) {
-            said = Arrays.copyOf(said, Math.max(2 * said.length, saidBytes + length));
-        }
-        buffer.getBytes(start - Messages.HEADER, said, saidBytes, length);
-        saidBytes += length;
+        unrepeatable |= !said.add(buffer, start, bodyLength);
     }
 
     private void begin() {
-        if (said.length > SAID_BYTES_KEPT) {
-            said = new byte[SAID_BYTES_KEPT];
-        }
-        saidBytes = 0;
-        heardBytes = 0;
-        heard.reset();
+        said.clear();
+        heard.clear();
         times = 0;
         unrepeatable = never;
         spentInVain = false;
@@ -180,14 +158,14 @@ final class Repetition {
     private void over() {
         running = false;
         awaited = 0;
-        owed = 0;
+        heard.forgive();
         differs = false;
         leave();
     }
 
     /** Whoever waits for its turn need not wait for this session. */
     void leave() {
-        RepeatedOneByOne.Place left = place;
+        LosersInLine.Place left = place;
         place = null;
         if (left != null) {
             left.leave();
@@ -205,7 +183,8 @@ final class Repetition {
                     unnamedPrepared = true;
                 } else {
                     never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
-                    unrepeatable |= never || used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
+                    unrepeatable |= never
+                            || said.used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
                 }
             }
             case Frontend.BIND -> {
@@ -214,47 +193,13 @@ final class Repetition {
             }
             case Frontend.CLOSE -> {
                 if (bodyLength > 2 && buffer.getByte(start) == 'S') {
-                    unrepeatable |= used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
+                    unrepeatable |= said.used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
                 }
             }
             default -> {
                 // names nothing that outlives a transaction
             }
         }
-    }
-
-    /**
-     * Whether something was said to a prepared statement before it was prepared, since the transaction began.
-     *
-     * @param statement its name, a character for each byte
-     */
-    private boolean used(String statement) {
-        for (int at = 0; at < saidBytes; at += length(at)) {
-            int from = at + Messages.HEADER;
-            if (said[at] == Frontend.PARSE && string(from).equals(statement)) {
-                return false;
-            }
-            boolean bound = said[at] == Frontend.BIND && string(from + string(from).length() + 1).equals(statement);
-            boolean described = said[at] == Frontend.DESCRIBE && said[from] == 'S'
-                    && string(from + 1).equals(statement);
-            if (bound || described) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private int length(int at) {
-        return 1 + Unpooled.wrappedBuffer(said).getInt(at + 1);
-    }
-
-    /** What lies up to the next zero, a character for each byte. */
-    private String string(int from) {
-        int end = from;
-        while (said[end] != 0) {
-            end++;
-        }
-        return new String(said, from, end - from, StandardCharsets.ISO_8859_1);
     }
 
     private static boolean notUndone(String text) {
@@ -279,32 +224,18 @@ final class Repetition {
         if (differs) {
             return bytes.skipBytes(bytes.readableBytes());
         }
-        int old = (int) Math.min(owed, bytes.readableBytes());
+        int old = (int) Math.min(heard.owed(), bytes.readableBytes());
         if (old > 0) {
-            heard.update(bytes.nioBuffer(bytes.readerIndex(), old));
-            bytes.skipBytes(old);
-            owed -= old;
-            if (owed == 0 && !MessageDigest.isEqual(expected, digest())) {
-                differs = true;
-                return bytes.skipBytes(bytes.readableBytes());
-            }
+            differs = !heard.same(bytes, bytes.readerIndex(), old);
+            bytes.skipBytes(differs ? bytes.readableBytes() : old);
         }
         int fresh = bytes.readableBytes();
-        if (fresh > 0 && heardBytes + fresh > EARLY_BYTES_MAX && !session.transaction().isOpen()) {
+        if (fresh > 0 && heard.length() + fresh > EARLY_BYTES_MAX && !session.transaction().isOpen()) {
             unrepeatable = true;
         } else if (fresh > 0) {
-            heard.update(bytes.nioBuffer(bytes.readerIndex(), fresh));
-            heardBytes += fresh;
+            heard.add(bytes, bytes.readerIndex(), fresh);
         }
         return bytes;
-    }
-
-    private byte[] digest() {
-        try {
-            return ((MessageDigest) heard.clone()).digest();
-        } catch (CloneNotSupportedException impossible) {
-            throw new IllegalStateException(impossible);
-        }
     }
 
     // ------------------------------------------------------------------------------------------ a loss
@@ -336,9 +267,8 @@ final class Repetition {
         if (times > 0) {
             return true;
         }
-        for (int at = 0; at < saidBytes; at += length(at)) {
-            if (said[at] != Frontend.BIND && !ClientSide.copies(said[at])
-                    && notUndone(new String(said, at, length(at), StandardCharsets.ISO_8859_1))) {
+        for (int at = 0; at < said.end(); at += said.length(at)) {
+            if (said.type(at) != Frontend.BIND && !ClientSide.copies(said.type(at)) && notUndone(said.text(at))) {
                 return false;
             }
         }
@@ -355,7 +285,7 @@ final class Repetition {
             case AbortReason.LostCertification lost -> lost.winner();
             case AbortReason.StaleRead stale -> stale.winner();
             case AbortReason.Victim victim -> victim.forPosition();
-            case AbortReason.TooOld _ -> 0;
+            case AbortReason.TooOld _,AbortReason.Promised _ -> 0;
             case AbortReason.Refused _,AbortReason.Failed _,AbortReason.Inapplicable _ -> -1;
         };
         if (differs) {
@@ -367,12 +297,23 @@ final class Repetition {
         }
         cause = why;
         note(over);
+        lost = outcome.reason() instanceof AbortReason.LostCertification(int key, long _)
+                && key < over.writes().keys().size() ? new long[]{over.writes().keys().hash(key)} : LostRows.UNKNOWN;
         again(over, winner, true);
         return true;
     }
 
-    /** The engine has failed a statement of the open transaction in a way that lets it be run again: it will be. */
-    void failed(OpenTransaction current, ErrorFields why) {
+    /**
+     * The engine has failed the open transaction in a way that lets it be run again: it will be.
+     *
+     * @param unanswered how many of the client's statements have been sent and not been answered, the one that has failed first; 0 if it
+     *            was none of them
+     */
+    void failed(OpenTransaction current, ErrorFields why, int unanswered) {
+        LostRows rows = lostRows;
+        lost = unanswered == 0 || rows == null
+                ? LostRows.UNKNOWN
+                : rows.of(said.executed(running ? next : said.end(), unanswered - 1));
         spent = why.sqlState().equals(SPENT) ? why.message() : null;
         cause = spent == null ? why : NO_VALUES;
         note(current);
@@ -421,15 +362,11 @@ final class Repetition {
         LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
         running = true;
         next = 0;
-        if (owed == 0) {
-            // Otherwise this run was lost before it had answered all of that again, and has only a part of it to compare with.
-            expected = digest();
-        }
-        owed = heardBytes;
-        heard.reset();
+        heard.again();
         awaited = 0;
-        if (winner > session.node().visiblePosition()) {
-            awaitWinner(winner);
+        long seen = Math.max(winner, session.node().arrivedPosition());
+        if (seen > session.node().visiblePosition()) {
+            awaitVisible(seen, winner);
         }
         String error = spent;
         if (error != null) {
@@ -448,12 +385,18 @@ final class Repetition {
         }));
     }
 
-    /** Before the winner is visible, it would lose again. */
-    private void awaitWinner(long winner) {
+    /**
+     * Before the winner is visible, it would lose again; so it might to whatever else has been delivered to this node, for which it does not
+     * wait long, since the node may lag.
+     */
+    private void awaitVisible(long position, long winner) {
         Runnable visible = awaited();
-        session.node().await(winner, new Completion<Long>() {
+        if (winner <= session.node().visiblePosition()) {
+            session.later(FIRST_PATIENCE_MILLIS, visible);
+        }
+        session.node().await(position, new Completion<Long>() {
             @Override
-            public void succeeded(Long position) {
+            public void succeeded(Long visiblePosition) {
                 visible.run();
             }
 
@@ -465,10 +408,11 @@ final class Repetition {
     }
 
     private void awaitTurn() {
-        RepeatedOneByOne.Place mine = place == null ? turns.enter() : place;
+        LosersInLine.Place mine = place == null ? losers.enter() : place;
         place = mine;
         Runnable come = awaited();
-        mine.whenItsTurn(come);
+        mine.whenItsTurn(lost, come);
+        lost = LostRows.UNKNOWN;
         session.later(times == 1 ? FIRST_PATIENCE_MILLIS : PATIENCE_MILLIS, come);
     }
 
@@ -497,7 +441,7 @@ final class Repetition {
 
     /** Whether the engine has answered again all that the client has heard. */
     boolean proven() {
-        return owed == 0 && !differs;
+        return heard.owed() == 0 && !differs;
     }
 
     /** Goes on, as far as it can. */
@@ -507,14 +451,14 @@ final class Repetition {
         }
         speaking = true;
         try {
-            while (running && awaited == 0 && !differs && next < saidBytes && speak()) {
+            while (running && awaited == 0 && !differs && next < said.end() && speak()) {
                 // said
             }
         } finally {
             speaking = false;
         }
-        running &= next < saidBytes || differs;
-        differs |= owed > 0 && !running && session.cycle().none() && session.backend().idle();
+        running &= next < said.end() || differs;
+        differs |= heard.owed() > 0 && !running && session.cycle().none() && session.backend().idle();
         if (differs) {
             giveUp();
         }
@@ -522,8 +466,8 @@ final class Repetition {
 
     /** Says the next message again. Returns whether another may follow at once. */
     private boolean speak() {
-        byte type = said[next];
-        int length = length(next);
+        byte type = said.type(next);
+        int length = said.length(next);
         boolean copies = ClientSide.copies(type);
         if (!copies && session.blocked()) {
             return false;
@@ -533,12 +477,12 @@ final class Repetition {
             session.backend().flushAnswers();
             return false;
         }
-        byte[] message = Arrays.copyOfRange(said, next, next + length);
-        next += length;
+        byte[] message = said.message(next);
         if (type == Frontend.PARSE && message[Messages.HEADER] != 0) {
-            byte[] name = string(next - length + Messages.HEADER).getBytes(StandardCharsets.ISO_8859_1);
+            byte[] name = said.name(next).getBytes(StandardCharsets.ISO_8859_1);
             session.backend().batch().close(new String(name, StandardCharsets.UTF_8)).send();
         }
+        next += length;
         ByteBuf buffer = Unpooled.wrappedBuffer(message);
         DeferredMessages.Again to = again;
         if (to != null && to.frame(type, buffer, Messages.HEADER, length - Messages.HEADER)) {

@@ -49,6 +49,7 @@ final class SchemaStatement {
     private boolean fromQuery;
     private int targetStart;
     private int targetEnd;
+    private int concurrentlyStart;
     private Target target = Target.NONE;
 
     /** @param sql at which the {@link Classifier} reads, too */
@@ -61,6 +62,7 @@ final class SchemaStatement {
     void forget() {
         targetStart = 0;
         targetEnd = 0;
+        concurrentlyStart = 0;
     }
 
     /** Why the statement judged last is refused. */
@@ -83,6 +85,11 @@ final class SchemaStatement {
         return targetEnd;
     }
 
+    /** See {@link Classifier#concurrentlyStart}. */
+    int concurrentlyStart() {
+        return concurrentlyStart;
+    }
+
     private StatementKind refuse(String reason) {
         refusal = reason;
         return StatementKind.REFUSED;
@@ -103,7 +110,8 @@ final class SchemaStatement {
         }
         if (sql.atAny(PER_SERVER)) {
             return refuse("databases, tablespaces, subscriptions and server settings belong to one server and are not"
-                    + " replicated: make the change on every node's PostgreSQL while the cluster is stopped");
+                    + " replicated: use a schema or another cluster in the place of another database, and make other changes on"
+                    + " every node's PostgreSQL while the cluster is stopped");
         }
         if (create && (sql.atWord(Classifier.TEMP) || sql.atWord(Classifier.TEMPORARY))) {
             return StatementKind.WRITE;
@@ -120,7 +128,7 @@ final class SchemaStatement {
                                     : Target.NONE;
         }
         int depth = 0;
-        boolean concurrent = false;
+        int concurrent = 0;
         int atomicDepth = 0;
         boolean begin = false;
         // a function body in SQL-standard form contains semicolons, and so do the actions of a rule, in parentheses
@@ -148,7 +156,9 @@ final class SchemaStatement {
             }
             depth += sql.at('(') ? 1 : sql.at(')') ? -1 : 0;
             fromQuery |= table && depth == 0 && sql.atWord(AS);
-            concurrent |= sql.atWord(Classifier.CONCURRENTLY);
+            if (depth == 0 && sql.atWord(Classifier.CONCURRENTLY)) {
+                concurrent = sql.start();
+            }
             if ((begin && sql.atWord(ATOMIC)) || (atomicDepth > 0 && sql.atWord(CASE))) {
                 atomicDepth++;
             } else if (atomicDepth > 0 && sql.atWord(END)) {
@@ -157,10 +167,8 @@ final class SchemaStatement {
             begin = sql.atWord(BEGIN);
             sql.advance();
         }
-        return concurrent && !refresh
-                ? refuse(
-                        "CONCURRENTLY is not supported: leave it out; the statement then runs at one point of the order")
-                : StatementKind.SCHEMA;
+        concurrentlyStart = refresh ? 0 : concurrent;
+        return StatementKind.SCHEMA;
     }
 
     /** Looks at a token of a schema change for the name of the relation that it is about. */

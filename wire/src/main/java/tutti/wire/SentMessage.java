@@ -75,6 +75,16 @@ enum SentMessage {
         return this == REFUSED_PARSE || this == REFUSED_QUERY;
     }
 
+    /** Whether it executes a statement of the client's, or several. */
+    boolean executes() {
+        return switch (this) {
+            case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, ENDING_EXECUTE, CHAINING_EXECUTE,
+                    QUERY, QUERY_IN_BAND, FORGETTING_QUERY, ENDING_QUERY ->
+                true;
+            default -> false;
+        };
+    }
+
     /** Whether it changes what a name stands for. */
     boolean names() {
         return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == CLOSE

@@ -43,6 +43,7 @@ final class Session {
     private final EventLoop loop;
     private final FrameReader clientReader;
     private final BackendConnection connection;
+    private final boolean replicated;
     private final Modes modes;
     private final Map<String, String> parameters;
     private final ClientCycle cycle = new ClientCycle();
@@ -63,9 +64,11 @@ final class Session {
      * A session that is about to begin.
      *
      * @param parameters of the client's start-up packet, its "user" among them
+     * @param replicated whether it is in the replicated database; otherwise it cannot change anything, and there is no capture
      */
     Session(SessionServices services, Channel client, FrameReader clientReader, BackendConnection connection,
-            Map<String, String> parameters) {
+            Map<String, String> parameters, boolean replicated) {
+        this.replicated = replicated;
         this.services = services;
         this.loop = client.eventLoop();
         this.clientReader = clientReader;
@@ -80,7 +83,7 @@ final class Session {
         this.turns = new DeferredExecution(this);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
-        this.repetition = new Repetition(this, services.repetitions(), services.repeated());
+        this.repetition = new Repetition(this, services.repetitions(), services.losers());
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
@@ -130,6 +133,11 @@ final class Session {
 
     Modes modes() {
         return modes;
+    }
+
+    /** Whether it is in the replicated database. */
+    boolean replicated() {
+        return replicated;
     }
 
     /** With which the client has started the session: "user" is its role. */

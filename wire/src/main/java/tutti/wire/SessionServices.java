@@ -10,7 +10,7 @@ import tutti.node.Transactions;
  * @param own our own messages to the engine
  * @param heldLimit bytes of responses that a session holds back at most
  * @param repetitions how often a session runs a transaction again that has lost
- * @param repeated lets transactions that have lost more than once run one after the other
+ * @param losers lets transactions that have lost the same key run one after the other
  * @param kept what sessions keep of prepared statements
  * @param registry the engine, as far as sessions concern it
  * @param sequences gets values of sequences
@@ -21,7 +21,7 @@ record SessionServices(
         OwnMessages own,
         int heldLimit,
         int repetitions,
-        RepeatedOneByOne repeated,
+        LosersInLine losers,
         KeptBytes.Shared kept,
         PostgresFrontEnd.SessionRegistry registry,
         SequenceSupply sequences) {}

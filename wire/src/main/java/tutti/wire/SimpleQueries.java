@@ -124,6 +124,9 @@ final class SimpleQueries {
     private @Nullable ErrorFields setByParts(boolean plain) {
         for (int i = 0; i < sql.classified().count(); i++) {
             if (sql.classified().kind(i) == StatementKind.SESSION) {
+                if (backend.inTransaction()) {
+                    rules.lasts(sql.statement(i));
+                }
                 ErrorFields refusal = session.modes().part(sql.statement(i),
                         i == 0 && plain && backend.outsideOfTransaction());
                 if (refusal != null) {
@@ -158,6 +161,10 @@ final class SimpleQueries {
             case SCHEMA -> {
                 inBand.executesUnproven();
                 UtilityStatement statement = sql.utility();
+                ErrorFields refusal = backend.outsideOfTransaction() ? null : statement.refusedInBlock();
+                if (refusal != null) {
+                    yield refuse(refusal);
+                }
                 if (backend.outsideOfTransaction()) {
                     everywhere(statement, null);
                 } else {
@@ -178,6 +185,19 @@ final class SimpleQueries {
                 inBand.executesUnproven();
                 notification();
                 yield false;
+            }
+            case PREPARE -> {
+                if (!backend.inTransaction()) {
+                    yield pass(SentMessage.QUERY);
+                }
+                prepare();
+                yield false;
+            }
+            case FINISH -> {
+                PreparedTransaction prepared = sql.prepared();
+                yield backend.outsideOfTransaction()
+                        ? session.ordered().finish(prepared, true)
+                        : refuse(insideOfBlock(prepared));
             }
             case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
             case BEGIN -> {
@@ -282,7 +302,31 @@ final class SimpleQueries {
         }
     }
 
+    private void prepare() {
+        ErrorFields refusal = rules.prepareRefusal();
+        if (refusal == null) {
+            session.commit().prepare(Form.SIMPLE, sql.prepared());
+        } else {
+            refuse(refusal);
+        }
+    }
+
+    static ErrorFields insideOfBlock(PreparedTransaction prepared) {
+        return Errors.error("25001", prepared.command() + " cannot run inside a transaction block");
+    }
+
     // ------------------------------------------------------------------------------------------ for scripts
+
+    /** One of the statements before a script's PREPARE TRANSACTION. */
+    void lasts(String text) {
+        rules.lasts(text);
+    }
+
+    /** PREPARE TRANSACTION, as a statement of a script. */
+    void prepare(byte[] text, int start, int end) {
+        sql.read(text, start, end);
+        prepare();
+    }
 
     /** Runs a run of plain statements of a script, as a query of its own; the message's ownership passes. */
     void part(StatementKind kind, ByteBuf message, boolean inTransaction) {

@@ -32,6 +32,10 @@ enum StatementKind {
     CONSTRAINTS,
     /** DISCARD and DEALLOCATE, of which some are not possible in a transaction. */
     FORGET,
+    /** PREPARE TRANSACTION. */
+    PREPARE,
+    /** COMMIT PREPARED, ROLLBACK PREPARED. */
+    FINISH,
     /** NOTIFY: those who listen at any node are told when the transaction has committed. */
     NOTIFY,
     /** Not supported. */
@@ -57,8 +61,13 @@ enum StatementKind {
         return this == WRITE || this == COPY_IN;
     }
 
+    /** Whether it ends a transaction block that has failed. */
+    boolean ends() {
+        return commits() || rollsBack() || this == PREPARE;
+    }
+
     /** Whether it controls the transaction. */
     boolean controlsTransaction() {
-        return this == BEGIN || commits() || rollsBack();
+        return this == BEGIN || ends();
     }
 }

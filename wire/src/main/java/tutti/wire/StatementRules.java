@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import java.util.Objects;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.pgwire.ErrorFields;
@@ -12,6 +13,10 @@ import tutti.wire.sql.ReadPlan;
  * transactions keep to the conflict classes that they have declared. On the session's event loop.
  */
 final class StatementRules {
+    /** What outlives the transaction if that commits; not SET LOCAL, nor what is about the transaction itself. */
+    private static final Pattern LASTS = Pattern.compile(
+            "\\s*(SET\\s+(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)|RESET\\b|DISCARD\\b|(UN)?LISTEN\\b)",
+            Pattern.CASE_INSENSITIVE);
     private final Session session;
     private final TextSettings texts;
 
@@ -45,13 +50,36 @@ final class StatementRules {
         return reason == null ? null : Errors.refused(reason);
     }
 
+    /** Why the open transaction is not prepared for its client, or null. */
+    @Nullable
+    ErrorFields prepareRefusal() {
+        if (!session.node().promises()) {
+            return Errors.notSupported("prepared transactions are kept under protocol si only: use COMMIT");
+        }
+        return session.transaction().work().hasSetSession()
+                ? Errors.notSupported(
+                        "a transaction that has changed settings of its session, or what it listens to, cannot be prepared:"
+                                + " use SET LOCAL, or do so before it begins")
+                : unavailable();
+    }
+
     // ------------------------------------------------------------------------------------------ variables
 
     /** A statement by itself sets a variable. Returns why it is refused, or null. */
     @Nullable
     ErrorFields set(String sql, boolean inTransaction) {
+        if (inTransaction) {
+            lasts(sql);
+        }
         ErrorFields refusal = session.modes().statement(sql, inTransaction);
         return refusal == null ? declare(sql, inTransaction) : refusal;
+    }
+
+    /** Notes whether what a statement sets in a transaction block outlives that. */
+    void lasts(String sql) {
+        if (LASTS.matcher(sql).lookingAt()) {
+            session.transaction().work().setsSession();
+        }
     }
 
     private @Nullable ErrorFields declare(String sql, boolean inTransaction) {

@@ -27,6 +27,7 @@ final class TransactionActivity {
     private final List<@Nullable QueryResult> catalogs = new ArrayList<>();
     private ReadSet.@Nullable Builder reads;
     private InBandRows inBand = new InBandRows();
+    private boolean setsSession;
 
     /** A statement is about to be sent that may change something. */
     void mayChange(Change what) {
@@ -41,6 +42,16 @@ final class TransactionActivity {
     /** Whether a statement has been sent that may change this. */
     boolean mayHaveChanged(Change what) {
         return changes.contains(what);
+    }
+
+    /** A statement has been sent that changes the session's settings for longer than the transaction, or what it listens to. */
+    void setsSession() {
+        setsSession = true;
+    }
+
+    /** Whether such a statement has been sent. */
+    boolean hasSetSession() {
+        return setsSession;
     }
 
     /**

@@ -50,6 +50,16 @@ final class UnansweredMessages {
         return first;
     }
 
+    /** How many of them execute a statement of the client's. */
+    int statements() {
+        int statements = 0;
+        for (int i = 0; i < size; i++) {
+            SentMessage message = ring[(head + i) & (ring.length - 1)];
+            statements += message != null && message.executes() ? 1 : 0;
+        }
+        return statements;
+    }
+
     /** Takes back the last one, which the engine will not answer. */
     void removeLast() {
         size--;

@@ -76,8 +76,10 @@ class ClassifierTest {
             END | COMMIT
             commit and chain | COMMIT_CHAIN
             commit and no chain | COMMIT
-            commit prepared 'x' | REFUSED
-            prepare transaction 'x' | REFUSED
+            commit prepared 'x' | FINISH
+            commit prepared 'x' 'y' | REFUSED
+            prepare transaction 'x' | PREPARE
+            prepare transaction U&'x' uescape '!' | REFUSED
             prepare p as select 1 | SESSION
             rollback | ROLLBACK
             abort | ROLLBACK
@@ -93,7 +95,7 @@ class ClassifierTest {
             create table t (a int) | SCHEMA
             create temp table t (a int) | WRITE
             create local temporary table t (a int) | WRITE
-            create index concurrently i on t (a) | REFUSED
+            create index concurrently i on t (a) | SCHEMA
             create database d | REFUSED
             alter system set a = 1 | REFUSED
             drop table t | SCHEMA

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.Conversation.extended;
+import static tutti.wire.Conversation.simple;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -21,6 +23,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -83,12 +86,61 @@ class ConnectingTest {
     @Test
     void otherDatabasesAndReplicationAreRefused() {
         BackendSettings settings = fixture.settings("alice", "wonderland");
-        ErrorFields other = refusal(new BackendSettings(settings.address(), "alice", "template1",
-                settings.credentials(), Map.of(), null, settings.timeout(), settings.gatherLimit()));
+        ErrorFields other = refusal(settings.inDatabase("another"));
         assertEquals("3D000", other.sqlState());
-        assertTrue(other.message().contains("template1") && other.message().contains("postgres"), other.message());
+        assertTrue(other.message().contains("another") && other.message().contains("postgres"), other.message());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("client_encoding", "SJIS"))).sqlState());
+    }
+
+    @Test
+    void databasesThatEveryServerHasCanBeReadAndNotChanged() throws Exception {
+        BackendConnection client = connect(fixture.settings("alice", "wonderland").inDatabase("template1"));
+        assertEquals("template1", client.execute("select current_database()", FrontEndFixture.PATIENCE).value());
+        assertEquals("TDC(SELECT 1)/I", simple(client, "select has_database_privilege('postgres', 'connect')"));
+        assertEquals("C(BEGIN)TDC(SELECT 1)C(COMMIT)/I", simple(client, "begin; select 1; commit"));
+        assertEquals("12C(BEGIN)12DC(SELECT 1)12C(ROLLBACK)/I", extended(client, "begin", "select 1", "rollback"));
+        for (String change : new String[]{"create table t (a int)", "create database another",
+                "insert into t values (1)",
+                "create temp table t (a int)", "select 1 into t", "select 1 for update", "vacuum", "notify x",
+                "do 'begin end'",
+                "alter role alice password 'x'", "set transaction_read_only = off", "begin read write",
+                "start transaction isolation level repeatable read, read write",
+                "set \"default_transaction_read_only\" = off",
+                "select set_config('transaction_read_only', 'off', false)", "prepare transaction 'x'",
+                "set session characteristics as transaction read write", "with x as (delete from t) select 1",
+                "copy t from stdin", "explain analyze delete from t", "grant alice to postgres"}) {
+            assertEquals("E(0A000)/I", simple(client, change), change);
+        }
+        for (String change : new String[]{"create table t (a int)", "vacuum", "begin read write",
+                "set transaction_read_only = off", "create temp table t (a int)"}) {
+            assertEquals("12E(0A000)/I", extended(client, change), change);
+        }
+        PostgresException refused = assertThrows(PostgresException.class,
+                () -> client.execute("create database another", FrontEndFixture.PATIENCE));
+        assertTrue(refused.fields().message().contains("use a schema or another cluster"), refused.toString());
+        assertEquals("TDC(SHOW)/I", simple(client, "show transaction_read_only"));
+        assertEquals("on", client.execute("show transaction_read_only", FrontEndFixture.PATIENCE).value());
+        client.close();
+    }
+
+    @Test
+    void keysOfCancelRequestsAreLongWhereTheProtocolHasThem() throws Exception {
+        BackendSettings settings = fixture.settings("alice", "wonderland");
+        BackendConnection old = connect(settings);
+        assertEquals(4, old.secretKey().length);
+        old.close();
+        // of a version that is not known the newest one that is known is spoken
+        for (int protocol : new int[]{Frontend.PROTOCOL_3_2, Frontend.PROTOCOL_3_2 + 7}) {
+            BackendConnection client = connect(settings.withProtocol(protocol));
+            assertEquals(32, client.secretKey().length);
+            CompletableFuture<String> answer = Conversation.send(client,
+                    out -> Frontend.query(out, "select pg_sleep(3600)"));
+            fixture.awaitSleeping();
+            client.cancel().get(20, TimeUnit.SECONDS);
+            assertEquals("TE(57014)/I", Conversation.get(answer));
+            client.close();
+        }
     }
 
     @Test
@@ -124,11 +176,9 @@ class ConnectingTest {
     @Test
     void tlsIsSpokenWhenAskedFor() throws Exception {
         BackendSettings plain = fixture.settings("alice", "wonderland");
-        BackendConnection client = connect(new BackendSettings(plain.address(), plain.user(), plain.database(),
-                plain.credentials(), Map.of(),
-                SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE)
-                        .endpointIdentificationAlgorithm("").build(),
-                plain.timeout(), plain.gatherLimit()));
+        BackendConnection client = connect(
+                plain.withTls(SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE)
+                        .endpointIdentificationAlgorithm("").build()));
         assertEquals("1", client.execute("select 1", FrontEndFixture.PATIENCE).value());
         client.close();
         client.closed().get(20, TimeUnit.SECONDS);

@@ -245,7 +245,7 @@ class FrontEndTest extends OnFrontEnd {
         assertEquals("E(0A000)/I", simple(client, "create database x"));
         assertEquals("12E(0A000)/I", extended(client, "create database x", "select 1"));
         simple(client, "begin");
-        assertEquals("E(0A000)/E", simple(client, "prepare transaction 'x'"));
+        assertEquals("E(0A000)/E", simple(client, "reindex table concurrently account"));
         assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
         assertEquals("TDC(SELECT 1)E(0A000)/I", simple(client, "select 1; create database x; select 2"));
         PostgresException refused = assertThrows(PostgresException.class,

@@ -75,7 +75,7 @@ final class InBandFixture implements AutoCloseable {
     private final class OneWay implements Capture {
         private final Way way;
         private final Capture real = new EngineCapture(engine::catalog, engine::references,
-                engine::inBandTables, engine::refreshCatalog, engine.functions(), SECRET);
+                engine::inBandTables, engine::refreshCatalog, engine.promises()::of, engine.functions(), SECRET);
 
         OneWay(Way way) {
             this.way = way;
@@ -185,6 +185,7 @@ final class InBandFixture implements AutoCloseable {
                 case Changes.Change.Delete(var table, byte[] row) -> "delete " + table.name() + text(row);
                 case Changes.Change.Truncate(var table) -> "truncate " + table.name();
                 case Changes.Change.Execute(byte[] statement) -> "execute " + text(statement);
+                case Changes.Change.Prepare prepare -> "prepare " + prepare.identifier();
                 case Changes.Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
                 case Changes.Change.Restart(var schema, var name, var last, var called) ->
                     "restart " + schema + "." + name + " " + last + " " + called;

@@ -72,6 +72,26 @@ class SchemaStatementsTest extends OnFrontEnd {
     }
 
     @Test
+    void whatIsToBeDoneConcurrentlyIsDoneByEveryNodeAtOnePosition() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "create table indexed (a int)");
+        ScriptedNode.take(fixture.node.barriers);
+        assertEquals("NC(CREATE INDEX)/I", simple(client, "create unique index Concurrently by_a on indexed (a)"));
+        assertEquals("alice: create unique index              by_a on indexed (a)",
+                ScriptedNode.take(fixture.node.barriers));
+        assertEquals("12NC(DROP INDEX)/I", extended(client, "drop index concurrently by_a"));
+        simple(client, "begin");
+        assertEquals("E(25001)/E", simple(client, "create index concurrently by_a on indexed (a)"));
+        simple(client, "rollback");
+        simple(client, "begin");
+        assertEquals("12E(25001)/E", extended(client, "drop index concurrently by_a"));
+        simple(client, "rollback");
+        assertEquals("E(25001)/I", simple(client, "create index by_b on indexed (a); drop index concurrently by_b"));
+        assertEquals("C(DROP TABLE)/I", simple(client, "drop table indexed"));
+        client.close();
+    }
+
+    @Test
     void changesOfTemporaryTablesConcernNobodyElse() throws Exception {
         BackendConnection client = fixture.client();
         assertEquals("C(CREATE TABLE)/I", simple(client, "create temp table passing (a int)"));

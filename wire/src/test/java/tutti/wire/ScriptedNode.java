@@ -58,6 +58,9 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     /** What every node answers to requests. */
     volatile byte[] answer = new byte[0];
     volatile boolean wholeOnly;
+    volatile boolean promises = true;
+    /** What becomes visible while it is waited for. */
+    volatile Runnable awaited = () -> {};
     volatile boolean everywhereIfPossible;
     volatile boolean undertakes;
     /** Classes of requests that are for their owner. */
@@ -188,6 +191,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         needsClasses = false;
         answer = new byte[0];
         wholeOnly = false;
+        promises = true;
+        awaited = () -> {};
         everywhereIfPossible = false;
         undertakes = false;
         ownerRefuses = null;
@@ -306,6 +311,17 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         return response.length == 0 || response[0] != Backend.ROW_DESCRIPTION
                 ? response
                 : Arrays.copyOfRange(response, 1 + ByteBuffer.wrap(response).getInt(1), response.length);
+    }
+
+    @Override
+    public boolean promises() {
+        return promises;
+    }
+
+    @Override
+    public void awaitAll(Completion<Long> done) {
+        awaited.run();
+        done.succeeded(position.get());
     }
 
     @Override

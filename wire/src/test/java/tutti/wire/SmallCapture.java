@@ -3,6 +3,8 @@ package tutti.wire;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -10,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
@@ -21,6 +24,14 @@ import tutti.wire.sql.StatementClasses;
  */
 final class SmallCapture implements Capture {
     static final String INSTALL = """
+            CREATE SCHEMA tutti;
+            GRANT USAGE ON SCHEMA tutti TO PUBLIC;
+            CREATE FUNCTION tutti.may_prepare(identifier text) RETURNS void LANGUAGE plpgsql AS $$
+            BEGIN
+                IF identifier = 'used' THEN
+                    RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = 'in use';
+                END IF;
+            END $$;
             CREATE SCHEMA cap;
             GRANT USAGE ON SCHEMA cap TO PUBLIC;
             CREATE TABLE cap.applied (position bigint PRIMARY KEY);
@@ -71,6 +82,26 @@ final class SmallCapture implements Capture {
         return "CREATE TABLE " + name + " (" + columns + "); CREATE CONSTRAINT TRIGGER cap AFTER INSERT OR UPDATE OR"
                 + " DELETE ON " + name + " DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cap.row();"
                 + " GRANT ALL ON " + name + " TO PUBLIC;";
+    }
+
+    /** What is promised. */
+    final Map<String, Promise> promised = new ConcurrentHashMap<>();
+
+    @Override
+    public WriteSet prepare(List<@Nullable String> row, WriteSet writes) {
+        return new WriteSet(writes.keys(), (row.get(1) + " prepares " + row.get(0) + ": "
+                + new String(writes.changes(), StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Override
+    public @Nullable Promise promise(String identifier) {
+        return promised.get(identifier);
+    }
+
+    @Override
+    public byte[] finish(Promise promise, boolean commits, String role) {
+        return (role + ": COMMENT ON TABLE plain IS '" + promise.token() + " " + commits + "'")
+                .getBytes(StandardCharsets.UTF_8);
     }
 
     private final int[] functions = new int[FUNCTIONS.size()];

@@ -74,6 +74,7 @@ class StatementsTest {
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
                 node,
                 new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
+                        engine.promises()::of,
                         engine.functions(),
                         "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, loops);

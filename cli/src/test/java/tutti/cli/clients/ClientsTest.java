@@ -18,11 +18,15 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import javax.sql.XAConnection;
+import javax.transaction.xa.XAResource;
+import javax.transaction.xa.Xid;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.postgresql.xa.PGXADataSource;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
@@ -150,6 +154,68 @@ class ClientsTest {
             awaitEqual(other, "SELECT nextval('counted_id_seq') >= 267145", "t");
             made.execute("TRUNCATE counted RESTART IDENTITY");
             assertEquals("1", ask(made, "INSERT INTO counted (few) VALUES (1) RETURNING id"));
+        }
+    }
+
+    private static PGXADataSource distributed(int node) {
+        PGXADataSource source = new PGXADataSource();
+        source.setUrl(cluster.nodes().get(node).jdbcUrl());
+        return source;
+    }
+
+    @Test
+    void whatOneNodeHasPreparedAnotherOneCommits() throws Exception {
+        Xid name = new BranchId(7, new byte[]{1, 2}, new byte[]{3});
+        try (Connection maker = jdbc(0, "prepareThreshold=1"); Statement made = maker.createStatement()) {
+            made.execute("CREATE TABLE branch (id int PRIMARY KEY, n int NOT NULL)");
+            made.execute("INSERT INTO branch VALUES (1, 10)");
+        }
+        XAConnection one = distributed(0).getXAConnection();
+        try (Statement statement = one.getConnection().createStatement()) {
+            one.getXAResource().start(name, XAResource.TMNOFLAGS);
+            assertEquals("10", ask(statement, "UPDATE branch SET n = 11 WHERE id = 1 RETURNING OLD.n"));
+            one.getXAResource().end(name, XAResource.TMSUCCESS);
+            assertEquals(XAResource.XA_OK, one.getXAResource().prepare(name));
+        } finally {
+            one.close();
+        }
+        try (Connection connection = jdbc(2, "prepareThreshold=1");
+                Statement statement = connection.createStatement()) {
+            awaitEqual(connection, "SELECT count(*) FROM pg_prepared_xacts", "1");
+            assertEquals("10", ask(statement, "SELECT n FROM branch"));
+            assertEquals("40001", refused(statement, "UPDATE branch SET n = 12 WHERE id = 1"));
+            assertEquals("55006", refused(statement, "CREATE TABLE meanwhile (a int)"));
+        }
+        XAConnection other = distributed(1).getXAConnection();
+        try {
+            Xid[] left = other.getXAResource().recover(XAResource.TMSTARTRSCAN);
+            assertEquals(1, left.length);
+            assertArrayEquals(name.getGlobalTransactionId(), left[0].getGlobalTransactionId());
+            other.getXAResource().commit(name, false);
+        } finally {
+            other.close();
+        }
+        try (Connection connection = jdbc(2, "prepareThreshold=1");
+                Statement statement = connection.createStatement()) {
+            awaitEqual(connection, "SELECT n FROM branch", "11");
+            assertEquals(1, statement.executeUpdate("UPDATE branch SET n = 12 WHERE id = 1"));
+        }
+    }
+
+    private record BranchId(int format, byte[] global, byte[] branch) implements Xid {
+        @Override
+        public int getFormatId() {
+            return format;
+        }
+
+        @Override
+        public byte[] getGlobalTransactionId() {
+            return global;
+        }
+
+        @Override
+        public byte[] getBranchQualifier() {
+            return branch;
         }
     }
 

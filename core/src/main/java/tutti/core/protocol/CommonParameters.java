@@ -19,6 +19,12 @@ final class CommonParameters {
 
     private CommonParameters() {}
 
+    /** After how many losses a node has its turn. */
+    static Parameter.Count turns(int normal) {
+        return new Parameter.Count("turns", 0, 1_000, normal, "losses",
+                "After how many losses of a row in a row a node comes first there, so that a far or slow one does not starve; 0: never.");
+    }
+
     /** A time of 1 ms to 1 h. */
     static Parameter.Time delay(String name, long normalNanos, String description) {
         return new Parameter.Time(name, 1_000_000L, 3_600_000_000_000L, normalNanos, description);

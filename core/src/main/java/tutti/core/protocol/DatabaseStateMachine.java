@@ -66,7 +66,8 @@ public final class DatabaseStateMachine extends NonVotingCertification {
 
     /** Its messages. */
     static final MessageSet<Message> MESSAGES = new MessageSet<>("dbsm",
-            "Under protocol `dbsm`.", List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA));
+            "Under protocol `dbsm`.",
+            List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA, NodeTurns.Over.SCHEMA));
 
     /** How read sets are sent. */
     public enum Reads {
@@ -88,9 +89,10 @@ public final class DatabaseStateMachine extends NonVotingCertification {
      * @param rowsPerTableMax of how many rows a table's part of a read set may be, at least 0
      * @param falsePositiveRate probability with which a key that was not read is taken for one that was, if reads are sent as
      *            a filter: above 0, below 1
+     * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
     public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
-            Reads reads, int rowsPerTableMax, double falsePositiveRate) {
+            Reads reads, int rowsPerTableMax, double falsePositiveRate, int lossesToTurn) {
         public Parameters {
             replicas = Checks.founders(replicas);
             Checks.window(windowPositions);
@@ -144,7 +146,9 @@ public final class DatabaseStateMachine extends NonVotingCertification {
 
     /** A replica at the beginning of the order. */
     public DatabaseStateMachine(Parameters parameters, ReplicaWorld world) {
-        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), world);
+        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(),
+                parameters.progressIntervalNanos(),
+                parameters.lossesToTurn(), world);
         this.parameters = parameters;
     }
 

@@ -18,6 +18,9 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
             "Probability with which a key that a concurrent transaction wrote is taken for one that was read, if reads"
                     + " are sent as a Bloom filter.");
 
+    /** None normally: the database state machine has none. */
+    private static final Parameter.Count TURNS = CommonParameters.turns(0);
+
     @Override
     public String name() {
         return DatabaseStateMachine.NAME;
@@ -31,7 +34,7 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
     @Override
     public List<Parameter> parameters() {
         return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL, READS, ROWS_PER_TABLE,
-                FALSE_POSITIVES);
+                FALSE_POSITIVES, TURNS);
     }
 
     @Override
@@ -51,7 +54,7 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
         return new DatabaseStateMachine(new DatabaseStateMachine.Parameters(where.node(), where.replicas(),
                 values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
                 values.of(READS).equals(BLOOM) ? DatabaseStateMachine.Reads.BLOOM : DatabaseStateMachine.Reads.ROWS,
-                (int) values.of(ROWS_PER_TABLE), values.of(FALSE_POSITIVES)), world);
+                (int) values.of(ROWS_PER_TABLE), values.of(FALSE_POSITIVES), (int) values.of(TURNS)), world);
     }
 
     @Override

@@ -15,8 +15,8 @@ import tutti.core.txn.WriteSet;
  *
  * <p>
  * <b>Each is answered once.</b> It is in here from {@link #submitted} on, and leaves with {@link #failed}, with
- * {@link #victim} before it was ordered, or when its message is delivered, of which there is one: refused, it is answered at
- * once; otherwise when its position is visible.
+ * {@link #victim} before it was ordered, or when its message is delivered, of which there is one: lost, it is answered at
+ * once; {@link #refused}, when whoever called that says so; otherwise when its position is visible.
  *
  * <p>
  * <b>A victim that was ordered already</b> is decided like any other. If it passes, its write set is applied in the
@@ -105,6 +105,25 @@ final class LocalTransactions {
         if (phase != null) {
             unanswered.add(position, transaction);
         }
+    }
+
+    /**
+     * A transaction, of this replica or another, does not commit; if it is one of this replica's it is answered later.
+     *
+     * @return whether it is
+     */
+    boolean refused(long position, TransactionId transaction) {
+        Phase phase = phases.remove(transaction);
+        world.skip(position);
+        if (phase != null) {
+            world.abort(transaction);
+        }
+        return phase != null;
+    }
+
+    /** One that was {@link #refused} is answered. */
+    void answer(TransactionId transaction, AbortReason why) {
+        world.answer(transaction, new Outcome.Aborted(why));
     }
 
     /** Every replica executes a request. */

@@ -1,5 +1,9 @@
 package tutti.core.protocol;
 
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -15,11 +19,15 @@ import tutti.core.txn.WriteSet;
 /**
  * What protocols have in common whose transactions execute at once, are ordered with one message each, and are decided by
  * every replica for itself when that is delivered: the way of a transaction from its client to its decision and back, the
- * requests that every replica executes, and what may be forgotten. What is compared with what, and why that is right, say
+ * requests that every replica executes, whose turn it is at a row ({@link NodeTurns}), and what may be forgotten. What is compared with what, and why that is right, say
  * {@link SnapshotIsolation} and {@link DatabaseStateMachine}.
  */
 abstract class NonVotingCertification implements Protocol {
     private static final long PROGRESS_TIMER = 1;
+    private static final long TURN_TIMER = 2;
+    /** A turn that is waited for here lasts {@value #TURN_TICKS} times as long, and up to once more. */
+    private static final long TURN_TICK_NANOS = 100_000_000;
+    private static final int TURN_TICKS = 5;
 
     /** Asks for a transaction to be certified. */
     interface Candidate extends Message {
@@ -38,24 +46,49 @@ abstract class NonVotingCertification implements Protocol {
     }
 
     private final String name;
+    private final int node;
     private final ReplicaWorld world;
     private final LocalTransactions local;
     private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
+    private final int lossesToTurn;
+    private NodeTurns turns;
+    private final List<Refused> refused = new ArrayList<>();
+    private boolean turnTimerRuns;
     private long delivered;
+
+    /** A local transaction that was refused because it was another node's turn, and is answered when that is over. */
+    private static final class Refused {
+        final TransactionId transaction;
+        final long key;
+        final AbortReason why;
+        int ticks;
+
+        Refused(TransactionId transaction, long key, AbortReason why) {
+            this.transaction = transaction;
+            this.key = key;
+            this.why = why;
+        }
+    }
 
     /**
      * At the beginning of the order.
      *
      * @param name of the protocol, for errors
+     * @param node this replica
      * @param replicas all of them, alive or not
      * @param windowPositions how far back a transaction may have executed
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come
+     * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
-    NonVotingCertification(String name, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
-            ReplicaWorld world) {
+    NonVotingCertification(String name, int node, Set<Integer> replicas, long windowPositions,
+            long progressIntervalNanos,
+            int lossesToTurn, ReplicaWorld world) {
         this.name = name;
+        this.node = node;
         this.world = world;
+        this.lossesToTurn = lossesToTurn;
+        this.turns = new NodeTurns(lossesToTurn);
         this.local = new LocalTransactions(world);
         this.horizons = new Horizons(replicas, windowPositions, progressIntervalNanos, PROGRESS_TIMER);
     }
@@ -76,6 +109,7 @@ abstract class NonVotingCertification implements Protocol {
     /** No message still to be delivered is certified against positions up to this one. */
     void forget(long floor) {
         index.forget(floor);
+        turns.forget(index.floor());
     }
 
     /** Who touched which key last. */
@@ -120,7 +154,7 @@ abstract class NonVotingCertification implements Protocol {
             throw new IllegalStateException("position " + position + " delivered after " + delivered);
         }
         delivered = position;
-        if (!(message instanceof Horizons.Progress)) {
+        if (!(message instanceof Horizons.Progress || message instanceof NodeTurns.Over)) {
             horizons.matters(position);
         }
         switch (message) {
@@ -134,19 +168,72 @@ abstract class NonVotingCertification implements Protocol {
                 horizons.reached(sender, progress.horizon());
                 world.skip(position);
             }
+            case NodeTurns.Over over -> {
+                turns.over(over);
+                world.skip(position);
+            }
             default -> throw foreign(message);
         }
+        answerRefused();
         forget(horizons.floor(delivered));
         horizons.watch(world);
     }
 
     private void certify(long position, int sender, Candidate candidate) {
+        KeySet keys = candidate.writes().keys();
         AbortReason lost = conflict(candidate);
         horizons.reached(sender, candidate.horizon());
+        if (lost instanceof AbortReason.LostCertification(int key, long _)) {
+            turns.lost(keys, key, sender, position);
+        }
+        int taken = lost == null ? turns.refused(keys, sender, position) : -1;
+        if (taken >= 0) {
+            if (local.refused(position, candidate.transaction())) {
+                refused.add(new Refused(candidate.transaction(), keys.hash(taken),
+                        new AbortReason.LostCertification(taken, position)));
+            }
+            return;
+        }
         if (lost == null) {
-            note(candidate.writes().keys(), position);
+            note(keys, position);
+            turns.won(keys, sender);
         }
         local.decided(position, candidate.transaction(), candidate.writes(), lost);
+    }
+
+    /** Run again before it is anybody's turn, or this node's, those would be refused again. */
+    private void answerRefused() {
+        for (Iterator<Refused> each = refused.iterator(); each.hasNext();) {
+            Refused one = each.next();
+            NodeTurns.Turn turn = turns.first(one.key, delivered);
+            if (turn == null || turn.node() == node) {
+                each.remove();
+                local.answer(one.transaction, one.why);
+            }
+        }
+        watchTurns();
+    }
+
+    private void watchTurns() {
+        if (!turnTimerRuns && !refused.isEmpty()) {
+            turnTimerRuns = true;
+            world.timer(TURN_TIMER, TURN_TICK_NANOS);
+        }
+    }
+
+    /** A turn whose node does not use it is over, for all replicas, when a message says so. */
+    private void turnTick() {
+        turnTimerRuns = false;
+        Set<NodeTurns.Turn> over = new LinkedHashSet<>();
+        for (Refused one : refused) {
+            NodeTurns.Turn turn = turns.first(one.key, delivered);
+            if (++one.ticks > TURN_TICKS && turn != null) {
+                over.add(turn);
+                one.ticks = 0;
+            }
+        }
+        over.forEach(turn -> world.order(new NodeTurns.Over(turn.key(), turn.since())));
+        watchTurns();
     }
 
     @Override
@@ -157,7 +244,11 @@ abstract class NonVotingCertification implements Protocol {
 
     @Override
     public final void timer(long timer) {
-        horizons.ranOut(world);
+        if (timer == TURN_TIMER) {
+            turnTick();
+        } else {
+            horizons.ranOut(world);
+        }
     }
 
     // ------------------------------------------------------------------------------------------ snapshots
@@ -167,21 +258,23 @@ abstract class NonVotingCertification implements Protocol {
      *
      * @param horizons what each replica has told last
      */
-    record Image(long delivered, Map<Integer, Long> horizons, CertificationIndex.Image index) {
+    record Image(long delivered, Map<Integer, Long> horizons, CertificationIndex.Image index, NodeTurns.Image turns) {
         static final Schema<Image> SCHEMA = Schema.part("certification", Image.class).of(
                 Field.of("delivered", Types.NATURAL, Image::delivered),
                 Field.of("horizons", Types.map(Types.INT, Types.LONG, 1 << 16), Image::horizons),
-                Field.of("index", CertificationIndex.Image.SCHEMA, Image::index), Image::new);
+                Field.of("index", CertificationIndex.Image.SCHEMA, Image::index),
+                Field.of("turns", NodeTurns.Image.SCHEMA, Image::turns), Image::new);
     }
 
     final Image image() {
         forget(horizons.floor(delivered));
-        return new Image(delivered, horizons.told(), index.image());
+        return new Image(delivered, horizons.told(), index.image(), turns.image(delivered));
     }
 
     final void restore(Image image) {
         delivered = image.delivered();
         horizons.restore(image.horizons(), delivered);
         index = CertificationIndex.of(image.index());
+        turns = new NodeTurns(lossesToTurn, image.turns(), index.floor());
     }
 }

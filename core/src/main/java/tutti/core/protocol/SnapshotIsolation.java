@@ -55,6 +55,10 @@ import tutti.core.txn.WriteSet;
  * former life that arrives late, or one older than the window, is below the floor.
  *
  * <p>
+ * <b>Turns.</b> A transaction that would pass is refused all the same if it is another node's turn at a row that it changes
+ * ({@link NodeTurns}). Its client is answered when that turn is over.
+ *
+ * <p>
  * <b>Victims that were ordered already.</b> A transaction that was rolled back in the engine while its message was on its
  * way is certified like any other. If it passes, its write set is applied in its place and its client sees success: it
  * stood in the way by a lock that is no write (SELECT FOR UPDATE, a foreign key's share lock), or it would not pass.
@@ -65,7 +69,8 @@ public final class SnapshotIsolation extends NonVotingCertification {
 
     /** Its messages. */
     static final MessageSet<Message> MESSAGES = new MessageSet<>("si",
-            "Under protocol `si`.", List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA));
+            "Under protocol `si`.",
+            List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA, NodeTurns.Over.SCHEMA));
 
     /**
      * Parameters; the same at every replica except {@code node}.
@@ -75,8 +80,10 @@ public final class SnapshotIsolation extends NonVotingCertification {
      * @param windowPositions how far back a transaction may have executed, in positions: 1 to
      *            {@link CertificationIndex#SPAN_MAX}/2; bounds the memory of the index while a replica is away
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
+     * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
-    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos) {
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
+            int lossesToTurn) {
         public Parameters {
             replicas = Checks.founders(replicas);
             Checks.window(windowPositions);
@@ -100,7 +107,9 @@ public final class SnapshotIsolation extends NonVotingCertification {
 
     /** A replica at the beginning of the order. */
     public SnapshotIsolation(Parameters parameters, ReplicaWorld world) {
-        super(NAME, parameters.replicas(), parameters.windowPositions(), parameters.progressIntervalNanos(), world);
+        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(),
+                parameters.progressIntervalNanos(),
+                parameters.lossesToTurn(), world);
         this.parameters = parameters;
     }
 

@@ -5,6 +5,8 @@ import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link SnapshotIsolation}. */
 final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
+    private static final Parameter.Count TURNS = CommonParameters.turns(2);
+
     @Override
     public String name() {
         return SnapshotIsolation.NAME;
@@ -18,19 +20,20 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL);
+        return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL, TURNS);
     }
 
     @Override
     public Claims claims(ParameterValues values) {
         return Claims.of(Guarantee.SNAPSHOT_ISOLATION, Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE,
-                Trait.MEMBERS_MAY_CHANGE);
+                Trait.MEMBERS_MAY_CHANGE, Trait.CERTIFIES_BY_KEYS);
     }
 
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new SnapshotIsolation(new SnapshotIsolation.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), world);
+                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
+                (int) values.of(TURNS)), world);
     }
 
     @Override

@@ -20,6 +20,11 @@ public enum Trait {
     ONE_PRIMARY,
     /** Whole requests that every replica can execute are executed by every replica unless their client asks for something else. */
     EVERYWHERE_IF_POSSIBLE,
+    /**
+     * A transaction is compared, by its keys, with all that were ordered between what its node showed when it asked to commit and itself,
+     * and with nothing else: what is promised to a prepared transaction of a client's by its keys alone, without locks, can be kept.
+     */
+    CERTIFIES_BY_KEYS,
     /** {@link Protocol#blocked} is told of local transactions that run, too, where the world can tell. */
     HEARS_OF_WAITS,
     /**

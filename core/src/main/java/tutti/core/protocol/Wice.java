@@ -131,7 +131,7 @@ public final class Wice implements Protocol {
         }
 
         SnapshotIsolation.Parameters certification() {
-            return new SnapshotIsolation.Parameters(node, replicas(), windowPositions, progressIntervalNanos);
+            return new SnapshotIsolation.Parameters(node, replicas(), windowPositions, progressIntervalNanos, 0);
         }
     }
 

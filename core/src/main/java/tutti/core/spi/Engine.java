@@ -4,7 +4,9 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Response;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 
 /**
@@ -62,6 +64,17 @@ public interface Engine extends AutoCloseable {
      */
     default boolean locksReferencedRows() {
         return true;
+    }
+
+    /**
+     * Which transaction that its client has prepared would be met: one that has been made visible here, and neither committed nor rolled
+     * back, and whose keys conflict with these. Its rows are not locked, so who has touched them must not ask to commit. From any thread.
+     *
+     * @param keys of a transaction that asks to commit
+     * @return null if there is none
+     */
+    default AbortReason.@Nullable Promised promised(KeySet keys) {
+        return null;
     }
 
     /** Closes all connections. */

@@ -56,6 +56,19 @@ public sealed interface AbortReason {
     }
 
     /**
+     * Touches what is promised to a transaction that its client has prepared, and neither committed nor rolled back yet.
+     *
+     * @param key index of the key in the transaction's own key set
+     * @param to by what its client knows the prepared transaction
+     */
+    record Promised(int key, String to) implements AbortReason {
+        @Override
+        public String label() {
+            return "promised";
+        }
+    }
+
+    /**
      * This replica may not run it at this time, or not at all under its protocol.
      *
      * @param why for the person who reads it: what is not possible here, and what is

@@ -29,7 +29,9 @@ class ProtocolGoldenTest extends GoldenContract {
     private static final WiceMessage.Numbered NUMBERED = new WiceMessage.Numbered(2, 4, 6, CERTIFY);
     private static final WiceMessage.Relay RELAY = new WiceMessage.Relay(20, 18, NUMBERED);
     private static final NonVotingCertification.Image IMAGE = new NonVotingCertification.Image(30,
-            Map.of(0, 28L, 1, 29L), index());
+            Map.of(0, 28L, 1, 29L), index(), new NodeTurns.Image(List.of(new NodeTurns.Turn(44, 1, 26)),
+                    List.of(new NodeTurns.Loss(44, 1, 2, 26), new NodeTurns.Loss(45, 0, 1, 27))));
+    private static final NodeTurns.Over OVER = new NodeTurns.Over(44, 26);
 
     private static CertificationIndex.Image index() {
         CertificationIndex index = new CertificationIndex();
@@ -45,9 +47,9 @@ class ProtocolGoldenTest extends GoldenContract {
 
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
-        return Map.of("si", List.of(CERTIFY, BARRIER, PROGRESS),
+        return Map.of("si", List.of(CERTIFY, BARRIER, PROGRESS, OVER),
                 "dbsm", List.of(new DatabaseStateMachine.Certify(ONE, 10, 12, 8, WRITES, KEYS,
-                        BloomFilter.of(new long[]{1, 2, 3}, 0.01)), BARRIER, PROGRESS),
+                        BloomFilter.of(new long[]{1, 2, 3}, 0.01)), BARRIER, PROGRESS, OVER),
                 "postgres-r", List.of(new PostgresR.Changes(ONE, WRITES), BARRIER, new PostgresR.Vote(ONE, true),
                         new PostgresR.Resolve(List.of(ONE, OTHER))),
                 "active", List.of(new ActiveReplication.Execute(ONE, REQUEST)),

@@ -72,7 +72,7 @@ class SnapshotIsolationTest {
         Site(Cluster cluster, int node, Set<Integer> all, long window) {
             this.cluster = cluster;
             this.node = node;
-            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 1), this);
+            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 1, 2), this);
         }
 
         TransactionId begin() {
@@ -235,6 +235,117 @@ class SnapshotIsolationTest {
         assertInstanceOf(Outcome.Aborted.class, cluster.sites.get(1).answers.get(stale));
     }
 
+    /** The order in which a node's transactions come in after those of a nearer one, which has always seen the last that won. */
+    private static TransactionId losesTo(Cluster cluster, int near, int far, int times) {
+        TransactionId last = null;
+        for (int i = 0; i < times; i++) {
+            long seen = cluster.sites.get(near).visible;
+            asks(cluster, near, seen, 7);
+            last = asks(cluster, far, seen, 7);
+            cluster.settle();
+        }
+        return java.util.Objects.requireNonNull(last);
+    }
+
+    private static TransactionId asks(Cluster cluster, int node, long seen, int... keys) {
+        Site site = cluster.sites.get(node);
+        TransactionId transaction = site.begin();
+        site.protocol.executed(transaction, new Execution(seen, seen, writes(keys), ReadSet.EMPTY));
+        return transaction;
+    }
+
+    @Test
+    void aNodeThatHasLostARowTwiceInARowComesFirstThereTheNextTime() {
+        Cluster cluster = new Cluster(3, 1000);
+        Site near = cluster.sites.get(0);
+        Site far = cluster.sites.get(1);
+        losesTo(cluster, 0, 1, 2);
+        TransactionId other = asks(cluster, 2, far.visible, 5);
+        TransactionId waits = asks(cluster, 0, far.visible, 6, 7);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, cluster.sites.get(2).answers.get(other), "another row");
+        assertEquals(null, near.answers.get(waits), "run again now, it would be refused again");
+        TransactionId turn = asks(cluster, 1, far.visible, 7);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, far.answers.get(turn));
+        assertInstanceOf(Outcome.Aborted.class, near.answers.get(waits));
+        TransactionId again = asks(cluster, 0, near.visible, 7);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, near.answers.get(again));
+        assertEquals(near.log, cluster.sites.get(2).log);
+    }
+
+    @Test
+    void aNodeThatHasWonInBetweenHasNoTurn() {
+        Cluster cluster = new Cluster(2, 1000);
+        losesTo(cluster, 0, 1, 1);
+        asks(cluster, 1, cluster.sites.get(1).visible, 7);
+        cluster.settle();
+        losesTo(cluster, 0, 1, 1);
+        TransactionId next = asks(cluster, 0, cluster.sites.get(0).visible, 7);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, cluster.sites.get(0).answers.get(next));
+    }
+
+    @Test
+    void aTurnThatIsNotUsedEndsWhenThoseWhoWaitSaySo() {
+        Cluster cluster = new Cluster(2, 1000);
+        Site near = cluster.sites.get(0);
+        losesTo(cluster, 0, 1, 2);
+        TransactionId waits = asks(cluster, 0, near.visible, 7);
+        cluster.settle();
+        int ordered = cluster.order.size();
+        int ticks = 0;
+        while (cluster.order.size() == ordered) {
+            near.protocol.timer(2);
+            ticks++;
+        }
+        assertEquals(6, ticks, "half a second and a tick");
+        assertEquals(null, near.answers.get(waits), "before it is ordered, it is not so everywhere");
+        cluster.settle();
+        assertInstanceOf(Outcome.Aborted.class, near.answers.get(waits));
+        TransactionId again = asks(cluster, 0, near.visible, 7);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, near.answers.get(again));
+    }
+
+    @Test
+    void ofTwoNodesThatHaveTheirTurnsAtTwoRowsTheOlderTurnGoesFirst() {
+        Cluster cluster = new Cluster(3, 1000);
+        for (int node = 1; node < 3; node++) {
+            for (int i = 0; i < 2; i++) {
+                long seen = cluster.sites.get(0).visible;
+                asks(cluster, 0, seen, 6 + node);
+                asks(cluster, node, seen, 6 + node);
+                cluster.settle();
+            }
+        }
+        long seen = cluster.sites.get(0).visible;
+        TransactionId younger = asks(cluster, 2, seen, 7, 8);
+        TransactionId older = asks(cluster, 1, seen, 7, 8);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, cluster.sites.get(1).answers.get(older));
+        assertInstanceOf(Outcome.Aborted.class, cluster.sites.get(2).answers.get(younger));
+        seen = cluster.sites.get(2).visible;
+        TransactionId again = asks(cluster, 2, seen, 7, 8);
+        cluster.settle();
+        assertInstanceOf(Outcome.Committed.class, cluster.sites.get(2).answers.get(again));
+    }
+
+    @Test
+    void whoBeginsFromASnapshotKnowsWhoseTurnItIs() {
+        Cluster cluster = new Cluster(2, 1000);
+        losesTo(cluster, 0, 1, 2);
+        Site restored = new Site(cluster, 0, Set.of(0, 1), 1000);
+        restored.protocol.restore(cluster.sites.get(0).protocol.snapshot());
+        restored.delivered = cluster.sites.get(0).delivered;
+        restored.visible = cluster.sites.get(0).visible;
+        cluster.sites.set(0, restored);
+        TransactionId waits = asks(cluster, 0, restored.visible, 7);
+        cluster.settle();
+        assertEquals(null, restored.answers.get(waits));
+    }
+
     static java.util.stream.LongStream seeds() {
         return java.util.stream.LongStream.range(0, 200);
     }
@@ -273,7 +384,7 @@ class SnapshotIsolationTest {
                     }
                 }
                 case 3 -> site.makeVisible();
-                default -> site.protocol.timer(1);
+                default -> site.protocol.timer(random.nextInt(1, 3));
             }
             if (random.nextInt(60) == 0) {
                 Site old = cluster.sites.get(2);
@@ -289,7 +400,13 @@ class SnapshotIsolationTest {
             }
         }
         cluster.settle();
-        cluster.settle();
+        for (int turnsLeft = 0; turnsLeft < 60; turnsLeft++) {
+            // until nobody waits for a turn any more that nobody uses
+            for (int tick = 0; tick < 6; tick++) {
+                cluster.sites.forEach(site -> site.protocol.timer(2));
+            }
+            cluster.settle();
+        }
         assertEquals(cluster.sites.get(0).log, cluster.sites.get(1).log);
         assertEquals(cluster.sites.get(0).log, cluster.sites.get(2).log);
         Map<TransactionId, Long> committedAt = new HashMap<>();

@@ -32,14 +32,18 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.ExecutorServices;
 import tutti.engine.postgres.apply.PostgresExecutor;
 import tutti.engine.postgres.apply.PostgresApplier;
+import tutti.engine.postgres.apply.Promises;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.InBandQuery;
 import tutti.engine.postgres.catalog.InBandTables;
@@ -86,6 +90,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
     private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final AdminConnection admin;
+    private final Promises promises = new Promises();
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
     private volatile InBandTables inBandTables = InBandTables.NONE;
@@ -128,6 +133,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
             new SecureRandom().nextBytes(life);
             await(engine.admin.begin(HexFormat.of().formatHex(life)));
             engine.schema = await(AppliedSchema.read(connection));
+            engine.readPromises(connection);
             opened = true;
             return engine;
         } finally {
@@ -135,6 +141,24 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                 engine.close();
             }
         }
+    }
+
+    private void readPromises(BackendConnection connection) throws IOException, InterruptedException {
+        for (List<@Nullable String> row : connection.execute("SELECT identifier, token,"
+                + " pg_catalog.encode(keys, 'hex') FROM tutti.prepared", TIMEOUT).rows()) {
+            promises.keep(Promise.of(String.valueOf(row.get(0)), String.valueOf(row.get(1)),
+                    HexFormat.of().parseHex(String.valueOf(row.get(2)))));
+        }
+    }
+
+    @Override
+    public Promises promises() {
+        return promises;
+    }
+
+    @Override
+    public AbortReason.@Nullable Promised promised(KeySet keys) {
+        return promises.met(keys);
     }
 
     /** A position from PostgreSQL's text form. */

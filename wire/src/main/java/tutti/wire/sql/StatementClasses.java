@@ -253,6 +253,7 @@ public final class StatementClasses {
                             : name.name();
                 }
                 case Change.Execute _ -> "the schema";
+                case Change.Prepare prepare -> outsideOf(Changes.read(prepare.changes()), classes, catalog, references);
                 case Change.Notify _,Change.Restart _ -> null;
             };
             if (found != null) {

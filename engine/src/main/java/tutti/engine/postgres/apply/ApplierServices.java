@@ -18,6 +18,9 @@ public interface ApplierServices {
     /** The tables as of the last schema change that the engine has made or was told of. */
     AppliedSchema schema();
 
+    /** What is promised to clients' prepared transactions. */
+    Promises promises();
+
     /** Loads the schema anew: after a transaction that changed it. */
     CompletableFuture<Void> refreshCatalog();
 

@@ -42,6 +42,9 @@ final class NetEffect {
         /** Those who listen are told. */
         record Notify(byte[] channel, byte[] payload) implements Step {}
 
+        /** A transaction is kept, for its client to commit. */
+        record Prepare(Change.Prepare transaction) implements Step {}
+
         /** A sequence is put somewhere. */
         record Restart(Change.Restart sequence) implements Step {}
     }
@@ -126,6 +129,8 @@ final class NetEffect {
             truncated.add(name);
         } else if (change instanceof Change.Notify(byte[] channel, byte[] payload)) {
             steps.add(new Step.Notify(channel, payload));
+        } else if (change instanceof Change.Prepare prepare) {
+            steps.add(new Step.Prepare(prepare));
         } else if (change instanceof Change.Restart restart) {
             steps.add(new Step.Restart(restart));
         } else {

@@ -23,6 +23,7 @@ import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
@@ -55,6 +56,7 @@ public final class PostgresApplier implements Applier {
     private static final int BEGIN_AFRESH_STATEMENTS = 3;
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
+    private static final String NOT_THERE = "42704";
 
     private final ApplierServices engine;
     private final EventLoop loop;
@@ -63,6 +65,8 @@ public final class PostgresApplier implements Applier {
     /** Roles in whose session clients' code has run, or something has failed, since it was reset. */
     private final Set<Role> touched = EnumSet.noneOf(Role.class);
     private boolean schemaChanged;
+    /** What the open transaction prepares for clients. */
+    private final List<Change.Prepare> kept = new ArrayList<>();
     /** Changes are being made. */
     private boolean applying;
     private boolean closed;
@@ -178,6 +182,11 @@ public final class PostgresApplier implements Applier {
             }
             case Step.Notify(byte[] channel, byte[] payload) ->
                 call(batch, engine.functions().raise(), channel, payload);
+            case Step.Prepare(var transaction) -> {
+                engine.promises().keep(Promise.of(transaction.identifier(), transaction.token(), transaction.keys()));
+                kept.add(transaction);
+                call(batch, engine.functions().prepare(), transaction.parts().toArray(byte[][]::new));
+            }
             case Step.Restart(var sequence) -> call(batch, engine.functions().restart(), bytes(sequence.schema()),
                     bytes(sequence.name()), bytes(sequence.last()), bytes(sequence.called()));
             case Step.Rows(var table, var operation, var rows) -> {
@@ -278,6 +287,8 @@ public final class PostgresApplier implements Applier {
             }
             Batch batch = new Batch(server.buffer());
             record(batch, position);
+            // Whether the commit has been made may stay unknown: then it is taken for made.
+            kept.clear();
             batch.send(server, new BatchHandler.Listener() {
                 @Override
                 public void done(BatchHandler results) {
@@ -317,6 +328,10 @@ public final class PostgresApplier implements Applier {
     }
 
     private void rollback(Role role, Runnable done) {
+        if (role == Role.APPLIER) {
+            kept.forEach(each -> engine.promises().forget(each.identifier(), each.token()));
+            kept.clear();
+        }
         BackendConnection server = connections.get(role);
         if (server == null) {
             done.run();
@@ -349,10 +364,17 @@ public final class PostgresApplier implements Applier {
             done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
             return;
         }
+        if (statement.isFinish()) {
+            finish(position, statement, done);
+            return;
+        }
         Role role = statement.isRequest() ? Role.EXECUTOR : Role.APPLIER;
         onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
+            if (!statement.isGrant()) {
+                call(batch, engine.functions().checkPrepared());
+            }
             int end = statement.isGrant()
                     ? grant(batch, statement)
                     : statement.isRequest() ? request(batch, statement) : statement(batch, statement);
@@ -402,6 +424,90 @@ public final class PostgresApplier implements Applier {
         });
     }
 
+    /**
+     * Ends a transaction that a client has prepared: takes it out of what is kept, and makes its changes if it is committed. Nobody has
+     * committed since what meets its keys, and schema changes have been refused, so they can be made as they are.
+     */
+    private void finish(long position, Statement statement, Completion<ExecuteResult> done) {
+        Statement.Finish end = statement.finish();
+        onConnection(Role.APPLIER, done, server -> {
+            Batch batch = new Batch(server.buffer());
+            begin(batch);
+            int place = call(batch, engine.functions().takePrepared(), bytes(end.identifier()), bytes(end.token()),
+                    bytes(statement.role()));
+            batch.keepResponses(place, place);
+            batch.keepResult(place);
+            batch.send(server, new BatchHandler.Listener() {
+                @Override
+                public void done(BatchHandler results) {
+                    byte[] changes = results.result();
+                    if (end.commits() && changes != null && changes.length > 0) {
+                        make(server, position, end, changes, done);
+                    } else {
+                        ended(server, position, end, done);
+                    }
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    throw new IllegalStateException("decided by failedWith");
+                }
+
+                @Override
+                public void failedWith(EngineFailure failure, BatchHandler results) {
+                    rollback(Role.APPLIER, () -> {
+                        if (results.refusedByAll()) {
+                            if (failure.sqlState().equals(NOT_THERE)) {
+                                engine.promises().forget(end.identifier(), end.token());
+                            }
+                            done.succeeded(new ExecuteResult(failure, results.response()));
+                        } else {
+                            done.failed(failure);
+                        }
+                    });
+                }
+            });
+        });
+    }
+
+    private void make(BackendConnection server, long position, Statement.Finish end, byte[] changes,
+            Completion<ExecuteResult> done) {
+        schemaChanged = false;
+        ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
+        applyFrom(server, engine.schema(), Changes.read(changes), 0, false, new Completion<>() {
+            @Override
+            public void succeeded(Void nothing) {
+                watch.cancel(false);
+                ended(server, position, end, done);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                watch.cancel(false);
+                rollback(Role.APPLIER, () -> done.failed(failure));
+            }
+        });
+    }
+
+    private void ended(BackendConnection server, long position, Statement.Finish end, Completion<ExecuteResult> done) {
+        Batch batch = new Batch(server.buffer());
+        record(batch, position);
+        batch.send(server, new BatchHandler.Listener() {
+            @Override
+            public void done(BatchHandler results) {
+                engine.promises().forget(end.identifier(), end.token());
+                ByteBuf message = server.buffer();
+                Backend.commandComplete(message, end.commits() ? "COMMIT PREPARED" : "ROLLBACK PREPARED");
+                done.succeeded(ExecuteResult.done(taken(message)));
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                rollback(Role.APPLIER, () -> done.failed(failure));
+            }
+        });
+    }
+
     @Override
     public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
         onConnection(Role.APPLIER, done, server -> {
@@ -425,8 +531,13 @@ public final class PostgresApplier implements Applier {
 
     private static byte[] errorResponse(BackendConnection server, EngineFailure why) {
         ByteBuf message = server.buffer();
+        Backend.errorResponse(message, ErrorFields.of("ERROR", why.sqlState(), why.message()));
+        return taken(message);
+    }
+
+    /** The bytes of a message, which is released. */
+    private static byte[] taken(ByteBuf message) {
         try {
-            Backend.errorResponse(message, ErrorFields.of("ERROR", why.sqlState(), why.message()));
             byte[] bytes = new byte[message.readableBytes()];
             message.readBytes(bytes);
             return bytes;

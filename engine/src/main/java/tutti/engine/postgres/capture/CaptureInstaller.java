@@ -176,12 +176,16 @@ public final class CaptureInstaller {
      * @param raise tells those who listen at this node: secret, channel, payload
      * @param grantShare gives a life of a node the next values of a sequence: secret, schema, name, life, how many shares
      * @param restart puts a sequence where another node has put it: secret, schema, name, last value, whether that was given
+     * @param prepare keeps a transaction for its client to commit: secret, and the parts of {@link Changes.Change.Prepare}
+     * @param takePrepared takes it out again, and returns its changes: secret, identifier, token, role
+     * @param checkPrepared refuses what every node executes while transactions are kept: secret
      * @param life names the node's life, which begins when capture is installed: statements say in {@link #ORIGIN} which one they come from
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
-            int grantShare, int restart, String life, List<String> roleNames) {
+            int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, String life,
+            List<String> roleNames) {
         /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
         public static final String ORIGIN = "tutti.origin";
 
@@ -205,11 +209,14 @@ public final class CaptureInstaller {
                     'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
                     'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
                     'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)',
-                    'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)'])
+                    'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)',
+                    'tutti.apply_prepare(bytea,text,text,text,text,bytea,bytea)',
+                    'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
                 oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
+                oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)),
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 

@@ -25,6 +25,7 @@ import java.util.stream.Stream;
  *   t  truncate   table
  *   s  statement  a {@link tutti.engine.postgres.capture.Statement}'s bytes
  *   n  notification  channel, payload
+ *   p  preparation  identifier, owner, when, token, keys, and the changes that are made when it is committed
  *   q  restart of a sequence  schema, name, last value, whether that has been given ({@code true}, {@code false})
  * </pre>
  *
@@ -63,11 +64,29 @@ public final class Changes {
         /** Whoever listens to a channel is told something, in UTF-8. */
         record Notify(byte[] channel, byte[] payload) implements Change {}
 
+        /**
+         * A transaction is prepared for its client: nothing is made of it before it is committed, but its keys are promised to it.
+         *
+         * @param identifier by which its client knows it
+         * @param owner the role that has prepared it
+         * @param since when that was, as PostgreSQL writes it
+         * @param token which no other preparation has
+         * @param keys of what it changes, as {@link Promise} writes them
+         * @param changes in the form of this class
+         */
+        record Prepare(String identifier, String owner, String since, String token, byte[] keys, byte[] changes)
+                implements
+                    Change {
+            /** What a table of the node's, or a message, keeps of it. */
+            public List<byte[]> parts() {
+                return List.of(bytes(identifier), bytes(owner), bytes(since), bytes(token), keys, changes);
+            }
+        }
+
         /** A sequence stands at a value, which has been given or is next, and nobody has a share of it but who has put it there. */
         record Restart(String schema, String name, String last, String called) implements Change {
             List<byte[]> parts() {
-                return Stream.of(schema, name, last, called).map(part -> part.getBytes(StandardCharsets.UTF_8))
-                        .toList();
+                return Stream.of(schema, name, last, called).map(Changes::bytes).toList();
             }
         }
     }
@@ -128,6 +147,11 @@ public final class Changes {
                     bytes[size++] = 'n';
                     blob(channel, 0, channel.length);
                     blob(payload, 0, payload.length);
+                }
+                case Change.Prepare prepare -> {
+                    ensure(1);
+                    bytes[size++] = 'p';
+                    prepare.parts().forEach(part -> blob(part, 0, part.length));
                 }
                 case Change.Restart restart -> {
                     ensure(1);
@@ -220,9 +244,14 @@ public final class Changes {
             case 't' -> new Change.Truncate(table(from, tables));
             case 's' -> new Change.Execute(blob(from));
             case 'n' -> new Change.Notify(blob(from), blob(from));
+            case 'p' -> new Change.Prepare(text(from), text(from), text(from), text(from), blob(from), blob(from));
             case 'q' -> new Change.Restart(text(from), text(from), text(from), text(from));
             default -> throw new IllegalArgumentException("no such change: " + operation);
         };
+    }
+
+    private static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
     }
 
     private static TableName table(ByteBuffer from, TableName[] tables) {

@@ -24,12 +24,15 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     private static final int REQUEST = -1;
     /** The place of what gives a life of a node, which stands in place of the role, shares of sequences. */
     private static final int GRANT = -2;
+    /** The place of what commits, or rolls back, a prepared transaction. */
+    private static final int FINISH = -3;
     /** Between texts; no SQL text contains it. */
     public static final String SEPARATOR = "\0";
     /** A setting of a request whose classes are what somebody has declared, and therefore to be checked. */
     public static final String DECLARED = "tutti.declared";
     private static final int CALL_PARTS = 5;
     private static final int GRANT_PARTS = 3;
+    private static final int FINISH_PARTS = 3;
 
     /**
      * One of a request's statements.
@@ -68,6 +71,43 @@ public record Statement(int place, String sql, String role, Map<String, String> 
         return new Statement(GRANT, String.join(SEPARATOR, sequences.stream()
                 .map(each -> String.join(SEPARATOR, each.schema(), each.name(), Integer.toString(each.shares())))
                 .toList()), life, Map.of());
+    }
+
+    /**
+     * The end of a transaction that a client has prepared.
+     *
+     * @param role of the client that wants it
+     */
+    public static Statement finish(Finish end, String role) {
+        return new Statement(FINISH, String.join(SEPARATOR, end.identifier(), end.token(), end.commits() ? "c" : "r"),
+                role, Map.of());
+    }
+
+    /**
+     * How a prepared transaction ends.
+     *
+     * @param identifier by which its client knows it
+     * @param token of its preparation: another one under the same identifier is not meant
+     * @param commits whether it is committed, and not rolled back
+     */
+    public record Finish(String identifier, String token, boolean commits) {}
+
+    /** Whether it {@linkplain #finish ends} a prepared transaction. */
+    public boolean isFinish() {
+        return place == FINISH;
+    }
+
+    /**
+     * What it ends, and how.
+     *
+     * @throws IllegalArgumentException if it is damaged
+     */
+    public Finish finish() {
+        String[] parts = sql.split(SEPARATOR, -1);
+        if (parts.length != FINISH_PARTS) {
+            throw new IllegalArgumentException("the end of a prepared transaction of " + parts.length + " parts");
+        }
+        return new Finish(parts[0], parts[1], parts[2].equals("c"));
     }
 
     /** Whether it is a {@linkplain #grant grant}. */

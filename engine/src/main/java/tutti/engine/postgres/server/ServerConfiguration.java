@@ -105,7 +105,7 @@ public record ServerConfiguration(
         all.put("log_line_prefix", "%m [%p] ");
         all.put("timezone", "UTC");
         all.put("log_timezone", "UTC");
-        all.put("max_prepared_transactions", "0");
+        all.put("max_prepared_transactions", "64");
         // A crash of one server process loses commits; whoever runs this server must notice before anybody connects again.
         all.put("restart_after_crash", "off");
         all.put("deadlock_timeout", "1s");

@@ -79,6 +79,16 @@ CREATE TABLE IF NOT EXISTS tutti.cluster (
     id text PRIMARY KEY
 );
 
+-- Transactions that clients have prepared and neither committed nor rolled back (docs/decisions/0036): their changes, as they travel.
+CREATE TABLE IF NOT EXISTS tutti.prepared (
+    identifier text PRIMARY KEY,
+    owner text NOT NULL,
+    since timestamptz NOT NULL,
+    token text NOT NULL,
+    keys bytea NOT NULL,
+    changes bytea NOT NULL
+);
+
 -- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.
 -- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
 CREATE UNLOGGED TABLE tutti.pending (
@@ -440,6 +450,78 @@ BEGIN
     PERFORM pg_notify_here(channel, payload);
 END
 $function$;
+
+-- Whether the open transaction may be prepared under this identifier: what PostgreSQL asks, in its words.
+CREATE OR REPLACE FUNCTION tutti.may_prepare(identifier text) RETURNS void LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    most int := current_setting('max_prepared_transactions');
+BEGIN
+    IF octet_length(identifier) >= 200 THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('transaction identifier "%s" is too long', identifier);
+    ELSIF most = 0 THEN
+        RAISE EXCEPTION USING ERRCODE = '55000', MESSAGE = 'prepared transactions are disabled',
+            HINT = 'Set "max_prepared_transactions" to a nonzero value.';
+    ELSIF EXISTS (SELECT FROM tutti.prepared p WHERE p.identifier = may_prepare.identifier) THEN
+        RAISE EXCEPTION USING ERRCODE = '42710', MESSAGE = format('transaction identifier "%s" is already in use', identifier);
+    ELSIF (SELECT count(*) FROM tutti.prepared) >= most THEN
+        RAISE EXCEPTION USING ERRCODE = '53200', MESSAGE = 'maximum number of prepared transactions reached',
+            HINT = format('Increase "max_prepared_transactions" (currently %s).', most);
+    ELSIF pg_my_temp_schema() <> 0 AND EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+            WHERE l.pid = pg_backend_pid() AND c.relnamespace = pg_my_temp_schema()) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'cannot PREPARE a transaction that has operated on temporary objects';
+    END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.apply_prepare(secret bytea, identifier text, owner text, since text, token text, keys bytea,
+    changes bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+BEGIN
+    <refuse without the secret>
+    INSERT INTO tutti.prepared VALUES (identifier, owner, since::timestamptz, token, keys, changes);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.take_prepared(secret bytea, identifier text, token text, role text) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+DECLARE
+    taken tutti.prepared;
+BEGIN
+    <refuse without the secret>
+    DELETE FROM tutti.prepared p WHERE p.identifier = take_prepared.identifier AND p.token = take_prepared.token
+        RETURNING p.* INTO taken;
+    IF taken IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '42704',
+            MESSAGE = format('prepared transaction with identifier "%s" does not exist', identifier);
+    ELSIF taken.owner <> role AND NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role AND rolsuper) THEN
+        RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = 'permission denied to finish prepared transaction',
+            HINT = 'Must be superuser or the user that prepared the transaction.';
+    END IF;
+    RETURN taken.changes;
+END
+$function$;
+
+-- What every node executes itself takes no notice of what is promised to prepared transactions.
+CREATE OR REPLACE FUNCTION tutti.check_prepared(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    <refuse without the secret>
+    IF EXISTS (SELECT FROM tutti.prepared) THEN
+        RAISE EXCEPTION USING ERRCODE = '55006',
+            MESSAGE = 'transactions are prepared: until they end, the schema cannot be changed, and nothing be executed by every node',
+            DETAIL = (SELECT string_agg(quote_literal(identifier), ', ' ORDER BY identifier) FROM tutti.prepared),
+            HINT = 'COMMIT PREPARED or ROLLBACK PREPARED them first; pg_prepared_xacts lists them.';
+    END IF;
+END
+$function$;
+
+-- Clients find them where PostgreSQL lists its own.
+SET LOCAL allow_system_table_mods = on;
+CREATE OR REPLACE VIEW pg_catalog.pg_prepared_xacts AS
+    SELECT '0'::xid AS transaction, identifier AS gid, since AS prepared, owner::name COLLATE "C" AS owner,
+        current_database() AS database
+        FROM tutti.prepared;
+SET LOCAL allow_system_table_mods = off;
 
 -- Where a recorded statement's text begins, with its length: after its place and its role.
 CREATE OR REPLACE FUNCTION tutti.text_place(statement text) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT
@@ -1175,7 +1257,9 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
     tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
-    tutti.apply_restart(bytea, text, text, text, text) TO PUBLIC;
+    tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
+    tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
+    tutti.check_prepared(bytea) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();

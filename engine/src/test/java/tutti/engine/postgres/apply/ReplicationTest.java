@@ -32,7 +32,6 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.LocalSession;
-import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.CaptureException;
 import tutti.engine.postgres.capture.CaptureReader;
@@ -46,64 +45,6 @@ import tutti.pgwire.QueryResult;
 
 /** What was captured at one replica makes another one equal to it. */
 class ReplicationTest {
-    /** Two replicas with the same schema. */
-    private static final class Pair implements AutoCloseable {
-        private final String one;
-        private final String other;
-        private final PostgresEngine engine;
-        private final Applier applier;
-        private final LocalSession session;
-        private long position;
-
-        Pair(String... schema) throws Exception {
-            one = TestServer.database(schema);
-            other = TestServer.database(schema);
-            TestServer.install(one, 0);
-            engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other), TestServer.settings(1));
-            applier = engine.openApplier();
-            session = new LocalSession(one);
-        }
-
-        /** Commits these statements at one replica and applies them at the other. */
-        Pair transaction(String... statements) throws Exception {
-            return apply(List.of(session.commit(statements)));
-        }
-
-        Pair apply(List<WriteSet> writes) throws Exception {
-            Result<Void> applied = new Result<>();
-            applier.apply(position + 1, writes, applied);
-            applied.success();
-            position += writes.size();
-            Result<Void> committed = new Result<>();
-            applier.commit(position, committed);
-            committed.success();
-            return this;
-        }
-
-        void assertEqual(String... tables) throws Exception {
-            for (String table : tables) {
-                String query = "SELECT t::text FROM " + table + " t ORDER BY 1";
-                List<?> rows = rows(one, query);
-                assertEquals(rows, rows(other, query), table);
-                assertFalse(rows.isEmpty(), table);
-            }
-        }
-
-        static List<?> rows(String database, String query) throws Exception {
-            BackendConnection connection = TestServer.connect(database);
-            QueryResult result = TestServer.execute(connection, query);
-            connection.close();
-            return result.rows();
-        }
-
-        @Override
-        public void close() throws SQLException {
-            session.close();
-            applier.close();
-            engine.close();
-        }
-    }
-
     @Test
     void allKindsOfValuesArriveAsTheyAre() throws Exception {
         try (Pair pair = new Pair("CREATE TYPE mood AS ENUM ('sad', 'so \"so\"', 'happy')",

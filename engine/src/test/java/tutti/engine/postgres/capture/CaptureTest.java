@@ -41,6 +41,7 @@ class CaptureTest {
                 case Change.Delete(var table, var row) -> "delete " + table.name() + text(row);
                 case Change.Truncate(var table) -> "truncate " + table.name();
                 case Change.Execute(var statement) -> "execute " + text(statement);
+                case Change.Prepare prepare -> "prepare " + prepare.identifier();
                 case Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
                 case Change.Restart(var schema, var name, var last, var called) ->
                     "restart " + schema + "." + name + " " + last + " " + called;

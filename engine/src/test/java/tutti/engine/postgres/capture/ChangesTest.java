@@ -28,13 +28,19 @@ class ChangesTest {
                 .add(new Change.Delete(OTHER, row("(2)")))
                 .add(new Change.Rekey(ONE, row("(1,x)"), row("(2," + "y".repeat(300) + ")")))
                 .add(new Change.Truncate(OTHER)).add(new Change.Execute(statement.toBytes()))
-                .add(new Change.Update(ONE, row("(2,)"))).add(new Change.Notify(row("ch"), row("ü"))).toBytes();
+                .add(new Change.Update(ONE, row("(2,)")))
+                .add(new Change.Prepare("gid", "me", "2026-11-23 12:00:00+00", "token", new byte[9], row("kept")))
+                .add(new Change.Notify(row("ch"), row("ü"))).toBytes();
     }
 
     @Test
     void areReadAsTheyWereWritten() {
         List<Change> changes = Changes.read(sample());
-        assertEquals(7, changes.size());
+        assertEquals(8, changes.size());
+        Change.Prepare prepare = (Change.Prepare) changes.get(6);
+        assertEquals(List.of("gid", "me", "2026-11-23 12:00:00+00", "token"),
+                List.of(prepare.identifier(), prepare.owner(), prepare.since(), prepare.token()));
+        assertArrayEquals(row("kept"), prepare.changes());
         Change.Notify told = (Change.Notify) changes.getLast();
         assertArrayEquals(row("ch"), told.channel());
         assertArrayEquals(row("ü"), told.payload());

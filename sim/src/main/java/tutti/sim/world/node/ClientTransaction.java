@@ -324,7 +324,7 @@ final class ClientTransaction implements LocalTransaction {
     /** Whether it may do better if it is run again, as sessions see it. */
     private static boolean hasLost(AbortReason reason) {
         return switch (reason) {
-            case AbortReason.LostCertification _,AbortReason.StaleRead _,AbortReason.Victim _,AbortReason.TooOld _ ->
+            case AbortReason.LostCertification _,AbortReason.StaleRead _,AbortReason.Victim _,AbortReason.TooOld _,AbortReason.Promised _ ->
                 true;
             case AbortReason.Refused _,AbortReason.Failed _,AbortReason.Inapplicable _ -> false;
         };
