@@ -7,6 +7,8 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Trait;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
@@ -51,21 +53,22 @@ final class MemberChanges {
     private final int self;
     private final Members members;
     private final Group group;
-    private final @Nullable String impossible;
+    private final ChosenProtocol protocol;
     private final Outcomes outcomes;
     private final LogKeeping logKeeping;
     private final Settlement settlement;
     private final Node node;
     private @Nullable Asked asked;
     private long lastAsked;
+    /** Of which list this life has said that it has caught up. */
+    private long saidOf = -1;
 
-    /** @param impossible why members stay the same whatever happens; null if they may change */
-    MemberChanges(int self, Members members, Group group, @Nullable String impossible, Outcomes outcomes,
+    MemberChanges(int self, Members members, Group group, ChosenProtocol protocol, Outcomes outcomes,
             LogKeeping logKeeping, Settlement settlement, Node node) {
         this.self = self;
         this.members = members;
         this.group = group;
-        this.impossible = impossible;
+        this.protocol = protocol;
         this.outcomes = outcomes;
         this.logKeeping = logKeeping;
         this.settlement = settlement;
@@ -82,6 +85,7 @@ final class MemberChanges {
 
     /** As {@link ReplicaNode#change}. */
     void ask(ReplicaNode.MemberChange wanted, Completion<Group.Members> done) {
+        String impossible = impossible();
         if (impossible != null) {
             done.failed(new EngineFailure("0A000", impossible, false));
             return;
@@ -110,6 +114,17 @@ final class MemberChanges {
                                 + " whether the change was made", true));
             }
         });
+    }
+
+    /** Why the members stay the same whatever happens; null if they may change. */
+    private @Nullable String impossible() {
+        if (!protocol.has(Trait.MEMBERS_MAY_CHANGE)) {
+            return "under protocol " + protocol.name()
+                    + " the members stay the same: they decide who votes, owns or leads";
+        }
+        return group.changesMembers()
+                ? null
+                : "members stay the same in a cluster of one node, and with an order of this kind";
     }
 
     private Control.Changed change(ReplicaNode.MemberChange wanted) {
@@ -184,11 +199,18 @@ final class MemberChanges {
         }
     }
 
-    /** This node has caught up. */
-    void ready() {
-        if (members.now().learners().contains(self)) {
-            node.send(new Control.CaughtUp(members.now().number()));
+    /**
+     * Whether this node, which shows all that was ordered before it began, may serve. If it is new it says first that it has caught up, and
+     * serves when that has come back: from then on the others wait for it, where they wait for all.
+     */
+    boolean decides() {
+        Group.Members now = members.now();
+        boolean learner = now.learners().contains(self);
+        if (learner && saidOf != now.number()) {
+            saidOf = now.number();
+            node.send(new Control.CaughtUp(now.number()));
         }
+        return !learner && members.has(self);
     }
 
     /** The node begins, after what a snapshot has told: the order may not have heard of that before a crash. */

@@ -90,6 +90,10 @@ final class Members {
     @Nullable
     String refusal(Control.Changed wanted) {
         int node = wanted.node();
+        boolean comes = wanted.step() == Control.Changed.Step.ADDED;
+        if (!comes && wanted.before() == now.number() && !all.contains(node)) {
+            return "there is no node " + node + ", only " + new TreeSet<>(all);
+        }
         Set<Integer> named = new TreeSet<>(all);
         named.add(node);
         if (wanted.before() != now.number() || !wanted.addresses().keySet().equals(named)) {
@@ -105,7 +109,7 @@ final class Members {
                     + " has been added and has not caught up yet: one change at a time;"
                     + " start that node, or remove it again";
         }
-        if (wanted.step() == Control.Changed.Step.ADDED) {
+        if (comes) {
             if (all.contains(node)) {
                 return "there is a node " + node + " already: give the new one another number";
             }
@@ -113,9 +117,6 @@ final class Members {
                 return "node " + node + " was removed, and numbers are never given again: give the new one another";
             }
             return all.size() < NODES_MAX ? null : "there are " + all.size() + " nodes, and there can be no more";
-        }
-        if (!all.contains(node)) {
-            return "there is no node " + node + ", only " + new TreeSet<>(all);
         }
         return goes && all.size() <= NODES_MIN
                 ? "there are " + all.size() + " nodes only, and " + NODES_MIN + " must be left"

@@ -114,22 +114,11 @@ final class ReplicaCore {
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
         this.looks = new Looks(loop, pipeline);
-        this.changes = new MemberChanges(settings.node(), members, order.group(), impossible(), outcomes, logKeeping,
+        this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
+                logKeeping,
                 settlement, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
-    }
-
-    /** Why the members stay the same whatever happens; null if they may change. */
-    private @Nullable String impossible() {
-        if (!claims.has(Trait.MEMBERS_MAY_CHANGE)) {
-            return "under protocol " + settings.protocol().name()
-                    + " the members stay the same: they decide who votes, owns"
-                    + " or leads";
-        }
-        return order.group().changesMembers()
-                ? null
-                : "members stay the same in a cluster of one node, and with an order of this kind";
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
@@ -376,6 +365,7 @@ final class ReplicaCore {
         @Override
         public void membersChanged() {
             tellView();
+            maybeReady();
         }
 
         @Override
@@ -571,9 +561,8 @@ final class ReplicaCore {
     }
 
     private void maybeReady() {
-        if (arrival.complete(pipeline.visible()) && lifecycle.catchesUp()) {
+        if (arrival.complete(pipeline.visible()) && changes.decides() && lifecycle.catchesUp()) {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
-            changes.ready();
         }
     }
 

@@ -79,7 +79,8 @@ class MembersTest {
         refused("never given again", change(10, Step.ADDED, 2, 0, 1, 2));
         refused("already", change(10, Step.ADDED, 1, 0, 1));
         refused("only 2 must be left".substring(5), change(10, Step.REMOVED, 1, 0, 1));
-        refused("no node 7", change(10, Step.REMOVED, 7, 0, 1, 7));
+        refused("no node 7", change(10, Step.REMOVED, 7, 0, 1));
+        refused("no node 2", change(10, Step.MOVED, 2, 0, 1));
     }
 
     @Test

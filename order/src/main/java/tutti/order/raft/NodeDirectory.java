@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.runtime.Clock;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.LostDirectoryException;
 
@@ -150,6 +151,18 @@ final class NodeDirectory implements AutoCloseable {
     /** Id of its cluster; nothing if it never had one. */
     String cluster() {
         return cluster;
+    }
+
+    /**
+     * Looks whether the vote may be that of a log's node: a node votes in a term, safely, before its log gets an entry of it.
+     *
+     * @throws DamagedFileException if not
+     */
+    void check(SegmentedLog log) throws DamagedFileException {
+        if (log.lastIndex() >= log.firstIndex() && log.term(log.lastIndex()) > term) {
+            throw new DamagedFileException(directory.location() + " has a log with an entry of term "
+                    + log.term(log.lastIndex()) + ", and a vote " + (fresh ? "of no term" : "of term " + term));
+        }
     }
 
     /** Ends a first start: from now on the log and the vote must be there. */

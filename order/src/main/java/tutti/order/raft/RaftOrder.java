@@ -107,7 +107,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes());
             opened.add(log);
             checkpoints = new Checkpoints(files, log);
-            checkVote(files);
+            directory.check(log);
             directory.established(members.identity(config.self()));
             VotingGroups groups = new VotingGroups(files,
                     new VotingGroups.Group(0, founders, members.changed() ? founders : config.voters()));
@@ -139,16 +139,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                 closeAfter(e, closeable);
             }
             throw e;
-        }
-    }
-
-    /** A node votes in a term, safely, before its log gets an entry of it. */
-    private void checkVote(Directory files) throws DamagedFileException {
-        if (log.lastIndex() >= log.firstIndex() && log.term(log.lastIndex()) > directory.term()) {
-            throw new DamagedFileException(files.location() + " has a log with an entry of term "
-                    + log.term(log.lastIndex()) + ", and a vote " + (directory.fresh()
-                            ? "of no term"
-                            : "of term " + directory.term()));
         }
     }
 
