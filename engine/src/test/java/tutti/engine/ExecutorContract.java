@@ -210,7 +210,9 @@ public abstract class ExecutorContract {
         Local local = harness.begin(1, "other");
         Result<Executed> given = execute(new Undertaken(executor), harness.putRequest(1, "mine"));
         rollback();
-        local.transaction().rollback(() -> {});
+        Result<Void> gone = new Result<>();
+        local.transaction().rollback(() -> gone.succeeded(null));
+        gone.success();
         execute(harness.putRequest(1, "again"));
         commit(1);
         assertEquals(Map.of(1, "again"), harness.contents());
