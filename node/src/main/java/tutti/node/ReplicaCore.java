@@ -18,12 +18,8 @@ import tutti.core.protocol.Trait;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
-import tutti.core.spi.Engine.ExecuteResult;
-import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
-import tutti.core.txn.AbortReason;
-import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode.State;
 import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Directory;
@@ -42,7 +38,6 @@ final class ReplicaCore {
     private final Engine engine;
     private final Protocol protocol;
     private final Claims claims;
-    private final NodeMetrics metrics;
     private final ReplicaNode.FailureListener failureListener;
     private final Loop loop;
     private final Parts parts = new Parts();
@@ -80,7 +75,6 @@ final class ReplicaCore {
     ReplicaCore(ReplicaNode.Settings settings, Machine machine, Directory directory, Order order, Engine engine,
             Function<ReplicaWorld, Protocol> protocol, NodeMetrics metrics, ReplicaNode.FailureListener failureListener)
             throws IOException {
-        this.metrics = metrics;
         this.settings = settings;
         this.order = order;
         this.engine = engine;
@@ -98,7 +92,8 @@ final class ReplicaCore {
         this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
-        this.pipeline = new CommitPipeline(engine, machine.clock(), loop, new PipelineEvents(), metrics,
+        this.pipeline = new CommitPipeline(engine, machine.clock(), loop,
+                new PipelineReports(this, world, this.protocol, transactions, outcomes, backlog, metrics), metrics,
                 settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
         this.elsewhere = new ShownElsewhere(parts, settings.node());
@@ -566,81 +561,24 @@ final class ReplicaCore {
         }
     }
 
-    private final class PipelineEvents implements CommitPipeline.Events {
-        @Override
-        public void visible(long position) {
-            visiblePosition = position;
-            settlement.visible(position);
-            if (lifecycle.state() == State.EXCLUDED) {
-                return;
-            }
-            questions.visible(position);
-            elsewhere.visible(position);
-            copies.visible(position);
-            long seen = horizon.visible(position);
-            world.tell(() -> protocol.committed(position, seen));
-            backlog.measured(pipeline.queuedBytes());
-            maybeReady();
+    /** Everything up to a position has become visible in the engine. */
+    void visible(long position) {
+        visiblePosition = position;
+        settlement.visible(position);
+        if (lifecycle.state() == State.EXCLUDED) {
+            return;
         }
-
-        @Override
-        public void prepared(TransactionId transaction) {
-            world.tell(() -> protocol.prepared(transaction));
-        }
-
-        @Override
-        public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-            world.tell(() -> protocol.blocked(transaction, holders));
-        }
-
-        @Override
-        public void notPrepared(TransactionId transaction, EngineFailure cause) {
-            LOG.debug("{} could not be prepared: {} {}", transaction, cause.sqlState(), cause.message());
-            world.tell(() -> protocol.failed(transaction, new AbortReason.Failed("prepare")));
-        }
-
-        @Override
-        public void executed(long position, ExecuteResult result) {
-            metrics.barrierExecuted();
-            if (!result.tookEffect()) {
-                settlement.leavesOut(position);
-            }
-            outcomes.executed(position, result.tookEffect());
-            transactions.executed(position, result);
-            questions.reconsider();
-        }
-
-        @Override
-        public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
-            settlement.refused(position, transaction, everywhere, why);
-            if (settlement.listens()) {
-                backlog.measured(0);
-            }
-        }
-
-        @Override
-        public @Nullable EngineFailure leftOut(long position) {
-            return settlement.leftOut(position);
-        }
-
-        @Override
-        public void leavesOut(long position, TransactionId transaction, EngineFailure why) {
-            settlement.leavesOut(position);
-            transactions.leftOut(transaction, why);
-        }
-
-        @Override
-        public void takesBack(TransactionId transaction) {
-            transactions.takeBack(transaction);
-        }
-
-        @Override
-        public void failed(Throwable cause) {
-            fail(cause, true);
-        }
+        questions.visible(position);
+        elsewhere.visible(position);
+        copies.visible(position);
+        long seen = horizon.visible(position);
+        world.tell(() -> protocol.committed(position, seen));
+        backlog.measured(pipeline.queuedBytes());
+        maybeReady();
     }
 
-    private void fail(Throwable cause, boolean restartable) {
+    /** The replica cannot go on. */
+    void fail(Throwable cause, boolean restartable) {
         if (!lifecycle.fails(cause)) {
             return;
         }
