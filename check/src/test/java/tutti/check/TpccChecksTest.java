@@ -15,6 +15,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,6 +32,7 @@ import tutti.workload.tpcc.TpccScale;
 import tutti.workload.tpcc.TpccTable;
 
 /** TPC-C's conditions and the ledger after a real run, and after the data of that run have been broken on purpose. */
+@Tag("long")
 class TpccChecksTest {
     private static final TpccScale SCALE = TpccScale.reduced(2);
     private static PlainServer server;

@@ -358,6 +358,7 @@ class EmbeddedDriverTest {
         }
     }
 
+    @Tag("long")
     @ParameterizedTest
     @ValueSource(strings = {"h2:mem:long", "h2:"})
     void aTransactionMayBeAsLongAsItsConnectionAllows(String place) throws Exception {

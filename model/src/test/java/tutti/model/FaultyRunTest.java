@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tutti.model.scenario.ScenarioReader;
@@ -16,6 +17,7 @@ import tutti.sim.kernel.Nanos;
 import tutti.yaml.UnusableFileException;
 
 /** Every protocol under every fault of D5.1, table 3.3, over either kind of order: safe, and alive among who is left. */
+@Tag("long")
 class FaultyRunTest {
     private static final long AT = 2 * Nanos.SECOND;
 

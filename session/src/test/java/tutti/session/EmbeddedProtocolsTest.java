@@ -22,6 +22,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -39,6 +40,7 @@ import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 
 /** Three nodes with databases in this virtual machine, under every protocol that there is. */
+@Tag("long")
 @Timeout(60)
 class EmbeddedProtocolsTest {
     /** In order: the first primary is there before the others, and so nobody misses it. */

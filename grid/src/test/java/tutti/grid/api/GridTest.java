@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -110,6 +111,7 @@ class GridTest {
         assertEquals(each * 2 * NODES, total);
     }
 
+    @Tag("long")
     @ParameterizedTest
     @EnumSource(CommitProtocol.class)
     void aCrashLosesNothingThatHasAnotherOwner(CommitProtocol protocol) throws IOException {

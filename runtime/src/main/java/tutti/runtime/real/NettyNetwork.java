@@ -39,6 +39,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -124,7 +125,17 @@ final class NettyNetwork implements Network {
                         });
                     }
                 }).bind(resolved(address)), address);
-        return () -> bound.close().syncUninterruptibly();
+        return () -> unbind(bound);
+    }
+
+    /** Closes it, and waits until the system has closed it, too: when the selector has dropped it, in its next turn. */
+    private void unbind(Channel bound) {
+        bound.close().syncUninterruptibly();
+        try {
+            bound.eventLoop().schedule(() -> {}, 1, TimeUnit.MILLISECONDS).awaitUninterruptibly();
+        } catch (RejectedExecutionException ended) {
+            // The whole loop ends, and its selector with it.
+        }
     }
 
     private void requireOpen() throws IOException {

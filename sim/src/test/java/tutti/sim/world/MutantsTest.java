@@ -26,24 +26,14 @@ import tutti.sim.world.mutant.Mutants;
 class MutantsTest {
     private static final int MUTANTS_MIN = 40;
 
-    static List<Mutant> quick() {
-        return Mutants.all().stream().filter(Mutant::isQuick).toList();
-    }
-
-    static List<Mutant> slow() {
-        return Mutants.all().stream().filter(mutant -> !mutant.isQuick()).toList();
-    }
-
-    @ParameterizedTest
-    @MethodSource("quick")
-    void isFound(Mutant mutant) {
-        assertEquals("", Hunt.after(mutant, _ -> {}).failure());
+    static List<Mutant> all() {
+        return Mutants.all();
     }
 
     @Tag("long")
     @ParameterizedTest
-    @MethodSource("slow")
-    void isFoundInTime(Mutant mutant) {
+    @MethodSource("all")
+    void isFound(Mutant mutant) {
         assertEquals("", Hunt.after(mutant, _ -> {}).failure());
     }
 

@@ -39,6 +39,7 @@ class TpccRunTest {
         server.close();
     }
 
+    @Tag("long")
     @Test
     void acknowledgesWhatIsThereAndCountsIt() throws Exception {
         CountDownLatch told = new CountDownLatch(1);

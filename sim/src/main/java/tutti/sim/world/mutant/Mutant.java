@@ -27,8 +27,6 @@ import tutti.sim.world.database.EngineKind;
  */
 public record Mutant(String name, String what, List<Edit> edits, Where where, Finder finder, int within,
         boolean mended) {
-    private static final int QUICK_SCENARIOS = 3;
-
     public Mutant {
         edits = List.copyOf(edits);
     }
@@ -56,11 +54,6 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
                     transactions, FaultProfile.parse(faults));
             return engine == null ? random : random.withEngine(engine);
         }
-    }
-
-    /** Whether it takes little time to find, so that every build looks for it. */
-    public boolean isQuick() {
-        return within <= QUICK_SCENARIOS;
     }
 
     /** What is done to the classes. */
