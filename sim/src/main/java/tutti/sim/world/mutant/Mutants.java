@@ -214,7 +214,7 @@ public final class Mutants {
             mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
                     Edit.of(RAFT + "SnapshotEdge", "behind",
                             new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
-                    raft("si", "partition,power-loss,kill"), new Finder(By.LIVENESS, "open"), 200),
+                    raft("si", "partition,power-loss,kill,long"), new Finder(By.LIVENESS, "open"), 200),
             one("batch-counts-twice", "A batch that its sender has repeated counts each time.",
                     Edit.of(RAFT + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
                     raft("si", "network"), new Finder(By.TOTAL_ORDER, "uniform integrity"), 15),

@@ -121,7 +121,7 @@ class BrokenClassesTest {
                         WIRE + "FrontEndTest", "anAutocommitWriteIsCommittedByTheNode"),
                 new BrokenClass("other-answers-not-noticed",
                         "A transaction that is run again may answer otherwise than its client has heard.",
-                        Edit.of(WIRE + "Repetition", "heard", new Change.Given("isEqual", 1)),
+                        Edit.of(WIRE + "HeardBytes", "same", new Change.Condition("getByte", 1, Jump.TAKEN)),
                         WIRE + "RepetitionTest", "aBlockIsNotRunAgainUnseenIfItsClientWouldHaveSeenSomethingElse"),
                 new BrokenClass("run-again-though-it-stays", "What no rollback undoes is run again.",
                         Edit.of(WIRE + "Repetition", "notUndone", new Change.Given("find", 0)),
