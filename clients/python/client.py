@@ -257,14 +257,14 @@ def refusals():
         db.execute("CREATE TABLE py_keyless (a int)")
         db.execute("INSERT INTO py_keyless VALUES (1)")
         for sql in (
-            "PREPARE TRANSACTION 'a'",
             "CREATE DATABASE other",
-            "CREATE INDEX CONCURRENTLY ON py_owner (rank)",
             "DO $$ BEGIN CREATE TABLE py_no (a int PRIMARY KEY); END $$",
             "ALTER TABLE py_owner ADD COLUMN made timestamptz DEFAULT now()",
             "ALTER TABLE py_owner ADD COLUMN number serial",
         ):
             refused(db, sql, "0A000")
+        db.execute("CREATE INDEX CONCURRENTLY py_ranked ON py_owner (rank)")
+        db.execute("DROP INDEX CONCURRENTLY py_ranked")
         db.execute("DROP TABLE py_keyless")
         db.execute("CREATE TEMP TABLE passing (a int)")
         db.execute("CREATE INDEX passing_a ON passing (a)")
