@@ -80,19 +80,37 @@ final class NodesCommand {
         throw new Failure("no node says who the members are: " + String.join("; ", refusals), "");
     }
 
-    /** Has one node change the members; the first that can. */
-    private static void change(ChosenNodes nodes, String query) throws InterruptedException {
-        List<String> refusals = new ArrayList<>();
-        try (AdminClient client = new AdminClient(PATIENCE)) {
-            for (ChosenNodes.Chosen node : nodes.all()) {
-                AdminClient.Answer answer = client.post(node.url(), "/members?" + query, node.token());
-                if (answer.well()) {
-                    return;
+    /** What those that change them have in common. */
+    abstract static class Change implements Callable<Integer> {
+        @Mixin
+        private ChosenNodes nodes = new ChosenNodes();
+
+        @Spec
+        private CommandSpec spec;
+
+        /** Has one node change the members; the first that can. */
+        final void change(String query) throws InterruptedException {
+            List<String> refusals = new ArrayList<>();
+            try (AdminClient client = new AdminClient(PATIENCE)) {
+                for (ChosenNodes.Chosen node : nodes.all()) {
+                    AdminClient.Answer answer = client.post(node.url(), "/members?" + query, node.token());
+                    if (answer.well()) {
+                        return;
+                    }
+                    refusals.add("node " + node.name() + ": " + answer.text());
                 }
-                refusals.add("node " + node.name() + ": " + answer.text());
             }
+            throw new Failure("the members stay as they are: " + String.join("; ", refusals), "");
         }
-        throw new Failure("the members stay as they are: " + String.join("; ", refusals), "");
+
+        /** The members, as the first node that answers knows them. */
+        final String look() throws InterruptedException {
+            return NodesCommand.look(nodes);
+        }
+
+        final void say(String what) {
+            spec.commandLine().getOut().println(what);
+        }
     }
 
     private static String order(String address) {
@@ -105,23 +123,17 @@ final class NodesCommand {
     /** One comes. */
     @Command(name = "add", description = "Add a node. It gets a copy of what the others hold when it is started, and decides"
             + " with them as soon as it has caught up.")
-    static final class Add implements Callable<Integer> {
+    static final class Add extends Change {
         @Parameters(index = "0", paramLabel = "ID", description = "Its number, which no other node has or had.")
         private int id;
 
         @Parameters(index = "1", paramLabel = "HOST:PORT", description = "Where the others reach its order.")
         private String address = "";
 
-        @Mixin
-        private ChosenNodes nodes = new ChosenNodes();
-
-        @Spec
-        private CommandSpec spec;
-
         @Override
         public Integer call() throws InterruptedException {
-            change(nodes, "add=" + id + order(address));
-            spec.commandLine().getOut().println("node " + id + " is a member: " + START);
+            change("add=" + id + order(address));
+            say("node " + id + " is a member: " + START);
             return Program.OK;
         }
     }
@@ -129,20 +141,14 @@ final class NodesCommand {
     /** One goes. */
     @Command(name = "remove", description = "Remove a node, for good. If it runs, it serves nobody any more and stops; its"
             + " number is never given again.")
-    static final class Remove implements Callable<Integer> {
+    static final class Remove extends Change {
         @Parameters(paramLabel = "ID", description = "Its number.")
         private int id;
 
-        @Mixin
-        private ChosenNodes nodes = new ChosenNodes();
-
-        @Spec
-        private CommandSpec spec;
-
         @Override
         public Integer call() throws InterruptedException {
-            change(nodes, "remove=" + id);
-            spec.commandLine().getOut().println("node " + id + " is no member any more");
+            change("remove=" + id);
+            say("node " + id + " is no member any more");
             return Program.OK;
         }
     }
@@ -150,23 +156,17 @@ final class NodesCommand {
     /** One is somewhere else. */
     @Command(name = "move", description = "Tell all nodes that one is somewhere else: stop it, give this command, and start it"
             + " there with its data directory, and its new address in its configuration.")
-    static final class Move implements Callable<Integer> {
+    static final class Move extends Change {
         @Parameters(index = "0", paramLabel = "ID", description = "Its number.")
         private int id;
 
         @Parameters(index = "1", paramLabel = "HOST:PORT", description = "Where the others reach its order from now on.")
         private String address = "";
 
-        @Mixin
-        private ChosenNodes nodes = new ChosenNodes();
-
-        @Spec
-        private CommandSpec spec;
-
         @Override
         public Integer call() throws InterruptedException {
-            change(nodes, "move=" + id + order(address));
-            spec.commandLine().getOut().println("the others look for node " + id + " at " + address);
+            change("move=" + id + order(address));
+            say("the others look for node " + id + " at " + address);
             return Program.OK;
         }
     }
@@ -175,7 +175,7 @@ final class NodesCommand {
     @Command(name = "replace", description = "Have a new node take the place of another: add it, and remove the other when the"
             + " new one has caught up. Give the command again until it says that all is done. A node that has only lost its"
             + " data needs no new number: it gets a copy when it is started.")
-    static final class Replace implements Callable<Integer> {
+    static final class Replace extends Change {
         @Parameters(index = "0", paramLabel = "OLD", description = "Number of the one that goes.")
         private int old;
 
@@ -185,32 +185,26 @@ final class NodesCommand {
         @Parameters(index = "2", paramLabel = "HOST:PORT", description = "Where the others reach its order.")
         private String address = "";
 
-        @Mixin
-        private ChosenNodes nodes = new ChosenNodes();
-
-        @Spec
-        private CommandSpec spec;
-
         @Override
         public Integer call() throws InterruptedException {
-            List<NodeStatus.Place> members = StatusJson.readMembers(look(nodes)).nodes();
+            List<NodeStatus.Place> members = StatusJson.readMembers(look()).nodes();
             List<NodeStatus.Place> there = members.stream().filter(each -> each.id() == id).toList();
             if (there.isEmpty()) {
-                change(nodes, "add=" + id + order(address));
+                change("add=" + id + order(address));
                 return notYet("node " + id + " is a member: " + START);
             }
             if (there.getFirst().catchesUp()) {
                 return notYet("node " + id + " has not caught up yet: " + START);
             }
             if (members.stream().anyMatch(each -> each.id() == old)) {
-                change(nodes, "remove=" + old);
+                change("remove=" + old);
             }
-            spec.commandLine().getOut().println("node " + id + " has taken the place of node " + old);
+            say("node " + id + " has taken the place of node " + old);
             return Program.OK;
         }
 
         private int notYet(String what) {
-            spec.commandLine().getOut().println(what + ". Then give this command again");
+            say(what + ". Then give this command again");
             return Program.FAILURE;
         }
     }

@@ -27,8 +27,7 @@ import tutti.workload.listappend.ListAppendOptions;
 import tutti.workload.listappend.ListAppendRun;
 
 /**
- * Protocols on real nodes, but for those that are tried so elsewhere ({@code si} in {@link NodeFaultsTest}, {@code hybrid} in
- * {@link OwnersClusterTest}, {@code active} in {@link ActiveClusterTest}): clients at all of them append to lists and transfer money while one node is killed, and
+ * Every protocol on real nodes: clients at all of them append to lists and transfer money while one node is killed, and
  * what they saw must have the isolation that the protocol claims.
  */
 @Tag("long")
@@ -55,7 +54,7 @@ class ProtocolClusterTest {
 
     static Stream<Choice> protocols() {
         return Stream.concat(
-                Stream.of("dbsm", "postgres-r", "passive", "nodo", "akara", "2pc")
+                Stream.of("si", "dbsm", "postgres-r", "passive", "nodo", "akara", "2pc", "hybrid")
                         .map(protocol -> new Choice(protocol, 3, Map.of())),
                 Stream.of(new Choice("wice", 4, Map.of("clusters", "braga:0,1,2;lisbon:3"))));
     }
