@@ -84,7 +84,8 @@ final class PostgresDatabase implements NodeDatabase {
         }
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
                 config.sequences().stride(), secret(), config.limits().transactionBytes(),
-                config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY));
+                config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY
+                        || config.chosenProtocol().claims().has(Trait.TAKES_READS)));
         engine.onExecuted((writes, relations, classes) -> {
             TableCatalog tables = engine.catalog();
             String written = StatementClasses.outside(writes, classes, tables, engine.references());

@@ -175,10 +175,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
             parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
         }
-        if (!services.transactions().serializable()
-                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
-                        + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
-                        .contains("serializable")) {
+        if (!grantsSerializable() && asksSerializable(parameters)) {
             return CompletableFuture.failedFuture(
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
         }
@@ -206,6 +203,16 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                     }
                     return new Connected(arrival, connection);
                 }));
+    }
+
+    private static boolean asksSerializable(Map<String, String> parameters) {
+        return (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
+                + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
+                .contains("serializable");
+    }
+
+    private boolean grantsSerializable() {
+        return services.transactions().serializable() || services.transactions().takesReads();
     }
 
     /** A client with a connection to the engine. */
@@ -244,11 +251,14 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             boolean replicated = arrival.database().equals(database());
             Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started, replicated);
             session = begun;
+            if (asksSerializable(started)) {
+                begun.notedReads().ask();
+            }
             TextSettings texts = new TextSettings(connection.parameters());
             connection.takeOver(new BackendSide(begun, texts));
             opened(begun);
-            boolean serializable = services.transactions().serializable();
-            return new ClientSide(begun, texts, new Classifier(serializable, replicated ? null : arrival.database()));
+            return new ClientSide(begun, texts,
+                    new Classifier(grantsSerializable(), replicated ? null : arrival.database()));
         }
 
         @Override

@@ -65,11 +65,13 @@ class StatementsTest {
                     'BEGIN INSERT INTO audit (source) VALUES (NEW.id); RETURN NULL; END';
                 CREATE TRIGGER note AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION note();
                 CREATE FUNCTION total() RETURNS bigint LANGUAGE sql AS 'SELECT sum(balance) FROM account';
+                CREATE FUNCTION becomes() RETURNS text LANGUAGE sql AS
+                    'SELECT set_config(''default_transaction_isolation'', ''serializable'', false)';
                 INSERT INTO account VALUES (1, 10), (2, 20);
                 INSERT INTO label VALUES ('a')""", PATIENCE);
         admin.close();
         engine = PostgresEngine.open(loops, server.settings(),
-                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
+                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20, true));
         frontEnd = new PostgresFrontEnd(
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
                 node,
@@ -93,6 +95,7 @@ class StatementsTest {
     @BeforeEach
     void reset() {
         node.needsReads = false;
+        node.takesReads = false;
         node.needsClasses = false;
         node.atOnce = true;
         node.runs = true;
@@ -171,6 +174,70 @@ class StatementsTest {
                 connection.commit();
                 assertTrue(reads().contains("EVERYTHING"));
             }
+        }
+    }
+
+    @Test
+    void whatASerializableTransactionReadsIsToldThoughOthersNeedNotTell() throws Exception {
+        node.takesReads = true;
+        for (String mode : new String[]{"simple", "extended", "extendedForPrepared"}) {
+            try (Connection connection = connect(mode)) {
+                execute(connection, "select * from label", "update account set balance = 1 where id = 1");
+                assertEquals(" 0", reads(), mode);
+                execute(connection, "begin isolation level serializable", "select balance from account where id = 1",
+                        "select * from names", "insert into label values ('" + mode + "')", "commit");
+                assertEquals("LABEL account 1", reads(), mode);
+                execute(connection, "update account set balance = 1 where id = 1");
+                assertEquals(" 0", reads(), mode);
+                execute(connection, "begin", "set transaction isolation level serializable",
+                        "select balance from account where id = 2", "update account set balance = 3 where id = 1",
+                        "commit and chain", "select balance from account where id = 2",
+                        "update account set balance = 4 where id = 2", "commit");
+                assertEquals("account 2", reads(), mode);
+                assertEquals("account 1", reads(), mode);
+                connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+                execute(connection, "update account set balance = 1 where id = 1");
+                assertEquals("account 1", reads(), mode);
+                connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+                execute(connection, "delete from label where name = '" + mode + "'");
+                assertEquals(" 0", reads(), mode);
+            }
+        }
+    }
+
+    @Test
+    void aSessionThatBeginsSerializableTellsItsReads() throws Exception {
+        node.takesReads = true;
+        try (Connection connection = connect("simple&options=-c%20default_transaction_isolation=serializable")) {
+            execute(connection, "update account set balance = 2 where id = 1");
+            assertEquals("account 1", reads());
+            execute(connection, "begin isolation level repeatable read", "update account set balance = 3 where id = 1",
+                    "commit");
+            assertEquals(" 0", reads());
+        }
+    }
+
+    @Test
+    void whoBecomesSerializableUnnoticedHasReadEverything() throws Exception {
+        node.takesReads = true;
+        try (Connection connection = connect("simple")) {
+            execute(connection, "select becomes()");
+            assertEquals(" 0", reads());
+            execute(connection, "begin", "select * from account where id = 1",
+                    "update account set balance = 2 where id = 1", "commit");
+            assertTrue(reads().startsWith("EVERYTHING"));
+            execute(connection, "update account set balance = 3 where id = 1");
+            assertEquals("account 1", reads(), "by now that is known");
+        }
+    }
+
+    @Test
+    void aSerializableTransactionIsNotPrepared() throws Exception {
+        node.takesReads = true;
+        try (Connection connection = connect("simple")) {
+            execute(connection, "begin isolation level serializable", "update account set balance = 2 where id = 1");
+            assertEquals("0A000", assertThrows(SQLException.class,
+                    () -> execute(connection, "prepare transaction 'it'")).getSQLState());
         }
     }
 
