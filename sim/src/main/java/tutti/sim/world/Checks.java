@@ -23,6 +23,9 @@ import tutti.workload.listappend.ListAppendHistory;
  * acknowledged there.
  */
 final class Checks {
+    /** That those are serializable who ask for it, and those that change nothing. */
+    private static final String MIXED = "one-copy serializability for those who ask";
+
     private Checks() {}
 
     static List<CheckResult> run(Scenario scenario, Recording recording, History history, ListAppendHistory clients) {
@@ -42,6 +45,10 @@ final class Checks {
         results.add(IsolationCheck.check(history, isolation));
         if (!serializable) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_SESSION));
+        }
+        if (scenario.mixesLevels()) {
+            results.add(IsolationCheck.check(history, Isolation.STRONG_SESSION_SERIALIZABLE,
+                    t -> history.writes(t) && !scenario.isSerializable(history.session(t)), MIXED));
         }
         if (scenario.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_FOR_UPDATES));
