@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntPredicate;
 import tutti.check.CheckResult;
 import tutti.check.column.IndexSort;
 import tutti.check.column.IntColumn;
@@ -39,27 +38,15 @@ public final class IsolationCheck {
 
     /** Checks. */
     public static CheckResult check(History history, Isolation isolation) {
-        return check(history, isolation, _ -> false, "one-copy " + isolation.text());
-    }
-
-    /**
-     * Checks a history in which some transactions do not have the level: what they have read may be older than what came before them. Their
-     * anti-dependencies do not count, all other dependencies do. For serializability that is: there is one order of all transactions in
-     * which each that has the level has read what those before it have left.
-     *
-     * @param mayBeStale which transactions do not have it
-     * @param title of the check
-     */
-    public static CheckResult check(History history, Isolation isolation, IntPredicate mayBeStale, String title) {
         long begun = System.nanoTime();
         VersionOrder versions = new VersionOrder(history);
         List<CheckResult.Violation> violations = new ArrayList<>();
         if (isolation != Isolation.READ_UNCOMMITTED) {
             violations.addAll(versions.contradictions());
         }
-        DependencyGraph graph = graph(history, versions, isolation.sessions(), isolation.realTime(), mayBeStale);
+        DependencyGraph graph = graph(history, versions, isolation.sessions(), isolation.realTime());
         violations.addAll(AnomalySearch.find(graph, isolation, new HistoryText(history)));
-        return new CheckResult(title, history.transactions() + " transactions, "
+        return new CheckResult("one-copy " + isolation.text(), history.transactions() + " transactions, "
                 + history.keys() + " keys, " + graph.edges() + " dependencies", violations, List.of(),
                 (System.nanoTime() - begun) / 1e9);
     }
@@ -71,7 +58,7 @@ public final class IsolationCheck {
     public static Map<Isolation, Boolean> levels(History history) {
         VersionOrder versions = new VersionOrder(history);
         boolean sound = versions.contradictions().isEmpty();
-        DependencyGraph graph = graph(history, versions, true, true, _ -> false);
+        DependencyGraph graph = graph(history, versions, true, true);
         Map<Isolation, Boolean> levels = new EnumMap<>(Isolation.class);
         for (Isolation isolation : Isolation.values()) {
             levels.put(isolation, (sound || isolation == Isolation.READ_UNCOMMITTED)
@@ -80,8 +67,7 @@ public final class IsolationCheck {
         return levels;
     }
 
-    private static DependencyGraph graph(History history, VersionOrder versions, boolean sessions, boolean realTime,
-            IntPredicate mayBeStale) {
+    private static DependencyGraph graph(History history, VersionOrder versions, boolean sessions, boolean realTime) {
         DependencyGraph.Builder graph = new DependencyGraph.Builder(history.transactions());
         for (int key = 0; key < history.keys(); key++) {
             for (int version = versions.from(key) + 1; version < versions.to(key); version++) {
@@ -90,7 +76,7 @@ public final class IsolationCheck {
         }
         for (int t = 0; t < history.transactions(); t++) {
             if (history.committed(t)) {
-                reads(history, versions, t, mayBeStale.test(t), graph);
+                reads(history, versions, t, graph);
             }
         }
         if (sessions) {
@@ -102,8 +88,7 @@ public final class IsolationCheck {
         return graph.build();
     }
 
-    private static void reads(History history, VersionOrder versions, int t, boolean mayBeStale,
-            DependencyGraph.Builder graph) {
+    private static void reads(History history, VersionOrder versions, int t, DependencyGraph.Builder graph) {
         for (int read = history.readsFrom(t); read < history.readsTo(t); read++) {
             int key = history.readKey(read);
             int writer = history.readWriter(read);
@@ -114,7 +99,7 @@ public final class IsolationCheck {
             if (writer != History.INITIAL) {
                 graph.add(writer, t, Dependency.WRITE_READ, key);
             }
-            if (!mayBeStale && version + 1 < versions.to(key)) {
+            if (version + 1 < versions.to(key)) {
                 graph.add(t, versions.writer(version + 1), Dependency.READ_WRITE, key);
             }
         }

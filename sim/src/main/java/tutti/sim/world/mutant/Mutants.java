@@ -32,7 +32,7 @@ public final class Mutants {
                     ideal("dbsm", "none", "reads", "rows"), new Finder(By.ISOLATION, "write skew"), 3),
             one("given-reads-dropped", "Of who asks to be serializable it does not count what it has read.",
                     Edit.of(PROTOCOL + "SnapshotIsolation", "conflict", new Change.LeftOut("stale")),
-                    ideal("si", "none"), new Finder(By.ISOLATION, "write skew"), 20),
+                    ideal("si", "none"), new Finder(By.SERIAL_READS, "stale read"), 20),
             one("snapshot-misdated", "A snapshot is taken for as new as the end of its transaction.",
                     Edit.of(PROTOCOL + "DatabaseStateMachine", "candidate",
                             new Change.Instead("begun", "lastCommitted")),
