@@ -173,7 +173,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                     Errors.fatal("28000", Classifier.RESERVED)));
         }
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
-            parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
+            parameters.putIfAbsent("default_transaction_isolation", settings.isolation());
         }
         if (!grantsSerializable() && asksSerializable(parameters)) {
             return CompletableFuture.failedFuture(
@@ -201,7 +201,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                         connection.abort();
                         throw new CompletionException(failure);
                     }
-                    return new Connected(arrival, connection);
+                    return new Connected(arrival, connection, asksSerializable(parameters));
                 }));
     }
 
@@ -219,11 +219,13 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     final class Connected implements Handshake.Opened {
         private final Handshake.Arrival arrival;
         private final BackendConnection connection;
+        private final boolean serializable;
         private @Nullable Session session;
 
-        Connected(Handshake.Arrival arrival, BackendConnection connection) {
+        Connected(Handshake.Arrival arrival, BackendConnection connection, boolean serializable) {
             this.arrival = arrival;
             this.connection = connection;
+            this.serializable = serializable;
         }
 
         @Override
@@ -251,7 +253,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             boolean replicated = arrival.database().equals(database());
             Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started, replicated);
             session = begun;
-            if (asksSerializable(started)) {
+            if (serializable) {
                 begun.notedReads().ask();
             }
             TextSettings texts = new TextSettings(connection.parameters());

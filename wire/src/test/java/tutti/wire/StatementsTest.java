@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -72,15 +73,20 @@ class StatementsTest {
         admin.close();
         engine = PostgresEngine.open(loops, server.settings(),
                 new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20, true));
-        frontEnd = new PostgresFrontEnd(
-                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+        frontEnd = frontEnd("repeatable read");
+        address = frontEnd.start();
+    }
+
+    private static PostgresFrontEnd frontEnd(String isolation) {
+        return new PostgresFrontEnd(
+                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
+                        .withIsolation(isolation),
                 node,
                 new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
                         engine.promises()::of,
                         engine.functions(),
                         "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, loops);
-        address = frontEnd.start();
     }
 
     @AfterAll
@@ -104,7 +110,11 @@ class StatementsTest {
     }
 
     private static Connection connect(String mode) throws SQLException {
-        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + address.getPort()
+        return connect(address, mode);
+    }
+
+    private static Connection connect(InetSocketAddress at, String mode) throws SQLException {
+        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + at.getPort()
                 + "/postgres?preferQueryMode=" + mode, TestServer.SUPERUSER, TestServer.PASSWORD);
     }
 
@@ -214,6 +224,22 @@ class StatementsTest {
             execute(connection, "begin isolation level repeatable read", "update account set balance = 3 where id = 1",
                     "commit");
             assertEquals(" 0", reads());
+        }
+    }
+
+    @Test
+    void anOperatorChoosesTheLevelOfThoseWhoAskForNone() throws Exception {
+        node.takesReads = true;
+        try (PostgresFrontEnd other = frontEnd("serializable");
+                Connection connection = connect(other.start(), "simple")) {
+            execute(connection, "update account set balance = 2 where id = 1");
+            assertEquals("account 1", reads());
+        }
+        try (PostgresFrontEnd other = frontEnd("read committed");
+                Connection connection = connect(other.start(), "simple");
+                ResultSet level = connection.createStatement().executeQuery("show transaction_isolation")) {
+            assertTrue(level.next());
+            assertEquals("read committed", level.getString(1));
         }
     }
 
