@@ -30,7 +30,6 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.StateView;
@@ -84,7 +83,7 @@ final class PostgresDatabase implements NodeDatabase {
         }
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
                 config.sequences().stride(), secret(), config.limits().transactionBytes(),
-                config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY));
+                config.chosenProtocol().grantsSerializable()));
         engine.onExecuted((writes, relations, classes) -> {
             TableCatalog tables = engine.catalog();
             String written = StatementClasses.outside(writes, classes, tables, engine.references());
@@ -192,7 +191,7 @@ final class PostgresDatabase implements NodeDatabase {
                 .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
                 .withLimits(new Places(config.limits().sessions(), config.limits().reservedSessions(),
                         config.limits().sessionsPerAddress()), Duration.ofSeconds(60), 256 << 20)
-                .withRepetitions(config.limits().repetitions());
+                .withRepetitions(config.limits().repetitions()).withIsolation(config.postgres().isolation());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));

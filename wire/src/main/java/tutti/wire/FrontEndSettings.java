@@ -19,6 +19,7 @@ import tutti.pgwire.BackendSettings;
  * @param messageLimit longest message of a client, in bytes
  * @param heldLimit most bytes of responses that are held back until a transaction's outcome is known, per session
  * @param repetitions how often a transaction that has lost is run again before its client hears of it; 0 if not at all
+ * @param isolation level of sessions that do not ask for one, as PostgreSQL calls it
  */
 public record FrontEndSettings(
         InetSocketAddress listen,
@@ -30,7 +31,8 @@ public record FrontEndSettings(
         Duration authenticationTimeout,
         int messageLimit,
         int heldLimit,
-        int repetitions) {
+        int repetitions,
+        String isolation) {
 
     /** Who may connect. */
     public enum Authentication {
@@ -40,11 +42,11 @@ public record FrontEndSettings(
         TRUST
     }
 
-    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB, no repetitions. */
+    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB, no repetitions, REPEATABLE READ. */
     public static FrontEndSettings of(InetSocketAddress listen, BackendSettings engine) {
         return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, Places.of(100),
                 Duration.ofSeconds(60),
-                256 << 20, 1 << 20, 0);
+                256 << 20, 1 << 20, 0, "repeatable read");
     }
 
     /** What it asks of clients before it lets them in. */
@@ -56,18 +58,24 @@ public record FrontEndSettings(
     /** The same with TLS. */
     public FrontEndSettings withTls(SslContext context, boolean required) {
         return new FrontEndSettings(listen, engine, authentication, context, required, places,
-                authenticationTimeout, messageLimit, heldLimit, repetitions);
+                authenticationTimeout, messageLimit, heldLimit, repetitions, isolation);
     }
 
     /** The same with other bounds. */
     public FrontEndSettings withLimits(Places clients, Duration timeout, int messageBytes) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, clients, timeout,
-                messageBytes, heldLimit, repetitions);
+                messageBytes, heldLimit, repetitions, isolation);
     }
 
     /** The same with transactions that are run again so often. */
     public FrontEndSettings withRepetitions(int times) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
-                authenticationTimeout, messageLimit, heldLimit, times);
+                authenticationTimeout, messageLimit, heldLimit, times, isolation);
+    }
+
+    /** The same with sessions at another isolation level, unless they ask for one. */
+    public FrontEndSettings withIsolation(String level) {
+        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
+                authenticationTimeout, messageLimit, heldLimit, repetitions, level);
     }
 }
