@@ -88,7 +88,7 @@ final class JdbcNodes implements AutoCloseable {
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,
-                            kind.engine(), TRANSACTION_BYTES_MAX, 16),
+                            kind.engine(), TRANSACTION_BYTES_MAX, 16, 10),
                     nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
