@@ -58,7 +58,7 @@ final class PgProtocol implements Runnable {
 
     PgProtocol(ClientConnection client, PgSession session, Translator translator, Replay.Shared replays) {
         this.client = client;
-        this.replay = new Replay(replays, client);
+        this.replay = new Replay(replays, client, session);
         client.beforeSending(replay::sending);
         session.tells(new PgSession.Commits() {
             @Override

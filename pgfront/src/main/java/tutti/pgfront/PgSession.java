@@ -126,6 +126,11 @@ final class PgSession implements AutoCloseable {
         return loss.looking(LosersInLine.keys(looked.build()));
     }
 
+    /** Waits until nobody at this node holds rows that were lost, or the time is over. */
+    void awaitFree(long[] rows, long millis) throws InterruptedException {
+        session.awaitFree(rows, millis);
+    }
+
     /** The transaction that is lost is rolled back; its client has not heard of that, and will say the same again. */
     void runAgain() {
         session.runAgain();

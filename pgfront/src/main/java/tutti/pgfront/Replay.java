@@ -46,6 +46,7 @@ final class Replay {
 
     private final Shared shared;
     private final ClientConnection client;
+    private final PgSession session;
     private final SaidMessages said = new SaidMessages();
     private final HeardBytes heard = new HeardBytes();
     private State state = State.NONE;
@@ -63,7 +64,8 @@ final class Replay {
     /** Up to where what is written has been heard, or will be in any case. */
     private int mark;
 
-    Replay(Shared shared, ClientConnection client) {
+    Replay(Shared shared, ClientConnection client, PgSession session) {
+        this.session = session;
         // Protocols that order first know better when to repeat.
         this.shared = shared.node().executesAtOnce() ? shared : new Shared(shared.node(), 0, shared.losers());
         this.client = client;
@@ -215,6 +217,7 @@ final class Replay {
         CountDownLatch turn = new CountDownLatch(1);
         mine.whenItsTurn(loss.keys(), turn::countDown);
         boolean _ = turn.await(times == 1 ? FIRST_PATIENCE_MILLIS : PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        session.awaitFree(loss.keys(), PATIENCE_MILLIS);
         if (loss.winner() > shared.node.visiblePosition()) {
             awaitVisible(loss.winner());
         }

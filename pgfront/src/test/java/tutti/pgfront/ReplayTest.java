@@ -11,6 +11,8 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -130,6 +132,31 @@ class ReplayTest {
         assertEquals("40001", failure(both[1]::commit));
         both[1].rollback();
         assertEquals("10 20", amounts(both[0]));
+    }
+
+    /** HSQLDB refuses at once what H2 would wait for. */
+    @Test
+    void whoHasLostARowToAnOpenTransactionWaitsForItsEnd() throws Exception {
+        Connection[] both = connect(EngineKind.HSQLDB, 1);
+        both[0].setAutoCommit(false);
+        run(both[0], "UPDATE item SET amount = 0 WHERE id = 1");
+        assertEquals("20", value(both[1], "SELECT amount FROM item WHERE id = 2"));
+        CompletableFuture<Void> update = CompletableFuture.runAsync(() -> {
+            try {
+                run(both[1], "UPDATE item SET amount = amount + 5 WHERE id = 1");
+            } catch (SQLException failed) {
+                throw new IllegalStateException(failed);
+            }
+        });
+        while (nodes.repeated() == 0) {
+            Thread.onSpinWait();
+        }
+        both[0].commit();
+        update.get(20, TimeUnit.SECONDS);
+        both[1].commit();
+        both[0].setAutoCommit(true);
+        assertEquals("5 20", amounts(both[0]));
+        assertEquals(1, nodes.repeated());
     }
 
     /** HSQLDB refuses at once what H2 would wait for. */

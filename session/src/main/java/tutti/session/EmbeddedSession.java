@@ -233,6 +233,15 @@ public final class EmbeddedSession implements AutoCloseable {
                 : LostTransaction.Loss.UNKNOWN;
     }
 
+    /** Waits until nobody here holds rows that were lost, or the time is over; with no transaction open. */
+    public void awaitFree(long[] rows, long millis) throws InterruptedException {
+        KeySet.Builder wanted = new KeySet.Builder();
+        for (long row : rows) {
+            wanted.add(row, KeyKind.UPDATE);
+        }
+        session.awaitFree(wanted.build(), millis);
+    }
+
     /** The next transaction is the one that was lost last, run again: its client has not heard of the loss, and knows it by its name. */
     public void runAgain() {
         rollback();
