@@ -22,7 +22,6 @@ import tutti.engine.postgres.apply.NetEffect.Step;
 import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
-import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;

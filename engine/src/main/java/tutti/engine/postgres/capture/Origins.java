@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Supplier;
 import tutti.engine.postgres.catalog.RowText;
 
@@ -27,7 +26,7 @@ public final class Origins {
 
     private final byte[] text;
     private final List<Kind> kinds = new ArrayList<>();
-    private final Map<Object, Integer> numbers = new IdentityHashMap<>();
+    private final IdentityHashMap<Object, Integer> numbers = new IdentityHashMap<>();
     private int[] kindOf = new int[16];
     /** Where the row begins in the text, or -1 if it is not a row's key. */
     private int[] rows = new int[16];
