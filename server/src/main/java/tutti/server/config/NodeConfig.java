@@ -383,7 +383,7 @@ public record NodeConfig(
 
     /** Bounds. */
     public record Limits(
-            @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "32 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
+            @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "64 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
             @Setting(doc = "Client sessions at the same time; each has a connection to the node's PostgreSQL.", byDefault = "200", min = "1", max = "10000") int sessions,
             @Setting(doc = "How many of these are kept for superusers; one at least is for others. Of PostgreSQL nodes. How many sessions"
                     + " a role may have at a node is said in SQL: ALTER ROLE … CONNECTION LIMIT.", byDefault = "3", min = "0", max = "1000") int reservedSessions,
