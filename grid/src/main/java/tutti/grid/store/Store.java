@@ -27,6 +27,7 @@ public final class Store {
     /** What may be dropped when the horizon has passed it, roughly by stamp. */
     private final Deque<Garbage> garbage = new ArrayDeque<>();
     private long waitingReads;
+    private long horizon;
 
     private record Garbage(Key key, long stamp) {}
 
@@ -78,6 +79,11 @@ public final class Store {
     /** How many reads have had to wait so far. */
     public long waitingReads() {
         return waitingReads;
+    }
+
+    /** Whether what a snapshot of this stamp would find may have been dropped. */
+    public boolean isTrimmed(long stamp) {
+        return stamp < horizon;
     }
 
     /**
@@ -169,7 +175,8 @@ public final class Store {
     }
 
     /** Nobody reads below this stamp any more: drops what only such reads would find. */
-    public void trim(long horizon) {
+    public void trim(long below) {
+        horizon = Math.max(horizon, below);
         while (!garbage.isEmpty() && garbage.getFirst().stamp <= horizon) {
             Key key = garbage.removeFirst().key;
             Cell cell = cells.get(key);

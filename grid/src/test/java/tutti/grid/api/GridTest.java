@@ -32,7 +32,7 @@ import tutti.runtime.real.FreePorts;
 
 /** Nodes in this process, over real sockets. */
 class GridTest {
-    private static final int NODES = 3;
+    private int nodeCount = 3;
 
     private final List<Grid> grids = new ArrayList<>();
 
@@ -46,11 +46,11 @@ class GridTest {
 
     private void open(CommitProtocol protocol, IsolationLevel level, CacheConfig... caches) throws IOException {
         Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
-        List<InetSocketAddress> free = FreePorts.addresses(NODES);
-        for (int i = 0; i < NODES; i++) {
+        List<InetSocketAddress> free = FreePorts.addresses(nodeCount);
+        for (int i = 0; i < nodeCount; i++) {
             nodes.put(i, free.get(i));
         }
-        for (int i = 0; i < NODES; i++) {
+        for (int i = 0; i < nodeCount; i++) {
             grids.add(Grid.open(GridConfig.of("test", i, nodes, List.of(caches), protocol)
                     .withHeartbeat(Duration.ofMillis(50), silence), level));
         }
@@ -69,10 +69,10 @@ class GridTest {
     void whatOneNodeCommitsAllNodesRead(CommitProtocol protocol) throws IOException {
         open(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, CacheConfig.of("stock", 2));
         for (int i = 0; i < 30; i++) {
-            stock(grids.get(i % NODES)).put("key " + i, i);
+            stock(grids.get(i % nodeCount)).put("key " + i, i);
         }
         // A node sees all that it has heard of, and this one hears of the last by reading.
-        Grid reader = grids.get((30 - 1) % NODES);
+        Grid reader = grids.get((30 - 1) % nodeCount);
         assertEquals(Optional.of(29), stock(reader).get("key 29"));
         stock(reader).remove("key 29");
         assertEquals(Optional.empty(), stock(reader).get("key 29"));
@@ -86,10 +86,10 @@ class GridTest {
             throws IOException, InterruptedException, ExecutionException {
         open(protocol, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 2));
         int each = 20;
-        try (ExecutorService threads = Executors.newFixedThreadPool(2 * NODES)) {
+        try (ExecutorService threads = Executors.newFixedThreadPool(2 * nodeCount)) {
             List<Future<?>> running = new ArrayList<>();
-            for (int i = 0; i < 2 * NODES; i++) {
-                Grid grid = grids.get(i % NODES);
+            for (int i = 0; i < 2 * nodeCount; i++) {
+                Grid grid = grids.get(i % nodeCount);
                 Cache<String, Integer> stock = stock(grid);
                 running.add(threads.submit(() -> {
                     for (int j = 0; j < each; j++) {
@@ -108,12 +108,12 @@ class GridTest {
             stock(grid).put(in, "apples", apples);
             return apples;
         });
-        assertEquals(each * 2 * NODES, total);
+        assertEquals(each * 2 * nodeCount, total);
     }
 
     @Tag("long")
     @ParameterizedTest
-    @EnumSource(CommitProtocol.class)
+    @EnumSource(names = "GROUPS", mode = EnumSource.Mode.EXCLUDE)
     void aCrashLosesNothingThatHasAnotherOwner(CommitProtocol protocol) throws IOException {
         silence = Duration.ofSeconds(2);
         open(protocol, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 2), CacheConfig.of("alone", 1),
@@ -145,6 +145,58 @@ class GridTest {
         assertEquals(Optional.of(1), careful.get("key"));
         assertEquals(2, grid.status().members().size());
         assertEquals(Reason.CLOSED, reason(() -> stock(grids.get(2)).put("key", 1)));
+    }
+
+    /** A member of each of two groups crashes, neither of which leads; that they are not heard is noticed after this test. */
+    @Test
+    void aMinorityOfEachGroupCrashesAndNobodyWaits() throws IOException {
+        nodeCount = 6;
+        silence = Duration.ofSeconds(60);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        Grid grid = grids.get(2);
+        countUp(grid, 20);
+        grids.get(1).close();
+        grids.get(5).close();
+        countUp(grid, 20);
+        countUp(grids.get(4), 20);
+        assertEquals(6, grid.status().members().size());
+        assertEquals(0, grid.status().conflicts());
+    }
+
+    /** Writes keys of both groups in each transaction, and reads them. */
+    private void countUp(Grid grid, int times) {
+        for (int i = 0; i < times; i++) {
+            grid.run(in -> {
+                for (int key = 0; key < 4; key++) {
+                    stock(grid).put(in, "key " + key, stock(grid).get(in, "key " + key).orElse(0) + 1);
+                }
+            });
+        }
+    }
+
+    @Tag("long")
+    @Test
+    void anotherLeadsAGroupWhenItsLeaderHasCrashed() throws IOException {
+        nodeCount = 6;
+        silence = Duration.ofMillis(1500);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        countUp(grids.get(2), 10);
+        grids.get(0).close();
+        grids.get(3).close();
+        countUp(grids.get(2), 10);
+        countUp(grids.get(5), 10);
+        assertEquals(Optional.of(30), grids.get(5).transact(in -> {
+            stock(grids.get(5)).put(in, "other", 1);
+            return stock(grids.get(5)).get(in, "key 1");
+        }));
+        // The third member of a group: what is left is no majority.
+        grids.get(1).close();
+        Grid left = grids.get(2);
+        Reason reason = Reason.TIMEOUT;
+        for (int i = 0; i < 100 && reason == Reason.TIMEOUT; i++) {
+            reason = reason(() -> countUp(left, 1));
+        }
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason);
     }
 
     @Test
