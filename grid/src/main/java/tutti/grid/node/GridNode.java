@@ -241,7 +241,8 @@ public final class GridNode implements AutoCloseable {
 
     /** Figures. */
     public GridStatus status() {
-        return new GridStatus(view().number(), there(), store.size(), commits.size(), commitAnswers.size(),
+        return new GridStatus(view().number(), there(), store.size(), store.bytes(),
+                links.unsentBytes(there()), commits.size(), commitAnswers.size(),
                 committed, conflicts,
                 deadlocks, lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
                 messages);

@@ -28,6 +28,7 @@ public final class Store {
     private final Deque<Garbage> garbage = new ArrayDeque<>();
     private long waitingReads;
     private long horizon;
+    private long bytes;
 
     private record Garbage(Key key, long stamp) {}
 
@@ -74,6 +75,16 @@ public final class Store {
     /** How many keys have a version, a writer or a reader. */
     public int size() {
         return cells.size();
+    }
+
+    /** Bytes of the keys and values of all versions. */
+    public long bytes() {
+        return bytes;
+    }
+
+    private static long bytes(Key key, Version version) {
+        byte[] value = version.value();
+        return (long) key.bytes().length + (value == null ? 0 : value.length);
     }
 
     /** How many reads have had to wait so far. */
@@ -137,6 +148,7 @@ public final class Store {
     /** Adds a version, at its place by stamp. */
     public void apply(Key key, Version version) {
         Cell cell = cell(key);
+        bytes += bytes(key, version);
         Version above = null;
         Version below = cell.newest;
         while (below != null && below.stamp() > version.stamp()) {
@@ -188,10 +200,14 @@ public final class Store {
                 kept = kept.older;
             }
             if (kept.stamp() <= horizon) {
+                for (Version dropped = kept.older; dropped != null; dropped = dropped.older) {
+                    bytes -= bytes(key, dropped);
+                }
                 kept.older = null;
             }
             if (Objects.equals(kept, cell.newest) && kept.value() == null && kept.stamp() <= horizon) {
                 cell.newest = null;
+                bytes -= bytes(key, kept);
             }
             if (cell.isEmpty()) {
                 cells.remove(key);

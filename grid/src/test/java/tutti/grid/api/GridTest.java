@@ -13,10 +13,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -28,6 +31,8 @@ import tutti.grid.GridConfig.CacheConfig;
 import tutti.grid.GridException;
 import tutti.grid.GridException.Reason;
 import tutti.grid.IsolationLevel;
+import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 import tutti.runtime.real.FreePorts;
 
 /** Nodes in this process, over real sockets. */
@@ -237,6 +242,73 @@ class GridTest {
             assertEquals(Optional.of(1), stock.get(reader, "b"));
             assertEquals(Optional.of(2), stock.get(other, "b"), "without being read-only it reads the latest");
             reader.commit();
+        }
+    }
+
+    /** Every owner hears of each change of a key, in order; what was aborted is not told. */
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "GROUPS"})
+    void listenersHearOfWhatTheirNodeOwns(CommitProtocol protocol) throws IOException, InterruptedException {
+        open(protocol, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 2), CacheConfig.of("other", 2));
+        List<BlockingQueue<String>> heard = new ArrayList<>();
+        List<Subscription> subscriptions = new ArrayList<>();
+        for (Grid grid : grids) {
+            BlockingQueue<String> queue = new LinkedBlockingQueue<>();
+            heard.add(queue);
+            subscriptions.add(stock(grid).listen((key, value) -> queue.add(key + value.map(n -> "=" + n).orElse("-"))));
+        }
+        Grid grid = grids.getFirst();
+        List<Integer> owners = stock(grid).owners("apples");
+        assertEquals(protocol == CommitProtocol.GROUPS ? 3 : 2, owners.size());
+        try (Transaction undone = grid.begin()) {
+            stock(grid).put(undone, "apples", 99);
+        }
+        grid.cache("other", Serializers.TEXT, Serializers.TEXT).put("apples", "of another cache");
+        stock(grid).put("apples", 1);
+        stock(grid).put("apples", 2);
+        stock(grid).remove("apples");
+        for (int owner : owners) {
+            assertEquals(List.of("apples=1", "apples=2", "apples-"),
+                    List.of(heard.get(owner).take(), heard.get(owner).take(), heard.get(owner).take()));
+        }
+        subscriptions.forEach(Subscription::close);
+        stock(grid).put("apples", 3);
+        heard.forEach(queue -> assertEquals(0, queue.size()));
+        String metrics = grid.metrics();
+        assertTrue(
+                metrics.contains("tutti_grid_transactions_total{grid=\"test\",node=\"0\",outcome=\"committed\"} 5\n"),
+                metrics);
+        assertTrue(metrics.contains("# TYPE tutti_grid_version_bytes gauge\n"), metrics);
+    }
+
+    @Test
+    void aSlowListenerIsToldHowMuchItHasMissed() throws InterruptedException {
+        BlockingQueue<String> told = new LinkedBlockingQueue<>();
+        Semaphore goOn = new Semaphore(0);
+        byte[] large = new byte[Subscription.WAITING_BYTES_MAX / 2 - 1000];
+        try (Subscription slow = Subscription.start(0, Serializers.TEXT, Serializers.BYTES, new Listener<>() {
+            @Override
+            public void changed(String key, Optional<byte[]> value) {
+                told.add(key);
+                goOn.acquireUninterruptibly();
+                throw new IllegalStateException("listeners may fail");
+            }
+
+            @Override
+            public void missed(long changes) {
+                told.add("missed " + changes);
+            }
+        }, _ -> {})) {
+            slow.changed(new Key(0, Serializers.TEXT.write("a")), new Version(1, large));
+            assertEquals("a", told.take());
+            for (String key : List.of("b", "c", "d", "e")) {
+                slow.changed(new Key(0, Serializers.TEXT.write(key)), new Version(2, large));
+            }
+            assertTrue(slow.waitingBytes() > large.length);
+            goOn.release(10);
+            assertEquals(List.of("b", "c", "missed 2"), List.of(told.take(), told.take(), told.take()));
+            slow.changed(new Key(0, Serializers.TEXT.write("f")), new Version(3, large));
+            assertEquals("f", told.take());
         }
     }
 
