@@ -63,6 +63,8 @@ import tutti.wire.sql.StatementClasses;
 final class PostgresDatabase implements NodeDatabase {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresDatabase.class);
     private static final int SECRET_BYTES = 16;
+    /** A transaction takes up to ten times the bytes that it has changed while it commits, among which are copies in the order. */
+    private static final int CHANGES_PART_OF_MEMORY = 16;
 
     private final NodeConfig config;
     private final NodeLife life;
@@ -191,6 +193,7 @@ final class PostgresDatabase implements NodeDatabase {
                 .of(new InetSocketAddress(config.listen().host(), config.listen().port()), settings)
                 .withLimits(new Places(config.limits().sessions(), config.limits().reservedSessions(),
                         config.limits().sessionsPerAddress()), Duration.ofSeconds(60), 256 << 20)
+                .withChanges(Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY)
                 .withRepetitions(config.limits().repetitions()).withIsolation(config.postgres().isolation());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {

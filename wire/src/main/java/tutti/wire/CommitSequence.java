@@ -480,6 +480,7 @@ final class CommitSequence {
     void finish(@Nullable ErrorFields cause, boolean decided) {
         Commit over = commit;
         commit = null;
+        session.changes().leave();
         session.repetition().transactionEnded();
         OpenTransaction ended = transaction.forget();
         if (ended != null && (!decided || ended.writes().isEmpty())) {

@@ -106,7 +106,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), settings.repetitions(), new LosersInLine(),
-                new KeptBytes.Shared(KEPT_BYTES_MAX), registry,
+                new KeptBytes.Shared(KEPT_BYTES_MAX), new MemoryRoom(settings.changesLimit()), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
@@ -122,9 +122,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         return sessions.size();
     }
 
-    /** What sessions keep of prepared statements, in bytes. */
-    long keptBytes() {
-        return services.kept().kept();
+    @Override
+    public Memory memory() {
+        return new Memory(services.kept().kept(), services.changes().taken(), services.changes().waiting());
     }
 
     @Override

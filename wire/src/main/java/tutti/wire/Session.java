@@ -55,6 +55,7 @@ final class Session {
     private final CommitSequence commit;
     private final RollbackSequence rollback;
     private final Repetition repetition;
+    private final ChangesIntake changes;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
@@ -83,6 +84,7 @@ final class Session {
         this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
                 new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
+        this.changes = new ChangesIntake(this, services.changes());
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
         this.repetition = new Repetition(this, services.repetitions(), services.losers());
@@ -183,6 +185,10 @@ final class Session {
         return repetition;
     }
 
+    ChangesIntake changes() {
+        return changes;
+    }
+
     ShownToAll shownToAll() {
         return shownToAll;
     }
@@ -247,7 +253,8 @@ final class Session {
     void settle() {
         repetition.proceed();
         mayDismiss();
-        if (connection.reader().paused() && (client.writable() || client.suppressed())) {
+        if (connection.reader().paused()
+                && (changes.underWay() ? changes.goesOn() : client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
         if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
@@ -469,6 +476,7 @@ final class Session {
             return;
         }
         repetition.leave();
+        changes.leave();
         boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();

@@ -51,7 +51,8 @@ import tutti.core.txn.WriteSet;
  *
  * <p>
  * <b>Why replicas agree.</b> The decision is a function of b, c, the keys and the outcomes at positions in (b, p), all of
- * which are functions of the ordered prefix. So is the floor below which the index forgets ({@link Horizons}). A transaction
+ * which are functions of the ordered prefix. So is the floor below which the index forgets ({@link Horizons}; the number of keys above it, by
+ * which it is raised, is one as well). A transaction
  * with b below it is aborted by every replica, whatever it happens to remember. That is rare: only a message of a replica's
  * former life that arrives late, or one older than the window, is below the floor.
  *

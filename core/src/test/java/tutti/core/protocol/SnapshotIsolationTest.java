@@ -13,9 +13,11 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import tutti.core.certify.CertificationIndex;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
@@ -318,6 +320,28 @@ class SnapshotIsolationTest {
         cluster.settle();
         assertInstanceOf(Outcome.Committed.class, near.answers.get(again));
         assertEquals(near.log, cluster.sites.get(2).log);
+    }
+
+    @Test
+    void whileAReplicaIsAwayTheOthersKeepSoManyKeysAtMost() {
+        Cluster cluster = new Cluster(3, 1_000_000);
+        Site here = cluster.sites.get(0);
+        Site there = cluster.sites.get(1);
+        int each = WriteSet.KEYS_MAX;
+        int transactions = NonVotingCertification.KEYS_MAX / each + 2;
+        for (int i = 0; i < transactions; i++) {
+            asks(cluster, 0, here.visible, IntStream.range(i * each, (i + 1) * each).toArray());
+            here.deliverAll();
+            there.deliverAll();
+        }
+        CertificationIndex index = ((SnapshotIsolation) here.protocol).index();
+        assertEquals(NonVotingCertification.KEYS_MAX, index.live());
+        assertEquals(2, index.floor());
+        TransactionId late = asks(cluster, 2, 0, 7);
+        cluster.settle();
+        assertEquals(new Outcome.Aborted(new AbortReason.TooOld(0, 2)), cluster.sites.get(2).answers.get(late));
+        assertEquals(here.log.keySet(), there.log.keySet());
+        assertEquals("skip", there.log.lastEntry().getValue());
     }
 
     @Test

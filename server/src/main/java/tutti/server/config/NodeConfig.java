@@ -383,7 +383,7 @@ public record NodeConfig(
 
     /** Bounds. */
     public record Limits(
-            @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "32 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
+            @Setting(doc = "Largest write set of one transaction; beyond it the transaction fails.", byDefault = "64 MiB", min = "4 KiB", max = "1 GiB", bytes = true) long transactionBytes,
             @Setting(doc = "Client sessions at the same time; each has a connection to the node's PostgreSQL.", byDefault = "200", min = "1", max = "10000") int sessions,
             @Setting(doc = "How many of these are kept for superusers; one at least is for others. Of PostgreSQL nodes. How many sessions"
                     + " a role may have at a node is said in SQL: ALTER ROLE … CONNECTION LIMIT.", byDefault = "3", min = "0", max = "1000") int reservedSessions,
@@ -392,7 +392,7 @@ public record NodeConfig(
             @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
                     + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"
-                    + " as everything that the client has seen comes out the same. Of PostgreSQL nodes. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
+                    + " as everything that the client has seen comes out the same. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
             @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop. Clients without an open"
                     + " transaction go at once, with 57P01.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
 
