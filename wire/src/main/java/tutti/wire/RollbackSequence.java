@@ -130,6 +130,7 @@ final class RollbackSequence {
             current.rollbackDone();
         }
         transaction.workOver();
+        session.changes().leave();
     }
 
     /** Rolls back in the engine, which the client does not see. */
