@@ -55,6 +55,7 @@ final class Session {
     private final RollbackSequence rollback;
     private final Repetition repetition;
     private final ChangesIntake changes;
+    private final MessageIntake messages;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
@@ -83,6 +84,7 @@ final class Session {
                 new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
         this.changes = new ChangesIntake(this, services.changes());
+        this.messages = new MessageIntake(services.messages(), clientReader.gatherLimit(), clientReader::buffered);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
         this.repetition = new Repetition(this, services.repetitions(), services.losers());
@@ -179,6 +181,10 @@ final class Session {
         return repetition;
     }
 
+    MessageIntake messages() {
+        return messages;
+    }
+
     ChangesIntake changes() {
         return changes;
     }
@@ -256,6 +262,9 @@ final class Session {
         }
         if (!commit.sendsMore()) {
             backend.flush();
+        }
+        if (backend.writable()) {
+            messages.gone();
         }
         client.flush();
     }
@@ -471,6 +480,7 @@ final class Session {
         }
         repetition.leave();
         changes.leave();
+        messages.close();
         boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();
