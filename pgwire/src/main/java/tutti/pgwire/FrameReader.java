@@ -62,6 +62,11 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
         startup = false;
     }
 
+    /** Most bytes of one frame that are gathered. */
+    public int gatherLimit() {
+        return gatherLimit;
+    }
+
     /** Bytes received and not yet handed on or dealt with, the frame being shown included. */
     public int buffered() {
         return buffer == null ? 0 : buffer.readableBytes();

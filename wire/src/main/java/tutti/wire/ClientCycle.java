@@ -36,8 +36,8 @@ final class ClientCycle {
                 case WAITING -> EnumSet.of(OPEN, SKIPPING, SKIPPING_TO_FAILURE);
                 case SKIPPING -> EnumSet.of(WAITING, SKIPPING_TO_FAILURE, BUSY);
                 case SKIPPING_TO_FAILURE -> EnumSet.of(BUSY);
-                // open again: to be repeated, or because the engine has ignored its Sync
-                case BUSY -> EnumSet.of(NONE, OPEN);
+                // open again: to be repeated, or because the engine has ignored its Sync; skipping: the engine skips its query
+                case BUSY -> EnumSet.of(NONE, OPEN, SKIPPING);
             };
         }
     }

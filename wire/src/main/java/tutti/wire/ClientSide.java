@@ -1,8 +1,10 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
@@ -10,6 +12,8 @@ import tutti.pgwire.ProtocolViolation;
 /** Reads what a client sends to its session after start-up, and gives each message to whom it concerns. */
 final class ClientSide implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(ClientSide.class);
+    /** Zeros that are the body of a Query, Parse or Bind: no names, no text, no values. */
+    private static final int EMPTY_BODY = 8;
 
     private final Session session;
     private final ClientCycle cycle;
@@ -48,7 +52,7 @@ final class ClientSide implements FrameSink {
             backend.flushAnswers();
             session.pauseClient();
         }
-        return bodyLength;
+        return session.messages().wanted(bodyLength);
     }
 
     /** Whether a message has to do with data that a client copies into a table. */
@@ -67,8 +71,31 @@ final class ClientSide implements FrameSink {
             client.close();
             return false;
         }
+        ErrorFields refusal = session.messages().shown();
+        if (refusal != null) {
+            return refuse(type, refusal);
+        }
         session.repetition().said(type, buffer, start, bodyLength);
         return take(type, buffer, start, bodyLength);
+    }
+
+    /** A message that is not taken is refused like a statement, which a smaller one of its kind stands for; others end the session. */
+    private boolean refuse(byte type, ErrorFields why) {
+        if (type != Frontend.QUERY && type != Frontend.PARSE && type != Frontend.BIND) {
+            client.end(why.with('S', "FATAL").with('V', "FATAL"));
+            return false;
+        }
+        ByteBuf empty = Unpooled.wrappedBuffer(new byte[Messages.HEADER + EMPTY_BODY]);
+        empty.setByte(0, type).setInt(1, Integer.BYTES + EMPTY_BODY);
+        session.repetition().said(type, empty, Messages.HEADER, EMPTY_BODY);
+        if (cycle.skipping()) {
+            return false;
+        }
+        if (cycle.none() && backend.outsideOfTransaction()) {
+            extended.portalsAreClosed();
+        }
+        session.cycleMayBegin();
+        return type == Frontend.QUERY ? queries.refuseWhole(why) : extended.refuseParse(why);
     }
 
     /** A message that the client has sent now, or before. */

@@ -26,12 +26,13 @@ public interface FrontEnd extends AutoCloseable {
      * What sessions have in memory.
      *
      * @param preparedBytes of texts and values of prepared statements
+     * @param messageBytes of long messages that are on their way to the engine
      * @param commitBytes of what transactions have changed that commit, small ones left out
      * @param commitsWaiting transactions that wait for room before they commit
      */
-    record Memory(long preparedBytes, long commitBytes, int commitsWaiting) {
+    record Memory(long preparedBytes, long messageBytes, long commitBytes, int commitsWaiting) {
         /** Nothing. */
-        public static final Memory NONE = new Memory(0, 0, 0);
+        public static final Memory NONE = new Memory(0, 0, 0, 0);
     }
 
     /** What sessions have in memory, as far as it is counted. Any thread. */

@@ -3,7 +3,7 @@ package tutti.wire;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bounds what a session, and all sessions of a front end together, keep of texts and values of prepared statements and portals.
+ * Bounds what a session, and all sessions of a front end together, keep: of texts and values of prepared statements and portals, or of messages.
  * Of the session's event loop, but for {@link Shared}.
  */
 final class KeptBytes {
@@ -13,13 +13,19 @@ final class KeptBytes {
 
     /** What all sessions keep. Any thread. */
     static final class Shared {
-        private static final int SESSIONS_FULL = 4;
         private final long most;
+        private final int sessionsFull;
         private final AtomicLong kept = new AtomicLong();
 
-        /** @param most bytes of all sessions; one session has a fourth of them at most */
-        Shared(long most) {
+        /**
+         * None.
+         *
+         * @param most bytes of all sessions
+         * @param sessionsFull so many sessions that have as much as one may have take them all
+         */
+        Shared(long most, int sessionsFull) {
             this.most = most;
+            this.sessionsFull = sessionsFull;
         }
 
         long kept() {
@@ -33,7 +39,7 @@ final class KeptBytes {
 
     /** Takes room, or less room than before if it is negative; false if there is not enough. */
     boolean take(long bytes) {
-        if (bytes > 0 && (kept + bytes > shared.most / Shared.SESSIONS_FULL
+        if (bytes > 0 && (kept + bytes > shared.most / shared.sessionsFull
                 || shared.kept.get() + bytes > shared.most)) {
             return false;
         }

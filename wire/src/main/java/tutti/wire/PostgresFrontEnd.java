@@ -44,6 +44,8 @@ import tutti.pgwire.StartupPacket;
 public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     /** Of texts and values of prepared statements and portals, of all sessions. */
     static final long KEPT_BYTES_MAX = 64 << 20;
+    /** So many sessions that keep as much as they may take all of it. */
+    static final int KEPT_SESSIONS = 4;
     private static final Logger LOG = LoggerFactory.getLogger(PostgresFrontEnd.class);
     private final FrontEndSettings settings;
     private final SessionServices services;
@@ -106,7 +108,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), settings.repetitions(), new LosersInLine(),
-                new KeptBytes.Shared(KEPT_BYTES_MAX), new MemoryRoom(settings.changesLimit()), registry,
+                new KeptBytes.Shared(KEPT_BYTES_MAX, KEPT_SESSIONS),
+                new KeptBytes.Shared(Math.max(settings.messageLimit(), Runtime.getRuntime().maxMemory() / 2), 1),
+                new MemoryRoom(settings.changesLimit()), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
@@ -124,7 +128,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
 
     @Override
     public Memory memory() {
-        return new Memory(services.kept().kept(), services.changes().taken(), services.changes().waiting());
+        return new Memory(services.kept().kept(), services.messages().kept(), services.changes().taken(),
+                services.changes().waiting());
     }
 
     @Override

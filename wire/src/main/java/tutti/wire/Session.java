@@ -56,6 +56,7 @@ final class Session {
     private final RollbackSequence rollback;
     private final Repetition repetition;
     private final ChangesIntake changes;
+    private final MessageIntake messages;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
@@ -85,6 +86,7 @@ final class Session {
                 new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
         this.changes = new ChangesIntake(this, services.changes());
+        this.messages = new MessageIntake(services.messages(), clientReader.gatherLimit(), clientReader::buffered);
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
         this.repetition = new Repetition(this, services.repetitions(), services.losers());
@@ -185,6 +187,10 @@ final class Session {
         return repetition;
     }
 
+    MessageIntake messages() {
+        return messages;
+    }
+
     ChangesIntake changes() {
         return changes;
     }
@@ -262,6 +268,9 @@ final class Session {
         }
         if (!commit.sendsMore()) {
             backend.flush();
+        }
+        if (backend.writable()) {
+            messages.gone();
         }
         client.flush();
     }
@@ -477,6 +486,7 @@ final class Session {
         }
         repetition.leave();
         changes.leave();
+        messages.close();
         boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();

@@ -12,6 +12,7 @@ import tutti.node.Transactions;
  * @param repetitions how often a session runs a transaction again that has lost
  * @param losers lets transactions that have lost the same key run one after the other
  * @param kept what sessions keep of prepared statements
+ * @param messages what sessions gather of long messages
  * @param changes for what transactions have changed that commit
  * @param registry the engine, as far as sessions concern it
  * @param sequences gets values of sequences
@@ -24,6 +25,7 @@ record SessionServices(
         int repetitions,
         LosersInLine losers,
         KeptBytes.Shared kept,
+        KeptBytes.Shared messages,
         MemoryRoom changes,
         PostgresFrontEnd.SessionRegistry registry,
         SequenceSupply sequences) {}

@@ -56,6 +56,21 @@ class CycleTest extends OnFrontEnd {
     }
 
     @Test
+    void aQueryBehindAnErrorIsSkippedUpToSync() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("E(42601)/I", get(send(client, out -> {
+            Frontend.parse(out, "", "nonsense");
+            Frontend.query(out, "select 1");
+            Frontend.query(out, "select 2");
+            Frontend.sync(out);
+        })));
+        assertEquals("TDC(SELECT 1)/I", simple(client, "select 3"));
+        assertEquals("C(INSERT 0 1)/I", simple(client, insert(3)));
+        assertEquals("3:0", fixture.accounts());
+        client.close();
+    }
+
+    @Test
     void aBlockThatCouldNotBeginIsNotCommitted() throws Exception {
         BackendConnection client = fixture.client();
         assertEquals("E(42601)/I", extended(client, "begin nonsense", insert(1), "commit", "select 1"));

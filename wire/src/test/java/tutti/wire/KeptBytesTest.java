@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 
 /** What sessions keep of prepared statements has a bound, each session's and that of all. */
 class KeptBytesTest {
-    private final KeptBytes.Shared all = new KeptBytes.Shared(400);
+    private final KeptBytes.Shared all = new KeptBytes.Shared(400, 4);
     private final KeptBytes room = new KeptBytes(all);
     private final NamedObjects<String> names = new NamedObjects<>(room);
 

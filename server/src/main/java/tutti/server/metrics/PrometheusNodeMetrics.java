@@ -115,6 +115,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 .callback(callback -> callback.call((double) received.getAsLong())).register(registry);
         memory("tutti_prepared_statement_bytes", "Bytes of prepared statements' texts and values that sessions keep.",
                 FrontEnd.Memory::preparedBytes);
+        memory("tutti_message_bytes", "Bytes of clients' long messages that are on their way to the database.",
+                FrontEnd.Memory::messageBytes);
         memory("tutti_commit_bytes", "Bytes of what large transactions have changed that are committing.",
                 FrontEnd.Memory::commitBytes);
         memory("tutti_commits_waiting_for_memory", "Large transactions that wait for room before they commit.",
