@@ -33,6 +33,7 @@ import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
 import tutti.server.metrics.PrometheusNodeMetrics;
 import tutti.runtime.real.PrivateFiles;
+import tutti.wire.FrontEnd;
 
 /**
  * Runs one node for as long as its process lives: its admin HTTP all the time, and one {@link NodeLife} after another. A
@@ -155,6 +156,11 @@ public final class NodeServer implements NodeRuntime {
             this.metrics.received(() -> {
                 IncomingCopy present = copy;
                 return present == null ? 0 : present.bytes();
+            });
+            this.metrics.memory(() -> {
+                NodeLife present = life;
+                FrontEnd front = present == null ? null : present.frontEnd();
+                return front == null ? FrontEnd.Memory.NONE : front.memory();
             });
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
                     this::status, metrics, this, token(config.data().resolve(TOKEN)));

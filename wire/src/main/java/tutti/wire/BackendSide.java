@@ -59,9 +59,11 @@ final class BackendSide implements FrameSink {
                 }
                 return first != null && first.inBand() ? rows.wanted(first, bodyLength) : PASS;
             }
-            case Backend.ERROR_RESPONSE, Backend.NOTICE_RESPONSE, Backend.PARAMETER_STATUS, Backend.READY_FOR_QUERY,
-                    Backend.FUNCTION_CALL_RESPONSE -> {
+            case Backend.ERROR_RESPONSE, Backend.NOTICE_RESPONSE, Backend.PARAMETER_STATUS, Backend.READY_FOR_QUERY -> {
                 return bodyLength;
+            }
+            case Backend.FUNCTION_CALL_RESPONSE -> {
+                return first == SentMessage.OWN_CLOSING ? session.changes().wanted(bodyLength) : bodyLength;
             }
             case Backend.COMMAND_COMPLETE -> {
                 return first == SentMessage.OWN_COMMIT ? bodyLength : 0;
@@ -138,7 +140,9 @@ final class BackendSide implements FrameSink {
                 return complete(first, type);
             }
             case Backend.FUNCTION_CALL_RESPONSE -> {
-                backend.ownValue(first, buffer.slice(start, bodyLength));
+                if (first != SentMessage.OWN_CLOSING || !session.changes().unwanted()) {
+                    backend.ownValue(first, buffer.slice(start, bodyLength));
+                }
                 return false;
             }
             case Backend.DATA_ROW -> {
@@ -183,11 +187,12 @@ final class BackendSide implements FrameSink {
         return sees;
     }
 
-    private boolean error(@Nullable SentMessage first, ErrorFields fields) {
-        if (!fields.severity().equals("ERROR")) {
-            lastFatal = fields;
+    private boolean error(@Nullable SentMessage first, ErrorFields said) {
+        if (!said.severity().equals("ERROR")) {
+            lastFatal = said;
             return true;
         }
+        ErrorFields fields = client.suppressed() ? said : backend.meant(said);
         cycle.noCopy();
         rows.failed();
         ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
@@ -234,7 +239,7 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.repetition().notRepeated(fields);
-        if (!told.equals(fields)) {
+        if (!told.equals(said)) {
             client.error(told);
             return false;
         }

@@ -23,6 +23,23 @@ public interface FrontEnd extends AutoCloseable {
     int sessions();
 
     /**
+     * What sessions have in memory.
+     *
+     * @param preparedBytes of texts and values of prepared statements
+     * @param commitBytes of what transactions have changed that commit, small ones left out
+     * @param commitsWaiting transactions that wait for room before they commit
+     */
+    record Memory(long preparedBytes, long commitBytes, int commitsWaiting) {
+        /** Nothing. */
+        public static final Memory NONE = new Memory(0, 0, 0);
+    }
+
+    /** What sessions have in memory, as far as it is counted. Any thread. */
+    default Memory memory() {
+        return Memory.NONE;
+    }
+
+    /**
      * Takes no further client, and lets those go that are there: each when its transaction is over, all of them after {@code grace}. Each
      * hears 57P01, by which drivers know that they may go to another node. Waits for that; not from an event loop.
      *

@@ -106,7 +106,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
                 settings.heldLimit(), settings.repetitions(), new LosersInLine(),
-                new KeptBytes.Shared(KEPT_BYTES_MAX), registry,
+                new KeptBytes.Shared(KEPT_BYTES_MAX), new MemoryRoom(settings.changesLimit()), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
@@ -122,9 +122,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         return sessions.size();
     }
 
-    /** What sessions keep of prepared statements, in bytes. */
-    long keptBytes() {
-        return services.kept().kept();
+    @Override
+    public Memory memory() {
+        return new Memory(services.kept().kept(), services.changes().taken(), services.changes().waiting());
     }
 
     @Override
@@ -173,12 +173,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                     Errors.fatal("28000", Classifier.RESERVED)));
         }
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
-            parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
+            parameters.putIfAbsent("default_transaction_isolation", settings.isolation());
         }
-        if (!services.transactions().serializable()
-                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
-                        + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
-                        .contains("serializable")) {
+        if (!grantsSerializable() && asksSerializable(parameters)) {
             return CompletableFuture.failedFuture(
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
         }
@@ -204,19 +201,31 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                         connection.abort();
                         throw new CompletionException(failure);
                     }
-                    return new Connected(arrival, connection);
+                    return new Connected(arrival, connection, asksSerializable(parameters));
                 }));
+    }
+
+    private static boolean asksSerializable(Map<String, String> parameters) {
+        return (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
+                + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
+                .contains("serializable");
+    }
+
+    private boolean grantsSerializable() {
+        return services.transactions().serializable() || services.transactions().takesReads();
     }
 
     /** A client with a connection to the engine. */
     final class Connected implements Handshake.Opened {
         private final Handshake.Arrival arrival;
         private final BackendConnection connection;
+        private final boolean serializable;
         private @Nullable Session session;
 
-        Connected(Handshake.Arrival arrival, BackendConnection connection) {
+        Connected(Handshake.Arrival arrival, BackendConnection connection, boolean serializable) {
             this.arrival = arrival;
             this.connection = connection;
+            this.serializable = serializable;
         }
 
         @Override
@@ -244,11 +253,14 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             boolean replicated = arrival.database().equals(database());
             Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started, replicated);
             session = begun;
+            if (serializable) {
+                begun.notedReads().ask();
+            }
             TextSettings texts = new TextSettings(connection.parameters());
             connection.takeOver(new BackendSide(begun, texts));
             opened(begun);
-            boolean serializable = services.transactions().serializable();
-            return new ClientSide(begun, texts, new Classifier(serializable, replicated ? null : arrival.database()));
+            return new ClientSide(begun, texts,
+                    new Classifier(grantsSerializable(), replicated ? null : arrival.database()));
         }
 
         @Override

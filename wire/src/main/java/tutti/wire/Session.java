@@ -45,6 +45,7 @@ final class Session {
     private final BackendConnection connection;
     private final boolean replicated;
     private final Modes modes;
+    private final NotedReads notedReads;
     private final Map<String, String> parameters;
     private final ClientCycle cycle = new ClientCycle();
     private final ClientStream client;
@@ -54,6 +55,7 @@ final class Session {
     private final CommitSequence commit;
     private final RollbackSequence rollback;
     private final Repetition repetition;
+    private final ChangesIntake changes;
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
@@ -75,12 +77,14 @@ final class Session {
         this.connection = connection;
         this.parameters = Map.copyOf(parameters);
         this.modes = new Modes(services.transactions());
+        this.notedReads = new NotedReads(services.transactions());
         modes.begin(parameters);
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
         this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
                 new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
+        this.changes = new ChangesIntake(this, services.changes());
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
         this.repetition = new Repetition(this, services.repetitions(), services.losers());
@@ -135,6 +139,10 @@ final class Session {
         return modes;
     }
 
+    NotedReads notedReads() {
+        return notedReads;
+    }
+
     /** Whether it is in the replicated database. */
     boolean replicated() {
         return replicated;
@@ -175,6 +183,10 @@ final class Session {
 
     Repetition repetition() {
         return repetition;
+    }
+
+    ChangesIntake changes() {
+        return changes;
     }
 
     ShownToAll shownToAll() {
@@ -241,7 +253,8 @@ final class Session {
     void settle() {
         repetition.proceed();
         mayDismiss();
-        if (connection.reader().paused() && (client.writable() || client.suppressed())) {
+        if (connection.reader().paused()
+                && (changes.underWay() ? changes.goesOn() : client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
         if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
@@ -463,6 +476,7 @@ final class Session {
             return;
         }
         repetition.leave();
+        changes.leave();
         boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
         boolean asked = lost != null && !lost.writes().isEmpty();

@@ -12,6 +12,7 @@ import tutti.node.Transactions;
  * @param repetitions how often a session runs a transaction again that has lost
  * @param losers lets transactions that have lost the same key run one after the other
  * @param kept what sessions keep of prepared statements
+ * @param changes for what transactions have changed that commit
  * @param registry the engine, as far as sessions concern it
  * @param sequences gets values of sequences
  */
@@ -23,5 +24,6 @@ record SessionServices(
         int repetitions,
         LosersInLine losers,
         KeptBytes.Shared kept,
+        MemoryRoom changes,
         PostgresFrontEnd.SessionRegistry registry,
         SequenceSupply sequences) {}

@@ -25,6 +25,8 @@ import tutti.pgwire.Transport;
 /** A front end before a real server, with a scripted node, role {@code alice} and a captured table {@code account}. */
 final class FrontEndFixture implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** Bytes of what large transactions have changed that may be in memory. */
+    static final long CHANGES_LIMIT = 300_000;
     final TestServer server;
     final EventLoopGroup loops = Transport.eventLoops(2, "front-end-test");
     final ScriptedNode node = new ScriptedNode();
@@ -49,10 +51,11 @@ final class FrontEndFixture implements AutoCloseable {
         admin.execute("CREATE TABLE plain (id int PRIMARY KEY); GRANT ALL ON plain TO PUBLIC", PATIENCE);
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
         FrontEndSettings settings = custom == null
-                ? FrontEndSettings.of(any, server.settings())
+                ? FrontEndSettings.of(any, server.settings()).withChanges(CHANGES_LIMIT)
                 : new FrontEndSettings(any, server.settings(), custom.authentication(), custom.tls(),
                         custom.tlsRequired(), custom.places(), custom.authenticationTimeout(),
-                        custom.messageLimit(), custom.heldLimit(), custom.repetitions());
+                        custom.messageLimit(), custom.heldLimit(), custom.changesLimit(), custom.repetitions(),
+                        custom.isolation());
         frontEnd = new PostgresFrontEnd(settings, node, capture, new Registry(), loops);
         address = frontEnd.start();
     }

@@ -29,9 +29,10 @@ class LargeStatementsTest {
                 prepared.add(insert);
                 execute(insert, i);
             }
-            assertTrue(fixture.frontEnd.keptBytes() > BYTES, () -> fixture.frontEnd.keptBytes() + " bytes are kept");
-            assertTrue(fixture.frontEnd.keptBytes() <= PostgresFrontEnd.KEPT_BYTES_MAX / 4,
-                    () -> fixture.frontEnd.keptBytes() + " bytes are kept");
+            assertTrue(fixture.frontEnd.memory().preparedBytes() > BYTES,
+                    () -> fixture.frontEnd.memory().preparedBytes() + " bytes are kept");
+            assertTrue(fixture.frontEnd.memory().preparedBytes() <= PostgresFrontEnd.KEPT_BYTES_MAX / 4,
+                    () -> fixture.frontEnd.memory().preparedBytes() + " bytes are kept");
             for (int i = 0; i < STATEMENTS; i++) {
                 execute(prepared.get(i), STATEMENTS + i);
             }

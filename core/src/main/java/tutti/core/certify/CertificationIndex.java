@@ -27,6 +27,11 @@ import tutti.core.txn.KeySet;
  * observed: replicas decide alike even if they rebuild at different times.
  *
  * <p>
+ * <b>A bound.</b> {@link #bound} sets the floor as high as it must be for so many keys to lie above it at most. How many have been touched last at
+ * each position follows from the keys above the floor alone, so replicas that have noted the same bound it alike, one that began with an {@link Image}
+ * included.
+ *
+ * <p>
  * Not safe for use by several threads.
  */
 public final class CertificationIndex {
@@ -54,6 +59,8 @@ public final class CertificationIndex {
     /** A slot whose hash is 0 is free. */
     private int[] table = new int[(CAPACITY_MIN + CAPACITY_MIN) * SLOT];
     private int used;
+    /** Of the keys above the floor. */
+    private final LastTouches touches = new LastTouches();
     private int limit = (int) (CAPACITY_MIN * FULL);
     /** Written by {@link #touch} and never read: without it the compiler would see that touching has no result. */
     @SuppressWarnings("UnusedVariable")
@@ -66,7 +73,12 @@ public final class CertificationIndex {
 
     /** Bytes taken by the table. */
     public long bytes() {
-        return table.length * 4L;
+        return table.length * 4L + touches.bytes();
+    }
+
+    /** Keys above the floor. */
+    public int live() {
+        return touches.keys();
     }
 
     /** Positions up to this one may be forgotten already. */
@@ -158,6 +170,7 @@ public final class CertificationIndex {
         for (int i = 0; i < keys.size(); i++) {
             int at = findOrInsert(mix(keys.hash(i)));
             int offset = Math.toIntExact(position - base);
+            touched(base + last(table, at), position);
             switch (keys.kind(i)) {
                 case UPDATE -> table[at + WRITTEN] = offset;
                 case EXCLUSIVE -> {
@@ -176,7 +189,24 @@ public final class CertificationIndex {
      * @param position at most the newest position noted or {@code SPAN_MAX} below the next one
      */
     public void forget(long position) {
-        floor = Math.max(floor, position);
+        if (position > floor) {
+            floor = position;
+            touches.forget(floor);
+        }
+    }
+
+    /** Allows as much to be forgotten as it takes for {@code keys} keys to be left at most, but never what was noted last. */
+    public void bound(int keys) {
+        forget(touches.above(floor, keys));
+    }
+
+    /** A key has been touched, the last time before that at a position which lies at or below the floor if there was none. */
+    private void touched(long before, long now) {
+        if (before > floor) {
+            touches.move(before, now);
+        } else {
+            touches.add(now);
+        }
     }
 
     /** Fibonacci mixing, so that the high bits depend on all; never 0, which marks free slots. */
@@ -361,6 +391,14 @@ public final class CertificationIndex {
             next += SLOT;
         }
         index.used = size;
+        long[] last = new long[size];
+        for (int i = 0; i < size; i++) {
+            last[i] = index.base + last(image.slots, i * SLOT);
+        }
+        Arrays.sort(last);
+        for (long position : last) {
+            index.touches.add(position);
+        }
         return index;
     }
 

@@ -15,7 +15,8 @@ import tutti.core.schema.Types;
  * <p>
  * <b>The floor.</b> A replica's horizon is a position below which no transaction has begun that it will ask to certify from
  * then on. It tells its horizon with each of these, and in a {@link Progress} if there are none. The floor is the smallest
- * horizon that was told last by any replica, alive or not, but at least the window's edge. Horizons are told in the total order,
+ * horizon that was told last by any replica, alive or not, but at least the window's edge, and as high as it takes for the index to hold so many
+ * keys at most ({@link tutti.core.certify.CertificationIndex#bound}). Horizons are told in the total order,
  * so at the same position all replicas have the same floor. Let T be delivered at p with b, the position before it began,
  * and let f be the floor at p. If b &ge; f, nothing that T is compared with has been forgotten: the floor never falls. If
  * b &lt; f, T is refused, by all replicas alike. While its sender lives that does not happen inside the window: T is sent

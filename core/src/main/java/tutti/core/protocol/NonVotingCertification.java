@@ -23,6 +23,11 @@ import tutti.core.txn.WriteSet;
  * {@link SnapshotIsolation} and {@link DatabaseStateMachine}.
  */
 abstract class NonVotingCertification implements Protocol {
+    /**
+     * Most keys that are kept to be compared with, whatever the window: 120 MB, as much again while the index is rebuilt. Without it a member that is away
+     * for a million positions of twenty keys each would cost the others a gigabyte.
+     */
+    static final int KEYS_MAX = 3 << 20;
     private static final long PROGRESS_TIMER = 1;
     private static final long TURN_TIMER = 2;
     /** A turn that is waited for here lasts {@value #TURN_TICKS} times as long, and up to once more. */
@@ -106,9 +111,10 @@ abstract class NonVotingCertification implements Protocol {
         index.note(keys, position);
     }
 
-    /** No message still to be delivered is certified against positions up to this one. */
+    /** No message still to be delivered is certified against positions up to this one, or against more than so many keys. */
     void forget(long floor) {
         index.forget(floor);
+        index.bound(KEYS_MAX);
         turns.forget(index.floor());
     }
 

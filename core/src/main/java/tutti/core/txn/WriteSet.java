@@ -16,7 +16,7 @@ public record WriteSet(KeySet keys, byte[] changes) {
      * Most keys of one transaction: those who apply it and certify others against it take some hundred bytes for each. Whoever makes
      * one sees to it before it is ordered.
      */
-    public static final int KEYS_MAX = 1 << 18;
+    public static final int KEYS_MAX = 1 << 19;
 
     /** How it is written. */
     public static final Schema<WriteSet> SCHEMA = Schema.part("write set", WriteSet.class).of(

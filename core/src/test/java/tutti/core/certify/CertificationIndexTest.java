@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -122,6 +124,59 @@ class CertificationIndexTest {
                 index = copy(index);
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4})
+    void isBoundedAlikeByWhoeverHasNotedTheSame(long seed) {
+        Random random = new Random(seed);
+        CertificationIndex index = new CertificationIndex();
+        CertificationIndex restored = new CertificationIndex();
+        Map<Long, Long> last = new HashMap<>();
+        long position = 0;
+        for (int step = 0; step < 2000; step++) {
+            position += 1 + random.nextInt(3);
+            KeySet.Builder keys = new KeySet.Builder();
+            for (int i = random.nextInt(random.nextInt(20) == 0 ? 150 : 4); i >= 0; i--) {
+                long hash = random.nextInt(5000);
+                keys.add(hash, KeyKind.of(random.nextInt(3)));
+                last.put(hash, position);
+            }
+            KeySet noted = keys.build();
+            for (CertificationIndex one : List.of(index, restored)) {
+                one.note(noted, position);
+                one.forget(position - 1000);
+                one.bound(200);
+            }
+            assertEquals(index.floor(), restored.floor(), "step " + step);
+            long floor = index.floor();
+            assertEquals(last.values().stream().filter(touched -> touched > floor).count(), index.live());
+            assertTrue(index.live() <= 200, index.live() + " keys");
+            long lower = floor - 1;
+            assertTrue(
+                    lower < position - 1000 || last.values().stream().filter(touched -> touched > lower).count() > 200
+                            || index.live() == last.values().stream().filter(touched -> touched > lower).count(),
+                    "no higher than it must be");
+            if (random.nextInt(50) == 0) {
+                restored = copy(restored);
+            }
+        }
+        assertTrue(index.bytes() < 60_000, index.bytes() + " bytes");
+    }
+
+    @Test
+    void keepsWhatWasNotedLastHoweverMuchThatIs() {
+        CertificationIndex index = new CertificationIndex();
+        KeySet.Builder keys = new KeySet.Builder();
+        for (int i = 0; i < 1000; i++) {
+            keys.add(i, KeyKind.UPDATE);
+        }
+        index.note(key(5000, KeyKind.UPDATE), 3);
+        index.note(keys.build(), 7);
+        index.bound(10);
+        assertEquals(3, index.floor());
+        assertEquals(1000, index.live());
+        assertEquals(0, index.conflict(key(7, KeyKind.UPDATE), 6, 6));
     }
 
     @Test

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.node.metrics.NodeMetrics;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
+import tutti.wire.FrontEnd;
 
 /**
  * The metrics of one node for Prometheus, in a registry of its own so that several nodes fit into one process. Names
@@ -63,6 +64,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final Counter copiesFailed;
     private final CounterDataPoint copiedBytes;
     private volatile LongSupplier received = () -> 0;
+    private volatile Supplier<FrontEnd.Memory> memory = () -> FrontEnd.Memory.NONE;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
     private @Nullable NodeStatus shown;
 
@@ -111,6 +113,12 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         GaugeWithCallback.builder().name("tutti_copy_received_bytes")
                 .help("Bytes of another node's copy that have come so far; 0 if this node gets none.")
                 .callback(callback -> callback.call((double) received.getAsLong())).register(registry);
+        memory("tutti_prepared_statement_bytes", "Bytes of prepared statements' texts and values that sessions keep.",
+                FrontEnd.Memory::preparedBytes);
+        memory("tutti_commit_bytes", "Bytes of what large transactions have changed that are committing.",
+                FrontEnd.Memory::commitBytes);
+        memory("tutti_commits_waiting_for_memory", "Large transactions that wait for room before they commit.",
+                FrontEnd.Memory::commitsWaiting);
         this.status = status;
         registerStatus();
         JvmMemoryMetrics.builder().register(registry);
@@ -118,6 +126,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         JvmThreadsMetrics.builder().register(registry);
         JvmBufferPoolMetrics.builder().register(registry);
         ProcessMetrics.builder().register(registry);
+    }
+
+    private void memory(String name, String help, ToDoubleFunction<FrontEnd.Memory> value) {
+        GaugeWithCallback.builder().name(name).help(help)
+                .callback(callback -> callback.call(value.applyAsDouble(memory.get()))).register(registry);
     }
 
     private CounterDataPoint unlabelled(String name, String help) {
@@ -277,6 +290,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     /** Names who knows how much of a copy for this node has come. */
     public void received(LongSupplier bytes) {
         received = bytes;
+    }
+
+    /** Names who knows what clients' sessions have in memory. */
+    public void memory(Supplier<FrontEnd.Memory> known) {
+        memory = known;
     }
 
     /** A copy or backup of this node is begun. */

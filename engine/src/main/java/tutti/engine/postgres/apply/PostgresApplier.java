@@ -22,13 +22,13 @@ import tutti.engine.postgres.apply.NetEffect.Step;
 import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
-import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
@@ -69,6 +69,8 @@ public final class PostgresApplier implements Applier {
     private final List<Change.Prepare> kept = new ArrayList<>();
     /** Changes are being made. */
     private boolean applying;
+    /** Of what is being applied, if somebody has asked for it. */
+    private @Nullable Cancellation cancellation;
     private boolean closed;
 
     /** Made by its engine. */
@@ -81,49 +83,48 @@ public final class PostgresApplier implements Applier {
     public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
         List<WriteSet> all = List.copyOf(writes);
         onConnection(Role.APPLIER, done, server -> {
-            List<Change> changes = new ArrayList<>();
-            for (WriteSet set : all) {
-                changes.addAll(Changes.read(set.changes()));
-            }
             schemaChanged = false;
             applying = true;
             ScheduledFuture<?> watch = position == 0
                     ? engine.watch(loop, this, server.processId())
                     : engine.watch(loop, position, server.processId());
-            applyFrom(server, engine.schema(), changes, 0, true, new Completion<>() {
+            ChangeParts parts = new ChangeParts(all.stream().map(WriteSet::changes).toList());
+            apply(server, engine.schema(), parts, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
-                    watch.cancel(false);
-                    applying = false;
-                    done.succeeded(null);
+                    over(() -> done.succeeded(null));
                 }
 
                 @Override
                 public void failed(EngineFailure failure) {
+                    over(() -> rollback(Role.APPLIER, () -> done.failed(failure)));
+                }
+
+                private void over(Runnable then) {
                     watch.cancel(false);
                     applying = false;
-                    rollback(Role.APPLIER, () -> done.failed(failure));
+                    noCancels(then);
                 }
             });
         });
     }
 
-    /** Applies from the change at {@code start} on, up to a statement and then, with what it made of the schema, further. */
-    private void applyFrom(BackendConnection server, AppliedSchema schema, List<Change> changes, int start,
-            boolean begin, Completion<Void> done) {
-        int end = start;
-        while (end < changes.size() && !(changes.get(end) instanceof Change.Execute)) {
-            end++;
-        }
+    /** Applies a part, and then the rest, as the schema is behind it. */
+    private void apply(BackendConnection server, AppliedSchema schema, ChangeParts parts, boolean begin,
+            Completion<Void> done) {
         Batch batch = new Batch(server.buffer());
         if (begin) {
             begin(batch);
         }
+        ChangeParts.Part part;
+        byte[] statement;
         try {
-            for (Step step : NetEffect.of(schema.catalog(), changes.subList(start, end))) {
+            part = parts.next();
+            statement = part.statement();
+            for (Step step : NetEffect.of(schema.catalog(), part.rows())) {
                 step(batch, schema, step);
             }
-            if (end < changes.size() && changes.get(end) instanceof Change.Execute(byte[] statement)) {
+            if (statement != null) {
                 statement(batch, Statement.of(statement));
             }
         } catch (RuntimeException damaged) {
@@ -131,23 +132,24 @@ public final class PostgresApplier implements Applier {
             done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
             return;
         }
-        int next = end + 1;
-        boolean more = end < changes.size();
+        boolean last = part.last();
         batch.send(server, new BatchHandler.Listener() {
             @Override
             public void done(BatchHandler results) {
-                if (!more) {
+                if (statement != null) {
+                    schemaChanged = true;
+                    AppliedSchema.read(server).whenComplete((changed, failed) -> {
+                        if (failed != null) {
+                            done.failed(failure(failed));
+                        } else {
+                            apply(server, changed, parts, false, done);
+                        }
+                    });
+                } else if (last) {
                     done.succeeded(null);
-                    return;
+                } else {
+                    apply(server, schema, parts, false, done);
                 }
-                schemaChanged = true;
-                AppliedSchema.read(server).whenComplete((changed, failed) -> {
-                    if (failed != null) {
-                        done.failed(failure(failed));
-                    } else {
-                        applyFrom(server, changed, changes, next, false, done);
-                    }
-                });
             }
 
             @Override
@@ -251,10 +253,26 @@ public final class PostgresApplier implements Applier {
     public void cancel() {
         loop.execute(() -> {
             BackendConnection server = connections.get(Role.APPLIER);
-            if (server != null && applying) {
-                CompletableFuture<?> _ = server.cancel();
+            if (server != null && applying && cancellation == null) {
+                cancellation = new Cancellation(server);
+                cancellation.until(() -> !applying);
             }
         });
+    }
+
+    /** Goes on when no request to cancel is under way, which would meet what comes next. */
+    private void noCancels(Runnable then) {
+        Cancellation of = cancellation;
+        if (of == null || of.none()) {
+            cancellation = null;
+            then.run();
+        } else {
+            of.stop();
+            of.whenNone(() -> {
+                cancellation = null;
+                then.run();
+            });
+        }
     }
 
     /**
@@ -474,7 +492,7 @@ public final class PostgresApplier implements Applier {
             Completion<ExecuteResult> done) {
         schemaChanged = false;
         ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
-        applyFrom(server, engine.schema(), Changes.read(changes), 0, false, new Completion<>() {
+        apply(server, engine.schema(), new ChangeParts(List.of(changes)), false, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {
                 watch.cancel(false);

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.capture.CapturedWriteSet.Origin;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.RowText;
@@ -37,7 +37,7 @@ public final class CaptureReader {
     private final RowText row = new RowText();
     private final RowText before = new RowText();
     private final KeySet.Builder keys = new KeySet.Builder();
-    private final List<Origin> origins = new ArrayList<>();
+    private final Origins origins;
     private final Set<Long> tablesSeen = new HashSet<>();
     private final Set<String> takenWithoutKey = new HashSet<>();
     private final Changes.Writer changes;
@@ -49,6 +49,7 @@ public final class CaptureReader {
         this.catalog = catalog;
         this.catalogs = catalogs;
         this.text = text;
+        this.origins = new Origins(text);
         this.changes = new Changes.Writer(text.length + 64);
     }
 
@@ -154,7 +155,7 @@ public final class CaptureReader {
     }
 
     private CapturedWriteSet read() throws UnknownTable, CaptureException {
-        add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, new Origin("the schema", List.of(), List.of(), null, 0));
+        add(TableCatalog.SCHEMA_KEY, KeyKind.REFERENCE, "the schema");
         int schemaChanges = 0;
         while (at < text.length) {
             byte operation = text[at++];
@@ -166,22 +167,21 @@ public final class CaptureReader {
                 case 't' -> {
                     Table truncated = table();
                     expect(';');
-                    add(truncated.hash(), KeyKind.EXCLUSIVE, origin(truncated));
+                    add(truncated.hash(), KeyKind.EXCLUSIVE, "table " + truncated.displayName());
                     changes.add(new Changes.Change.Truncate(tableName));
                 }
                 case 's' -> {
                     changes.add(new Changes.Change.Execute(counted()));
                     nextCatalog(++schemaChanges);
                     if (schemaChanges == 1) {
-                        add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE,
-                                new Origin("the schema", List.of(), List.of(), null, 0));
+                        add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE, "the schema");
                     }
                 }
                 case 'n' -> changes.add(new Changes.Change.Notify(counted(), counted()));
                 case 'q' -> {
                     Changes.Change.Restart restart = restart();
-                    add(TableCatalog.sequenceKey(restart.schema(), restart.name()), KeyKind.EXCLUSIVE, new Origin(
-                            "sequence " + restart.schema() + "." + restart.name(), List.of(), List.of(), null, 0));
+                    add(TableCatalog.sequenceKey(restart.schema(), restart.name()), KeyKind.EXCLUSIVE,
+                            "sequence " + restart.schema() + "." + restart.name());
                     changes.add(restart);
                 }
                 default ->
@@ -193,7 +193,7 @@ public final class CaptureReader {
                         + " make several of it");
             }
         }
-        return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), List.copyOf(origins),
+        return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), origins,
                 Set.copyOf(takenWithoutKey));
     }
 
@@ -208,14 +208,10 @@ public final class CaptureReader {
             table = known;
             tableName = new TableName(known.schema(), known.name());
             if (tablesSeen.add(oid)) {
-                add(known.hash(), KeyKind.REFERENCE, origin(known));
+                add(known.hash(), KeyKind.REFERENCE, "table " + known.displayName());
             }
         }
         return known;
-    }
-
-    private static Origin origin(Table table) {
-        return new Origin("table " + table.displayName(), List.of(), List.of(), null, 0);
     }
 
     private void insert(Table into) throws UnknownTable {
@@ -320,10 +316,12 @@ public final class CaptureReader {
                 }
             }
         }
-        List<Integer> shown = key.columns().isEmpty() ? key.watched() : key.columns();
-        List<Column> columns = of.columns();
-        add(KeyHash.finish(hash), kind,
-                new Origin(of.displayName(), new Names(columns, shown), shown, text, start));
+        add(KeyHash.finish(hash), kind, start, key, () -> {
+            List<Integer> shown = key.columns().isEmpty() ? key.watched() : key.columns();
+            return new Origins.Kind(of.displayName(),
+                    shown.stream().map(place -> of.columns().get(place).name()).toList(),
+                    shown);
+        });
     }
 
     /**
@@ -348,7 +346,8 @@ public final class CaptureReader {
                 hash = KeyHash.part(hash, normalised, 0, normalised.length);
             }
         }
-        add(KeyHash.finish(hash), kind, new Origin(of.displayName() + ", a row", List.of(), List.of(), text, start));
+        add(KeyHash.finish(hash), kind, start, of,
+                () -> new Origins.Kind(of.displayName() + ", a row", List.of(), List.of()));
     }
 
     private void reference(ForeignKey key, RowText values, int start) {
@@ -363,13 +362,17 @@ public final class CaptureReader {
                 hash = KeyHash.part(hash, normalised, 0, normalised.length);
             }
         }
-        add(KeyHash.finish(hash), KeyKind.REFERENCE,
-                new Origin(key.parent(), key.parentColumns(), key.columns(), text, start));
+        add(KeyHash.finish(hash), KeyKind.REFERENCE, start, key,
+                () -> new Origins.Kind(key.parent(), key.parentColumns(), key.columns()));
     }
 
-    private void add(long hash, KeyKind kind, Origin origin) {
+    private void add(long hash, KeyKind kind, int row, Object from, Supplier<Origins.Kind> made) {
         keys.add(hash, kind);
-        origins.add(origin);
+        origins.add(from, made, row);
+    }
+
+    private void add(long hash, KeyKind kind, String what) {
+        add(hash, kind, -1, what, () -> new Origins.Kind(what, List.of(), List.of()));
     }
 
     private long number() {
@@ -397,27 +400,6 @@ public final class CaptureReader {
 
         UnknownTable(long oid) {
             super("the catalog does not have the table with object id " + oid + " as it is now");
-        }
-    }
-
-    /** Names of some columns, made only when someone wants to read them. */
-    private static final class Names extends java.util.AbstractList<String> {
-        private final List<Column> columns;
-        private final List<Integer> places;
-
-        Names(List<Column> columns, List<Integer> places) {
-            this.columns = columns;
-            this.places = places;
-        }
-
-        @Override
-        public String get(int index) {
-            return columns.get(places.get(index)).name();
-        }
-
-        @Override
-        public int size() {
-            return places.size();
         }
     }
 }

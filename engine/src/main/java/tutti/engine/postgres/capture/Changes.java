@@ -1,13 +1,16 @@
 package tutti.engine.postgres.capture;
 
+import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NoSuchElementException;
 import java.util.stream.Stream;
 
 /**
@@ -166,7 +169,7 @@ public final class Changes {
         public byte[] toBytes() {
             byte[] entries = bytes;
             int entriesSize = size;
-            bytes = new byte[entriesSize + 16 + 40 * tables.size()];
+            bytes = new byte[16 + 40 * tables.size()];
             size = 0;
             bytes[size++] = VERSION;
             number(tables.size());
@@ -176,9 +179,8 @@ public final class Changes {
                 blob(schema, 0, schema.length);
                 blob(name, 0, name.length);
             }
-            ensure(entriesSize);
-            System.arraycopy(entries, 0, bytes, size, entriesSize);
             byte[] all = Arrays.copyOf(bytes, size + entriesSize);
+            System.arraycopy(entries, 0, all, size, entriesSize);
             bytes = entries;
             size = entriesSize;
             return all;
@@ -208,30 +210,65 @@ public final class Changes {
      */
     public static List<Change> read(byte[] changes) {
         List<Change> all = new ArrayList<>();
-        if (changes.length == 0) {
-            return all;
-        }
-        ByteBuffer from = ByteBuffer.wrap(changes);
-        byte version = from.get();
-        if (version != VERSION) {
-            throw new IllegalArgumentException("changes of version " + version + ", this is version " + VERSION);
-        }
-        try {
-            int count = number(from);
-            if (count > Math.min(TABLE_LIMIT, from.remaining())) {
-                throw new IllegalArgumentException(count + " tables in " + from.remaining() + " bytes");
-            }
-            TableName[] tables = new TableName[count];
-            for (int i = 0; i < count; i++) {
-                tables[i] = new TableName(text(from), text(from));
-            }
-            while (from.hasRemaining()) {
-                all.add(entry(from, tables));
-            }
-        } catch (java.nio.BufferUnderflowException early) {
-            throw new IllegalArgumentException("the changes end too early", early);
-        }
+        new Reader(changes).forEachRemaining(all::add);
         return all;
+    }
+
+    /** Reads what a {@link Writer} wrote, one after the other. Not for use by several threads. */
+    public static final class Reader implements Iterator<Change> {
+        private final ByteBuffer from;
+        private TableName[] tables = {};
+
+        /** @throws IllegalArgumentException if the bytes are damaged */
+        public Reader(byte[] changes) {
+            from = ByteBuffer.wrap(changes);
+            if (changes.length == 0) {
+                return;
+            }
+            byte version = from.get();
+            if (version != VERSION) {
+                throw new IllegalArgumentException("changes of version " + version + ", this is version " + VERSION);
+            }
+            try {
+                int count = number(from);
+                if (count > Math.min(TABLE_LIMIT, from.remaining())) {
+                    throw new IllegalArgumentException(count + " tables in " + from.remaining() + " bytes");
+                }
+                tables = new TableName[count];
+                for (int i = 0; i < count; i++) {
+                    tables[i] = new TableName(text(from), text(from));
+                }
+            } catch (BufferUnderflowException early) {
+                throw early(early);
+            }
+        }
+
+        private static IllegalArgumentException early(BufferUnderflowException cause) {
+            return new IllegalArgumentException("the changes end too early", cause);
+        }
+
+        /** Bytes that have not been read. */
+        public int remaining() {
+            return from.remaining();
+        }
+
+        @Override
+        public boolean hasNext() {
+            return from.hasRemaining();
+        }
+
+        /** @throws IllegalArgumentException if the bytes are damaged */
+        @Override
+        public Change next() {
+            if (!hasNext()) {
+                throw new NoSuchElementException("all changes have been read");
+            }
+            try {
+                return entry(from, tables);
+            } catch (BufferUnderflowException early) {
+                throw early(early);
+            }
+        }
     }
 
     private static Change entry(ByteBuffer from, TableName[] tables) {
