@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -85,7 +86,7 @@ final class JdbcNodes implements AutoCloseable {
             AdmissionLimits admission = new AdmissionLimits(FrontEndSettings.Authentication.SCRAM, tls, tls != null,
                     Places.of(50),
                     Duration.ofSeconds(30),
-                    1 << 24);
+                    1 << 24, Map.of());
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,

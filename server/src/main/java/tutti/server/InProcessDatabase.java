@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.StateView;
 import tutti.engine.jdbc.CaptureMode;
@@ -160,7 +161,7 @@ final class InProcessDatabase implements NodeDatabase {
                 NodeConfig.Tls.isRequired(config.listen().tls()),
                 // All clients are of the one role that there is.
                 new Places(config.limits().sessions(), 0, config.limits().sessionsPerAddress()), AUTHENTICATION_TIMEOUT,
-                MESSAGE_BYTES_MAX);
+                MESSAGE_BYTES_MAX, Map.of("tutti.acknowledge", config.listen().acknowledge()));
         try {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),

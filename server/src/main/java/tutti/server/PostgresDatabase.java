@@ -194,7 +194,9 @@ final class PostgresDatabase implements NodeDatabase {
                 .withLimits(new Places(config.limits().sessions(), config.limits().reservedSessions(),
                         config.limits().sessionsPerAddress()), Duration.ofSeconds(60), 256 << 20)
                 .withChanges(Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY)
-                .withRepetitions(config.limits().repetitions()).withIsolation(config.postgres().isolation());
+                .withRepetitions(config.limits().repetitions())
+                .withUsual("default_transaction_isolation", config.postgres().isolation())
+                .withUsual("tutti.acknowledge", config.listen().acknowledge());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.handler.ssl.SslContext;
 import java.time.Duration;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.wire.FrontEndSettings.Authentication;
 
@@ -14,6 +15,11 @@ import tutti.wire.FrontEndSettings.Authentication;
  * @param places how many clients
  * @param authenticationTimeout from connecting to the end of authentication
  * @param messageLimit longest message of a client, in bytes
+ * @param usual parameters of sessions whose clients ask for no others, by name
  */
 public record AdmissionLimits(Authentication authentication, @Nullable SslContext tls, boolean tlsRequired,
-        Places places, Duration authenticationTimeout, int messageLimit) {}
+        Places places, Duration authenticationTimeout, int messageLimit, Map<String, String> usual) {
+    public AdmissionLimits {
+        usual = Map.copyOf(usual);
+    }
+}

@@ -3,6 +3,8 @@ package tutti.wire;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.BackendSettings;
 
@@ -20,7 +22,7 @@ import tutti.pgwire.BackendSettings;
  * @param heldLimit most bytes of responses that are held back until a transaction's outcome is known, per session
  * @param changesLimit most bytes of what transactions have changed that are committing, of all sessions together; a larger transaction is alone
  * @param repetitions how often a transaction that has lost is run again before its client hears of it; 0 if not at all
- * @param isolation level of sessions that do not ask for one, as PostgreSQL calls it
+ * @param usual parameters of sessions whose clients ask for no others, by name
  */
 public record FrontEndSettings(
         InetSocketAddress listen,
@@ -34,7 +36,7 @@ public record FrontEndSettings(
         int heldLimit,
         long changesLimit,
         int repetitions,
-        String isolation) {
+        Map<String, String> usual) {
 
     /** Who may connect. */
     public enum Authentication {
@@ -48,42 +50,47 @@ public record FrontEndSettings(
     public static FrontEndSettings of(InetSocketAddress listen, BackendSettings engine) {
         return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, Places.of(100),
                 Duration.ofSeconds(60),
-                256 << 20, 1 << 20, 64 << 20, 0, "repeatable read");
+                256 << 20, 1 << 20, 64 << 20, 0,
+                Map.of("default_transaction_isolation", "repeatable read", Modes.MODE,
+                        SessionVariable.text(Modes.Mode.DEFAULT), Modes.ACKNOWLEDGE,
+                        SessionVariable.text(Modes.Acknowledge.EXECUTED)));
     }
 
     /** What it asks of clients before it lets them in. */
     AdmissionLimits admission() {
         return new AdmissionLimits(authentication, tls, tlsRequired, places, authenticationTimeout,
-                messageLimit);
+                messageLimit, usual);
     }
 
     /** The same with TLS. */
     public FrontEndSettings withTls(SslContext context, boolean required) {
         return new FrontEndSettings(listen, engine, authentication, context, required, places,
-                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions, isolation);
+                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions, usual);
     }
 
     /** The same with other bounds. */
     public FrontEndSettings withLimits(Places clients, Duration timeout, int messageBytes) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, clients, timeout,
-                messageBytes, heldLimit, changesLimit, repetitions, isolation);
+                messageBytes, heldLimit, changesLimit, repetitions, usual);
     }
 
     /** The same with another bound on what transactions have changed that are committing, in bytes. */
     public FrontEndSettings withChanges(long bytes) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
-                authenticationTimeout, messageLimit, heldLimit, bytes, repetitions, isolation);
+                authenticationTimeout, messageLimit, heldLimit, bytes, repetitions, usual);
     }
 
     /** The same with transactions that are run again so often. */
     public FrontEndSettings withRepetitions(int times) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
-                authenticationTimeout, messageLimit, heldLimit, changesLimit, times, isolation);
+                authenticationTimeout, messageLimit, heldLimit, changesLimit, times, usual);
     }
 
-    /** The same with sessions at another isolation level, unless they ask for one. */
-    public FrontEndSettings withIsolation(String level) {
+    /** The same with another value of a parameter in sessions whose clients ask for none. */
+    public FrontEndSettings withUsual(String name, String value) {
+        Map<String, String> all = new HashMap<>(usual);
+        all.put(name, value);
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
-                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions, level);
+                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions, Map.copyOf(all));
     }
 }

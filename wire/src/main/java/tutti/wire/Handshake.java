@@ -309,6 +309,12 @@ public final class Handshake implements FrameSink {
         }
         List.of("user", "database", "replication").forEach(parameters::remove);
         parameters.keySet().removeIf(name -> name.startsWith("_pq_."));
+        String options = parameters.getOrDefault("options", "");
+        admission.usual().forEach((name, value) -> {
+            if (!options.contains(name)) {
+                parameters.putIfAbsent(name, value);
+            }
+        });
         reader.pause();
         host.open(new Arrival(client, reader, user, database, protocol, parameters, credentials))
                 .whenComplete((opened, failure) -> client.eventLoop().execute(() -> {

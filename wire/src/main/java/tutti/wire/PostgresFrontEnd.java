@@ -177,9 +177,6 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             return CompletableFuture.failedFuture(new PostgresException(
                     Errors.fatal("28000", Classifier.RESERVED)));
         }
-        if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
-            parameters.putIfAbsent("default_transaction_isolation", settings.isolation());
-        }
         if (!grantsSerializable() && asksSerializable(parameters)) {
             return CompletableFuture.failedFuture(
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
@@ -188,12 +185,6 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         if (mode != null) {
             return CompletableFuture
                     .failedFuture(new PostgresException(Errors.fatal(mode.sqlState(), mode.message())));
-        }
-        if (!parameters.getOrDefault("options", "").contains(Modes.MODE)) {
-            parameters.putIfAbsent(Modes.MODE, SessionVariable.text(Modes.Mode.DEFAULT));
-        }
-        if (!parameters.getOrDefault("options", "").contains(Modes.ACKNOWLEDGE)) {
-            parameters.putIfAbsent(Modes.ACKNOWLEDGE, SessionVariable.text(Modes.Acknowledge.EXECUTED));
         }
         if (!arrival.database().equals(database())) {
             parameters.put("default_transaction_read_only", "on");

@@ -55,7 +55,7 @@ final class FrontEndFixture implements AutoCloseable {
                 : new FrontEndSettings(any, server.settings(), custom.authentication(), custom.tls(),
                         custom.tlsRequired(), custom.places(), custom.authenticationTimeout(),
                         custom.messageLimit(), custom.heldLimit(), custom.changesLimit(), custom.repetitions(),
-                        custom.isolation());
+                        custom.usual());
         frontEnd = new PostgresFrontEnd(settings, node, capture, new Registry(), loops);
         address = frontEnd.start();
     }

@@ -8,7 +8,10 @@ import static tutti.wire.ScriptedNode.take;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -322,6 +325,32 @@ class ModeTest extends OnFrontEnd {
             refused(connection, "set tutti.acknowledge = logged", "0A000");
             refused(connection, "set tutti.acknowledge = at_once", "22023");
             assertEquals("executed", value(connection, "show tutti.acknowledge"));
+        }
+    }
+
+    @Test
+    void anOperatorSaysWhenClientsHearThatDoNot() throws Exception {
+        fixture.node.missing = Set.of();
+        FrontEndSettings settings = FrontEndSettings
+                .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings())
+                .withUsual("tutti.acknowledge", "applied");
+        try (PostgresFrontEnd other = new PostgresFrontEnd(settings, fixture.node, fixture.capture,
+                (_, _) -> () -> {}, fixture.loops)) {
+            String url = "jdbc:postgresql://127.0.0.1:" + other.start().getPort()
+                    + "/postgres?user=alice&password=wonderland";
+            try (Connection connection = DriverManager.getConnection(url)) {
+                execute(connection, "insert into account values (1, 1)");
+                take(fixture.node.elsewhere);
+                execute(connection, "set tutti.acknowledge = executed");
+                execute(connection, "update account set balance = 2");
+                assertTrue(fixture.node.elsewhere.isEmpty(), "the session says otherwise");
+                execute(connection, "reset tutti.acknowledge");
+                assertEquals("applied", value(connection, "show tutti.acknowledge"));
+            }
+            try (Connection connection = DriverManager.getConnection(
+                    url + "&options=-c%20tutti.acknowledge=executed")) {
+                assertEquals("executed", value(connection, "show tutti.acknowledge"));
+            }
         }
     }
 

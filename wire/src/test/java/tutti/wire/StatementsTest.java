@@ -80,7 +80,7 @@ class StatementsTest {
     private static PostgresFrontEnd frontEnd(String isolation) {
         return new PostgresFrontEnd(
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
-                        .withIsolation(isolation),
+                        .withUsual("default_transaction_isolation", isolation),
                 node,
                 new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
                         engine.promises()::of,

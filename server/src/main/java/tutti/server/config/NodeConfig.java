@@ -9,6 +9,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 import tutti.engine.EngineDescriptor;
 import tutti.engine.Engines;
 import tutti.engine.jdbc.InProcessEngine;
@@ -114,6 +115,12 @@ public record NodeConfig(
             throw new ImpossibleValue("postgres.isolation",
                     "is serializable, but protocol " + protocol + " guarantees snapshot isolation to everybody",
                     "valid with it: repeatable read, read committed");
+        }
+        if (listen.acknowledge().equals("logged") && (inProcess(engine)
+                || !Protocols.STANDARD.choose(protocol, protocolParameters).has(Trait.UNDERTAKES))) {
+            throw new ImpossibleValue("listen.acknowledge",
+                    "is logged, but there are no request logs with protocol " + protocol + " and engine " + engine,
+                    "valid with them: executed, applied");
         }
         if (!inProcess(engine) && postgres.embedded() != null && postgres.hasDefaultPassword()
                 && !listen.isLoopback()) {
@@ -339,7 +346,10 @@ public record NodeConfig(
     public record Listen(
             @Setting(doc = "Address to listen on; 0.0.0.0 for all.", byDefault = "127.0.0.1") String host,
             @Setting(doc = "Port to listen on.", byDefault = "5432", min = "1", max = "65535") int port,
-            @Setting(doc = "Offers clients encryption.", byDefault = Setting.NONE) @Nullable Tls tls) {
+            @Setting(doc = "Offers clients encryption.", byDefault = Setting.NONE) @Nullable Tls tls,
+            @Setting(doc = "When clients hear of what they have changed, unless their session says otherwise"
+                    + " (`tutti.acknowledge`, docs/sql.md): `executed`, when it is visible at this node; `applied`, when it is at every node;"
+                    + " `logged`, which needs protocol `hybrid` and PostgreSQL, when it will be executed.", byDefault = "executed", oneOf = Setting.Choices.ACKNOWLEDGEMENTS) String acknowledge) {
         /** Whether only clients of this host can connect. */
         public boolean isLoopback() {
             return HostPort.isLoopback(host);

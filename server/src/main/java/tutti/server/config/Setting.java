@@ -41,6 +41,8 @@ import tutti.order.Orders;
         STORAGES(List.of("files", "memory")),
         /** Isolation levels of PostgreSQL's that differ from one another. */
         ISOLATIONS(List.of("read committed", "repeatable read", "serializable")),
+        /** When a client hears of what it has changed. */
+        ACKNOWLEDGEMENTS(List.of("executed", "applied", "logged")),
         /** How the log is written. */
         LOG_FORMATS(List.of("text", "json"));
 

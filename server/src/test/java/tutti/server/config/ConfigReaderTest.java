@@ -150,6 +150,8 @@ class ConfigReaderTest {
                         "postgres.authorities is given, but url does not ask for sslmode=verify-full"),
                 Arguments.of("postgres: {isolation: snapshot}",
                         "postgres.isolation cannot be \"snapshot\"; valid: read committed, repeatable read, serializable"),
+                Arguments.of("listen: {acknowledge: logged}",
+                        "listen.acknowledge is logged, but there are no request logs with protocol si and engine postgres"),
                 Arguments.of("postgres: {isolation: serializable}\nprotocol: wice",
                         "postgres.isolation is serializable, but protocol wice guarantees snapshot isolation to everybody"),
                 Arguments.of("listen:\n  tls: {certificate: c.pem}",
