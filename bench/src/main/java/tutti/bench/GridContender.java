@@ -11,6 +11,8 @@ enum GridContender {
     TOM_2(CommitProtocol.TOM_2),
     /** Total order multicast in which the coordinator decides. */
     TOM_3(CommitProtocol.TOM_3),
+    /** Total order multicast to groups of owners, of each of which any minority may crash. */
+    GROUPS(CommitProtocol.GROUPS),
     /** Locks and two-phase commit. */
     TWO_PHASE(CommitProtocol.TWO_PHASE),
     /** Infinispan, embedded: distributed, optimistic transactions, nothing read or written by a minority. */

@@ -299,6 +299,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public boolean takesReads() {
+        return core.claims().has(Trait.TAKES_READS);
+    }
+
+    @Override
     public boolean needsClasses() {
         return core.claims().has(Trait.NEEDS_CLASSES);
     }

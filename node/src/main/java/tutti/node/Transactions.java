@@ -25,6 +25,11 @@ public interface Transactions {
     /** Whether {@link Ticket#executed} must tell what was read. */
     boolean needsReads();
 
+    /** Whether {@link Ticket#executed} may tell what was read, so that this transaction is serializable, though others are not. */
+    default boolean takesReads() {
+        return false;
+    }
+
     /** Whether it is to be told for whom any transaction waits that runs in the engine, not only those with priority. */
     default boolean hearsOfWaits() {
         return false;
@@ -288,7 +293,8 @@ public interface Transactions {
          * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}.
          *
          * @param writes not empty
-         * @param reads what it has read, if that {@linkplain Transactions#needsReads() is needed}
+         * @param reads what it has read, if that {@linkplain Transactions#needsReads() is needed}, or {@linkplain Transactions#takesReads()
+         *            taken} and wanted
          */
         void executed(WriteSet writes, ReadSet reads);
 

@@ -45,6 +45,7 @@ final class ClientConnection implements FrameSink {
     private boolean dismissed;
     private @Nullable ProtocolViolation violation;
     private ByteBuf out = Unpooled.EMPTY_BUFFER;
+    private Runnable beforeSending = () -> {};
 
     /**
      * Takes a connection over.
@@ -202,6 +203,21 @@ final class ClientConnection implements FrameSink {
         return out;
     }
 
+    /** Runs this before what is written is sent, which it may change. */
+    void beforeSending(Runnable task) {
+        beforeSending = task;
+    }
+
+    /** Whether the client is gone. */
+    boolean isClosed() {
+        lock.lock();
+        try {
+            return closed;
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Sends what is written if it is much. */
     void mayFlush() throws InterruptedException {
         if (out.readableBytes() > FLUSH_BYTES) {
@@ -211,6 +227,10 @@ final class ClientConnection implements FrameSink {
 
     /** Sends what is written; waits while the client does not read what was sent before. */
     void flush() throws InterruptedException {
+        if (!out.isReadable()) {
+            return;
+        }
+        beforeSending.run();
         if (!out.isReadable()) {
             return;
         }

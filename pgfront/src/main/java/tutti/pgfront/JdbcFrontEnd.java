@@ -33,6 +33,7 @@ import tutti.wire.ClientPort;
 import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.Handshake;
+import tutti.wire.LosersInLine;
 
 /**
  * The PostgreSQL server of a node whose database is in its own virtual machine. Each client has a thread, on which its
@@ -54,6 +55,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     private final Translator translator;
     private final Scram.Verifier verifier;
     private final byte[] mockSecret = new byte[32];
+    private final Replay.Shared replays;
     private final SecureRandom random = new SecureRandom();
     private final AtomicInteger processIds = new AtomicInteger();
     private final Map<Integer, Client> clients = new ConcurrentHashMap<>();
@@ -71,6 +73,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.settings = settings;
         this.node = node;
         this.engine = engine;
+        this.replays = new Replay.Shared(node, settings.repetitions(), new LosersInLine());
         this.port = new ClientPort(loops);
         this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
         this.translator = new Translator(dialect);
@@ -184,7 +187,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         @Override
         public FrameSink begin() {
             client = new ClientConnection(arrival.client(), arrival.reader(), session::cancel);
-            PgProtocol protocol = new PgProtocol(client, session, translator);
+            PgProtocol protocol = new PgProtocol(client, session, translator, replays);
             clients.put(processId, this);
             Thread thread = Thread.ofVirtual().name("tutti-client-" + processId).unstarted(() -> {
                 try {

@@ -15,10 +15,11 @@ import tutti.wire.AdmissionLimits;
  * @param engine which it is
  * @param transactionBytesMax how many bytes of changes one transaction may make
  * @param sequenceStep by how much the increments of sequences have been multiplied, so that nodes give different values
+ * @param repetitions how often a transaction that has lost is run again before its client hears of it; 0 if not at all
  */
 public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password,
         AdmissionLimits admission,
-        InProcessEngine engine, int transactionBytesMax, int sequenceStep) {
+        InProcessEngine engine, int transactionBytesMax, int sequenceStep, int repetitions) {
     /** Without the password. */
     @Override
     public String toString() {

@@ -1,7 +1,6 @@
 package tutti.pgfront;
 
 import io.netty.buffer.ByteBuf;
-import java.nio.charset.StandardCharsets;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -10,7 +9,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.session.LostTransaction;
 import tutti.wire.FrontEnd;
+import tutti.wire.SaidMessages;
 import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
@@ -34,6 +35,7 @@ final class PgProtocol implements Runnable {
     private final Translator translator;
     private final Commands commands;
     private final Copy copy;
+    private final Replay replay;
     private final Map<String, Prepared> statements = new HashMap<>();
     private final Map<String, Portal> portals = new HashMap<>();
     private boolean skipping;
@@ -54,8 +56,21 @@ final class PgProtocol implements Runnable {
         }
     }
 
-    PgProtocol(ClientConnection client, PgSession session, Translator translator) {
+    PgProtocol(ClientConnection client, PgSession session, Translator translator, Replay.Shared replays) {
         this.client = client;
+        this.replay = new Replay(replays, client, session);
+        client.beforeSending(replay::sending);
+        session.tells(new PgSession.Commits() {
+            @Override
+            public boolean may() {
+                return replay.mayCommit();
+            }
+
+            @Override
+            public void done() {
+                replay.spoil();
+            }
+        });
         this.session = session;
         this.translator = translator;
         this.commands = new Commands(session, client, this::forget);
@@ -70,7 +85,14 @@ final class PgProtocol implements Runnable {
                 if (message.type() == Frontend.TERMINATE) {
                     return;
                 }
+                replay.said(message.type(), message.body(), session.isOutside());
                 handle(message.type(), message.body());
+                while (replay.due()) {
+                    sayAgain();
+                }
+                if (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) {
+                    replay.cycleOver();
+                }
                 mayGo = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY)
                         && session.status() == Backend.IDLE;
             }
@@ -85,6 +107,7 @@ final class PgProtocol implements Runnable {
             LOG.error("a client's session ends because of an error in this node", broken);
             fatal(ErrorFields.of("FATAL", "XX000", "internal error: " + broken));
         } finally {
+            replay.leave();
             client.close();
             forgetStatements();
             session.close();
@@ -156,6 +179,9 @@ final class PgProtocol implements Runnable {
                 default -> throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
             }
         } catch (SQLException failed) {
+            if (lost(failed)) {
+                return;
+            }
             error(failed);
             skipping = true;
             // A client that pipelines waits for it with Flush, which is skipped now, and sends Sync behind it.
@@ -182,7 +208,8 @@ final class PgProtocol implements Runnable {
         if (warning != null) {
             Backend.noticeResponse(client.out(), warning);
         }
-        session.report().forEach((name, value) -> Backend.parameterStatus(client.out(), name, value));
+        replay.aside(() -> session.report()
+                .forEach((name, value) -> Backend.parameterStatus(client.out(), name, value)));
     }
 
     private void error(SQLException failed) {
@@ -194,6 +221,67 @@ final class PgProtocol implements Runnable {
         }
         report();
         Backend.errorResponse(client.out(), SqlStates.of(failed, cancelled));
+    }
+
+    // ------------------------------------------------------------------------------------------ transactions that have lost
+
+    /** A transaction fails. Returns whether it has lost, and is run again. */
+    private boolean lost(SQLException failed) {
+        if (replay.isInVain()) {
+            return true;
+        }
+        ErrorFields told = SqlStates.of(failed, session.cancelled());
+        boolean others = told.sqlState().equals("40001") || told.sqlState().equals("40P01");
+        LostTransaction.Loss loss = others && replay.repeats() ? session.loss(failed) : null;
+        if (loss == null) {
+            return false;
+        }
+        replay.lost(loss, told, session.status() != Backend.IDLE);
+        session.runAgain();
+        portals.clear();
+        heldTag = null;
+        skipping = false;
+        return true;
+    }
+
+    /** Says again what the client has said since its transaction began. */
+    private void sayAgain() throws InterruptedException {
+        replay.begin();
+        SaidMessages said = replay.messages();
+        for (int at = 0; at < said.end() && replay.goesOn(); at += said.length(at)) {
+            byte type = said.type(at);
+            if (type == Frontend.PARSE) {
+                Prepared before = statements.remove(replay.prepares(at));
+                if (before != null) {
+                    forget(before);
+                }
+            }
+            handle(type, said.body(at));
+            replay.compare();
+        }
+        if (replay.ended()) {
+            inVain();
+        } else if (!replay.due() && session.isOutside()) {
+            session.rollback();
+        }
+    }
+
+    /** The client hears that its transaction was lost, where it is. */
+    private void inVain() throws InterruptedException {
+        session.rollback();
+        portals.clear();
+        heldTag = null;
+        if (replay.blockFails()) {
+            session.failBlock();
+        }
+        report();
+        Backend.errorResponse(client.out(), replay.cause());
+        skipping = !replay.isCycleComplete();
+        if (skipping) {
+            client.flush();
+        } else {
+            ready();
+        }
     }
 
     private void ready() throws InterruptedException {
@@ -208,6 +296,9 @@ final class PgProtocol implements Runnable {
                 session.commitImplicit();
                 releaseHeld();
             } catch (SQLException failed) {
+                if (lost(failed)) {
+                    return;
+                }
                 heldTag = null;
                 error(failed);
             }
@@ -244,6 +335,9 @@ final class PgProtocol implements Runnable {
             }
             session.commitImplicit();
         } catch (SQLException failed) {
+            if (lost(failed)) {
+                return;
+            }
             error(failed);
         }
         ready();
@@ -251,6 +345,7 @@ final class PgProtocol implements Runnable {
 
     private void simple(PgStatement statement, boolean last) throws SQLException, InterruptedException {
         if (statement.kind() == Kind.COPY) {
+            replay.spoil();
             String tag = copy.execute(statement.tokens());
             if (last) {
                 session.commitImplicit();
@@ -262,8 +357,9 @@ final class PgProtocol implements Runnable {
             Commands.Answer answer = commands.execute(statement);
             Commands.Answered answered = Commands.answered(statement);
             if (answered != null) {
-                rowDescription(List.of(answered.name()), List.of(PgType.Column.of(answered.type())), new short[0]);
-                row(answer, answered, new short[0]);
+                Answers.columns(client.out(), List.of(answered.name()), List.of(PgType.Column.of(answered.type())),
+                        new short[0]);
+                Answers.row(client.out(), answer, answered, new short[0], session.zone());
             }
             complete(answer.tag());
             return;
@@ -278,26 +374,11 @@ final class PgProtocol implements Runnable {
             }
             List<PgType.Column> columns = prepared.columns();
             if (rows.answered() && columns != null) {
-                rowDescription(prepared.names(), columns, new short[0]);
+                Answers.columns(client.out(), prepared.names(), columns, new short[0]);
                 rows.send(client, 0);
             }
-            complete(tag(statement, rows.count()));
+            complete(Answers.tag(statement, rows.count()));
         }
-    }
-
-    /** The row that a command answers. */
-    private void row(Commands.Answer answer, Commands.Answered column, short[] formats) {
-        ByteBuf out = client.out();
-        int start = out.writerIndex();
-        out.writeByte(Backend.DATA_ROW).writeInt(0).writeShort(1);
-        PgValues.write(out, answer.row(), PgType.Column.of(column.type()), Rows.binary(formats, 0), session.zone());
-        out.setInt(start + 1, out.writerIndex() - start - 1);
-    }
-
-    private static String tag(PgStatement statement, long count) {
-        return statement.tag().equals("CALL") || statement.tag().equals("EXPLAIN")
-                ? statement.tag()
-                : statement.tag() + " " + count;
     }
 
     // ------------------------------------------------------------------------------------------ extended queries
@@ -377,7 +458,7 @@ final class PgProtocol implements Runnable {
         String name = Fields.cString(body);
         Prepared prepared = statement(Fields.cString(body));
         session.check(prepared.statement());
-        short[] formats = formats(body);
+        short[] formats = Answers.formats(body);
         int[] types = prepared.parameterTypes();
         int count = Fields.int16(body) & 0xffff;
         if (count != types.length && (prepared.statement().kind().prepared() || count != 0)) {
@@ -404,16 +485,8 @@ final class PgProtocol implements Runnable {
         if (!name.isEmpty() && portals.containsKey(name)) {
             throw new SQLException("cursor \"" + name + "\" already exists", "42P03");
         }
-        portals.put(name, new Portal(prepared, values, formats(body)));
+        portals.put(name, new Portal(prepared, values, Answers.formats(body)));
         Backend.empty(client.out(), Backend.BIND_COMPLETE);
-    }
-
-    private static short[] formats(ByteBuf body) {
-        short[] formats = new short[Fields.int16(body) & 0xffff];
-        for (int i = 0; i < formats.length; i++) {
-            formats[i] = (short) Fields.int16(body);
-        }
-        return formats;
     }
 
     private void describe(ByteBuf body) throws SQLException {
@@ -423,14 +496,7 @@ final class PgProtocol implements Runnable {
         short[] formats = new short[0];
         if (kind == 'S') {
             prepared = statement(name);
-            int[] types = prepared.parameterTypes();
-            ByteBuf out = client.out();
-            int start = out.writerIndex();
-            out.writeByte(Backend.PARAMETER_DESCRIPTION).writeInt(0).writeShort(types.length);
-            for (int type : types) {
-                out.writeInt(type);
-            }
-            out.setInt(start + 1, out.writerIndex() - start - 1);
+            Answers.parameters(client.out(), prepared.parameterTypes());
         } else {
             Portal portal = portal(name);
             prepared = portal.prepared;
@@ -440,21 +506,8 @@ final class PgProtocol implements Runnable {
         if (columns == null) {
             Backend.empty(client.out(), Backend.NO_DATA);
         } else {
-            rowDescription(prepared.names(), columns, formats);
+            Answers.columns(client.out(), prepared.names(), columns, formats);
         }
-    }
-
-    private void rowDescription(List<String> names, List<PgType.Column> columns, short[] formats) {
-        ByteBuf out = client.out();
-        int start = out.writerIndex();
-        out.writeByte(Backend.ROW_DESCRIPTION).writeInt(0).writeShort(columns.size());
-        for (int i = 0; i < columns.size(); i++) {
-            PgType.Column column = columns.get(i);
-            out.writeCharSequence(names.get(i), StandardCharsets.UTF_8);
-            out.writeByte(0).writeInt(0).writeShort(0).writeInt(column.oid()).writeShort(column.size())
-                    .writeInt(column.modifier()).writeShort(Rows.binary(formats, i) ? 1 : 0);
-        }
-        out.setInt(start + 1, out.writerIndex() - start - 1);
     }
 
     private void execute(ByteBuf body) throws SQLException, InterruptedException {
@@ -470,7 +523,7 @@ final class PgProtocol implements Runnable {
             Commands.Answer answer = commands.execute(statement);
             Commands.Answered answered = Commands.answered(statement);
             if (answered != null) {
-                row(answer, answered, portal.formats);
+                Answers.row(client.out(), answer, answered, portal.formats, session.zone());
             }
             if (session.status() == Backend.IDLE) {
                 portals.clear();
@@ -485,12 +538,12 @@ final class PgProtocol implements Runnable {
             portal.rows = rows;
         }
         if (!rows.answered()) {
-            heldTag = tag(statement, rows.count());
+            heldTag = Answers.tag(statement, rows.count());
             return;
         }
         long sent = rows.send(client, limit);
         if (rows.done()) {
-            heldTag = tag(statement, statement.kind() == Kind.CHANGE ? rows.count() : sent);
+            heldTag = Answers.tag(statement, statement.kind() == Kind.CHANGE ? rows.count() : sent);
         } else {
             Backend.empty(client.out(), Backend.PORTAL_SUSPENDED);
         }

@@ -3,6 +3,7 @@ package tutti.pgfront;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.ZoneId;
+import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.engine.jdbc.ClientSession;
 import tutti.node.Transactions;
@@ -20,7 +22,9 @@ import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.session.EmbeddedSession;
+import tutti.session.LostTransaction;
 import tutti.wire.ClusterQuestion;
+import tutti.wire.LosersInLine;
 import tutti.wire.ShownToAll;
 
 /**
@@ -51,6 +55,29 @@ final class PgSession implements AutoCloseable {
     private @Nullable TransactionId reportedName;
     private long reportedPosition = -1;
     private @Nullable ErrorFields notShown;
+    private Commits commits = new Commits() {
+        @Override
+        public boolean may() {
+            return true;
+        }
+
+        @Override
+        public void done() {
+            // nobody wants to know
+        }
+    };
+    /** What was executed last, and its values as the engine has them. */
+    private @Nullable PgStatement executed;
+    private List<@Nullable Object> executedWith = List.of();
+
+    /** Hears of the ends of transactions. */
+    interface Commits {
+        /** What has been executed may be committed; otherwise it is rolled back, as one that has lost. */
+        boolean may();
+
+        /** Something has taken effect. */
+        void done();
+    }
 
     /** Does something later. */
     @FunctionalInterface
@@ -71,6 +98,61 @@ final class PgSession implements AutoCloseable {
     /** As ReadyForQuery tells it. */
     byte status() {
         return status;
+    }
+
+    /** Who hears of the ends of transactions. */
+    void tells(Commits who) {
+        commits = who;
+    }
+
+    /** Whether neither a transaction is open nor a block. */
+    boolean isOutside() {
+        return status == Backend.IDLE && !session.inTransaction();
+    }
+
+    /**
+     * What is known of the transaction that has failed because of others.
+     *
+     * @return null if it cannot be run again
+     */
+    LostTransaction.@Nullable Loss loss(SQLException failed) {
+        LostTransaction.Loss loss = session.loss(failed);
+        PgStatement statement = executed;
+        if (loss == null || statement == null || failed instanceof LostTransaction) {
+            return loss;
+        }
+        ReadSet.Builder looked = new ReadSet.Builder();
+        session.footprints().of(statement.sql()).addTo(looked, executedWith);
+        return loss.looking(LosersInLine.keys(looked.build()));
+    }
+
+    /** Waits until nobody at this node holds rows that were lost, or the time is over. */
+    void awaitFree(long[] rows, long millis) throws InterruptedException {
+        session.awaitFree(rows, millis);
+    }
+
+    /** The transaction that is lost is rolled back; its client has not heard of that, and will say the same again. */
+    void runAgain() {
+        session.runAgain();
+        ended(false);
+    }
+
+    /** The client is about to hear that its block has failed, of which nothing is left. */
+    void failBlock() {
+        parameters.begin();
+        status = Backend.FAILED;
+    }
+
+    private boolean commitOpen() throws SQLException {
+        if (!session.inTransaction()) {
+            return session.commit();
+        }
+        if (!commits.may()) {
+            throw new SQLException("a transaction that was run again has come to something else", "40001");
+        }
+        boolean changed = session.commit();
+        commits.done();
+        return changed;
     }
 
     SessionParameters parameters() {
@@ -145,7 +227,7 @@ final class PgSession implements AutoCloseable {
                     question.column() + " cannot be called inside a transaction block: call it before BEGIN",
                     "25001");
         }
-        session.commit();
+        commitOpen();
         CompletableFuture<ClusterQuestion.Answer> answer = new CompletableFuture<>();
         question.ask(node, new Completion<>() {
             @Override
@@ -200,9 +282,12 @@ final class PgSession implements AutoCloseable {
             }
         }
         PgStatement statement = prepared.statement();
+        executed = statement;
+        executedWith = new ArrayList<>(statement.parameters().size());
+        statement.parameters().forEach(place -> executedWith.add(values[place - 1]));
         if (forOwner(statement)) {
-            long rows = session.undertaken(parameters.schema(), statement.sql(),
-                    statement.parameters().stream().map(place -> values[place - 1]).toList());
+            commits.done();
+            long rows = session.undertaken(parameters.schema(), statement.sql(), executedWith);
             shownToAll(rows > 0);
             return Rows.changed(rows);
         }
@@ -320,8 +405,9 @@ final class PgSession implements AutoCloseable {
             throw new SQLException(statement.tag() + " cannot run inside a transaction block: schema changes commit by"
                     + " themselves in this node's database; send it outside of a block", "25001");
         }
-        session.commit();
+        commitOpen();
         setSchema(session.connection());
+        commits.done();
         session.everywhere(statement.sql());
         shownToAll(true);
     }
@@ -423,7 +509,7 @@ final class PgSession implements AutoCloseable {
             return false;
         }
         try {
-            shownToAll(session.commit());
+            shownToAll(commitOpen());
             ended(true);
         } catch (SQLException failed) {
             session.rollback();
@@ -448,7 +534,7 @@ final class PgSession implements AutoCloseable {
     /** Commits what has been executed outside of a block, if something has. */
     void commitImplicit() throws SQLException {
         if (status == Backend.IDLE) {
-            shownToAll(session.commit());
+            shownToAll(commitOpen());
         }
     }
 

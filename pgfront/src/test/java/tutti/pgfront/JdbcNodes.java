@@ -45,6 +45,7 @@ final class JdbcNodes implements AutoCloseable {
     private final List<JdbcFrontEnd> frontEnds = new ArrayList<>();
     private final List<String> urls = new ArrayList<>();
     private final List<AtomicLong> undertaken = new ArrayList<>();
+    private final AtomicLong repeated = new AtomicLong();
 
     JdbcNodes(EngineKind kind, Path directory, int count) throws Exception {
         this(kind, directory, count, "si", null);
@@ -88,7 +89,7 @@ final class JdbcNodes implements AutoCloseable {
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,
-                            kind.engine(), TRANSACTION_BYTES_MAX, 16),
+                            kind.engine(), TRANSACTION_BYTES_MAX, 16, 10),
                     nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
@@ -100,12 +101,21 @@ final class JdbcNodes implements AutoCloseable {
         undertaken.add(count);
         return (NodeMetrics) Proxy.newProxyInstance(NodeMetrics.class.getClassLoader(),
                 new Class<?>[]{NodeMetrics.class},
-                (_, method, _) -> method.getName().equals("undertaken") ? count.incrementAndGet() : null);
+                (_, method, _) -> switch (method.getName()) {
+                    case "undertaken" -> count.incrementAndGet();
+                    case "repeated" -> repeated.incrementAndGet();
+                    default -> null;
+                });
     }
 
     /** How many requests the nodes have executed as the owners of their logs. */
     List<Long> undertaken() {
         return undertaken.stream().map(AtomicLong::get).toList();
+    }
+
+    /** How often the nodes have run transactions again. */
+    long repeated() {
+        return repeated.get();
     }
 
     String url(int node) {

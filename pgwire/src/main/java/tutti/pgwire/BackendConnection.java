@@ -3,6 +3,7 @@ package tutti.pgwire;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
@@ -220,37 +221,47 @@ public final class BackendConnection {
     }
 
     /**
-     * Asks the server, on a connection of its own, to cancel what this one is running. Any thread.
+     * Asks the server, on a connection of its own, to cancel what this one is running. The server ignores that if it runs nothing at the moment;
+     * {@link Cancellation} deals with it. Any thread.
      *
      * @return completed on the event loop when the server has passed the request on to the process, which takes notice a
      *         little later, or will never; also completed if the server could not be reached within the settings'
      *         timeout
      */
     public CompletableFuture<Void> cancel() {
-        return cancel(eventLoop(), settings, processId, secretKey);
+        return cancel(settings.timeout()).thenAccept(_ -> {});
     }
 
-    /** Like {@link #cancel()}, knowing only the key. */
-    public static CompletableFuture<Void> cancel(EventLoop loop, BackendSettings settings, int processId,
-            byte[] secretKey) {
-        CompletableFuture<Void> done = new CompletableFuture<>();
-        bootstrap(loop, settings).handler(new ChannelInitializer<Channel>() {
+    /**
+     * Like {@link #cancel()}, within a time.
+     *
+     * @return true, if the request has been passed on or will never be; false if that is not known when the time is over
+     */
+    CompletableFuture<Boolean> cancel(Duration limit) {
+        CompletableFuture<Boolean> done = new CompletableFuture<>();
+        int process = processId;
+        byte[] key = secretKey;
+        BackendSettings within = settings.within(limit);
+        ChannelFuture connecting = bootstrap(eventLoop(), within).handler(new ChannelInitializer<Channel>() {
             @Override
             protected void initChannel(Channel channel) {
-                BackendStartup.installCancel(channel, settings, processId, secretKey);
+                BackendStartup.installCancel(channel, within, process, key);
             }
-        }).connect(settings.address()).addListener((ChannelFutureListener) connected -> {
+        }).connect(settings.address());
+        var timeout = eventLoop().schedule(() -> {
+            done.complete(!connecting.isSuccess());
+            connecting.channel().close();
+        }, limit.toNanos(), TimeUnit.NANOSECONDS);
+        connecting.addListener((ChannelFutureListener) connected -> {
             if (connected.isSuccess()) {
-                Channel channel = connected.channel();
-                var timeout = channel.eventLoop().schedule(() -> channel.close(),
-                        settings.timeout().toNanos(), TimeUnit.NANOSECONDS);
-                channel.closeFuture().addListener(_ -> {
+                connected.channel().closeFuture().addListener(_ -> {
                     timeout.cancel(false);
-                    done.complete(null);
+                    done.complete(true);
                 });
             } else {
+                timeout.cancel(false);
                 LOG.warn("cancel request not delivered to {}", settings.address(), connected.cause());
-                done.complete(null);
+                done.complete(true);
             }
         });
         return done;

@@ -67,6 +67,11 @@ public record BackendSettings(
                 version);
     }
 
+    /** The same with another timeout. */
+    public BackendSettings within(Duration limit) {
+        return new BackendSettings(address, user, database, credentials, parameters, tls, limit, gatherLimit, protocol);
+    }
+
     /** The same to another database. */
     public BackendSettings inDatabase(String other) {
         return new BackendSettings(address, user, other, credentials, parameters, tls, timeout, gatherLimit, protocol);

@@ -165,7 +165,8 @@ final class InProcessDatabase implements NodeDatabase {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
                             settings.database(), settings.user(), settings.password(), admission, kind,
-                            Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride()),
+                            Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride(),
+                            config.limits().repetitions()),
                     node, engine, primary::tables, loops);
         } catch (SQLException refused) {
             throw new IOException("clients cannot be let in: " + refused.getMessage(), refused);

@@ -30,7 +30,6 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.StateView;
@@ -86,7 +85,7 @@ final class PostgresDatabase implements NodeDatabase {
         }
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
                 config.sequences().stride(), secret(), config.limits().transactionBytes(),
-                config.chosenProtocol().guarantee() == Guarantee.SERIALIZABILITY));
+                config.chosenProtocol().grantsSerializable()));
         engine.onExecuted((writes, relations, classes) -> {
             TableCatalog tables = engine.catalog();
             String written = StatementClasses.outside(writes, classes, tables, engine.references());
@@ -195,7 +194,7 @@ final class PostgresDatabase implements NodeDatabase {
                 .withLimits(new Places(config.limits().sessions(), config.limits().reservedSessions(),
                         config.limits().sessionsPerAddress()), Duration.ofSeconds(60), 256 << 20)
                 .withChanges(Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY)
-                .withRepetitions(config.limits().repetitions());
+                .withRepetitions(config.limits().repetitions()).withIsolation(config.postgres().isolation());
         SslContext tls = NodeDatabase.tls(config);
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));

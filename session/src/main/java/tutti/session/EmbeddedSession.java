@@ -74,6 +74,10 @@ public final class EmbeddedSession implements AutoCloseable {
     private boolean queries;
     /** Of the next transaction, if it has been asked for. */
     private @Nullable TransactionId name;
+    /** Of the last one that had a name, which may be run again under it; null if it has been given back. */
+    private @Nullable TransactionId last;
+    /** Whether the next transaction is the last one, run again. */
+    private boolean repeats;
 
     /** The transaction, as the node sees it. */
     private final class Open implements LocalTransaction {
@@ -158,6 +162,11 @@ public final class EmbeddedSession implements AutoCloseable {
         return node.needsClasses();
     }
 
+    /** What statements may touch, as of the last schema change. */
+    public Footprints footprints() {
+        return session.footprints();
+    }
+
     /** Whether a transaction is open. */
     public boolean inTransaction() {
         return current != null;
@@ -173,6 +182,10 @@ public final class EmbeddedSession implements AutoCloseable {
         if (current != null) {
             return null;
         }
+        if (repeats && last != null) {
+            return last;
+        }
+        giveBackLast();
         if (name == null) {
             name = node.reserve();
         }
@@ -180,17 +193,59 @@ public final class EmbeddedSession implements AutoCloseable {
     }
 
     private @Nullable TransactionId takeName() {
+        giveBackLast();
         TransactionId taken = name;
         name = null;
         return taken;
+    }
+
+    private void giveBackLast() {
+        TransactionId over = last;
+        last = null;
+        if (over != null) {
+            node.release(over);
+        }
     }
 
     /** No transaction is open any more. */
     private void over(Open open) {
         current = null;
         if (open.name != null) {
-            node.release(open.name);
+            last = open.name;
         }
+    }
+
+    /**
+     * What is known of the transaction that has failed with an error of class 40.
+     *
+     * @return null if it cannot be run again, because the node has given it up or refuses it
+     */
+    public LostTransaction.@Nullable Loss loss(SQLException failed) {
+        Open open = current;
+        if (failed instanceof LostTransaction lost) {
+            return lost.loss();
+        }
+        if (open == null) {
+            return null;
+        }
+        return open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)
+                ? LostTransaction.Loss.of(reason, KeySet.EMPTY)
+                : LostTransaction.Loss.UNKNOWN;
+    }
+
+    /** Waits until nobody here holds rows that were lost, or the time is over; with no transaction open. */
+    public void awaitFree(long[] rows, long millis) throws InterruptedException {
+        KeySet.Builder wanted = new KeySet.Builder();
+        for (long row : rows) {
+            wanted.add(row, KeyKind.UPDATE);
+        }
+        session.awaitFree(wanted.build(), millis);
+    }
+
+    /** The next transaction is the one that was lost last, run again: its client has not heard of the loss, and knows it by its name. */
+    public void runAgain() {
+        rollback();
+        repeats = true;
     }
 
     /**
@@ -267,20 +322,36 @@ public final class EmbeddedSession implements AutoCloseable {
         }
     }
 
+    private Open open() {
+        TransactionId again = repeats ? last : null;
+        Open open = new Open(again == null ? takeName() : again);
+        repeats = false;
+        if (again == null) {
+            open.ticket = node.begin(open, open.name);
+            return open;
+        }
+        long since = node.hold();
+        try {
+            open.ticket = node.again(open, since, again);
+        } finally {
+            node.unhold(since);
+        }
+        return open;
+    }
+
     private void begin() throws SQLException {
         if (current == null) {
             if (!readOnly && !queries && node.executesAtOnce()) {
                 awaitDelivered();
             }
-            Open open = new Open(takeName());
-            open.ticket = node.begin(open, open.name);
-            current = open;
+            current = open();
+            Open open = current;
             if (!readOnly && !queries && !node.executesAtOnce()) {
                 open.ticket().submit(new TransactionRequest.Interactive(classes));
                 await(open.turn);
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
                     ended(open);
-                    throw error(reason, CapturedWrites.NOTHING);
+                    throw LostTransaction.of(reason, CapturedWrites.NOTHING);
                 }
                 Footprints declaredFor = asOf;
                 if (declaredFor != null && !declaredFor.equals(session.footprints())) {
@@ -394,14 +465,15 @@ public final class EmbeddedSession implements AutoCloseable {
             }
             checkClasses(writes);
         } catch (SQLException failed) {
+            LostTransaction.Loss loss = "40001".equals(failed.getSQLState()) ? loss(failed) : null;
             rollback();
-            throw failed;
+            throw loss == null ? failed : new LostTransaction(String.valueOf(failed.getMessage()), loss, failed);
         }
         open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
         Outcome outcome = await(open.outcome);
         ended(open);
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
-            throw error(reason, captured);
+            throw LostTransaction.of(reason, captured);
         }
         return true;
     }
@@ -429,30 +501,10 @@ public final class EmbeddedSession implements AutoCloseable {
         }
     }
 
-    private static SQLException error(AbortReason reason, CapturedWrites captured) {
-        return switch (reason) {
-            case AbortReason.LostCertification lost -> new SQLException(
-                    "could not commit: a concurrent transaction, at position " + lost.winner() + ", changed "
-                            + captured.describe(lost.key()) + "; try again",
-                    "40001");
-            case AbortReason.StaleRead stale -> new SQLException(
-                    "could not commit: it has read what a concurrent transaction, at position " + stale.winner()
-                            + ", changed; try again",
-                    "40001");
-            case AbortReason.Failed(String label) when label.equals("unavailable") -> new SQLException(
-                    "could not commit: the node does not accept writes at the moment; try again, or at another node",
-                    "57P03");
-            case AbortReason.Refused(String why) -> new SQLException(why, "0A000");
-            case AbortReason.Inapplicable(String state, String message) -> new SQLException(
-                    "could not commit, for most nodes cannot make its changes: " + message, state);
-            default -> new SQLException("could not commit because of a concurrent transaction (" + reason.label()
-                    + "); try again", "40001");
-        };
-    }
-
     /** Rolls back whatever is open. */
     public void rollback() {
         Open open = current;
+        repeats = false;
         forgetDeclared();
         if (open == null) {
             return;

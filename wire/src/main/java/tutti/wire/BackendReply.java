@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -16,9 +17,13 @@ import tutti.pgwire.QueryResult;
  * {@link BackendRequests} gathers it. On the session's event loop.
  */
 final class BackendReply {
+    /** Precedes what the closing of the capture returns, if the transaction is SERIALIZABLE. */
+    static final byte SERIALIZABLE = 'z';
+
     private @Nullable ErrorFields error;
     private List<@Nullable String> row = List.of();
     private byte @Nullable [] changes;
+    private boolean serializable;
     private boolean committed;
     private @Nullable CompletableFuture<QueryResult> result;
     private @Nullable QueryCollector collector;
@@ -37,6 +42,11 @@ final class BackendReply {
     /** What the closing of the capture returned; null if nothing was changed. */
     byte @Nullable [] changes() {
         return changes;
+    }
+
+    /** Whether the transaction is SERIALIZABLE in the engine whose capture was closed. */
+    boolean serializable() {
+        return serializable;
     }
 
     /** Whether COMMIT was executed. */
@@ -61,8 +71,14 @@ final class BackendReply {
 
     void value(SentMessage asked, ByteBuf body) {
         if (asked == SentMessage.OWN_CLOSING) {
-            changes = Fields.value(body);
+            byte[] closed = Fields.value(body);
+            serializable = closed != null && closed.length > 0 && closed[0] == SERIALIZABLE;
+            changes = serializable ? behindFirst(closed) : closed;
         }
+    }
+
+    private static byte @Nullable [] behindFirst(byte[] all) {
+        return all.length == 1 ? null : Arrays.copyOfRange(all, 1, all.length);
     }
 
     /** A failed transaction's COMMIT is completed as a ROLLBACK. */

@@ -6,10 +6,12 @@ import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameReader;
 import tutti.pgwire.Frontend;
@@ -46,8 +48,8 @@ final class BackendRequests {
     private final byte[] key;
     private byte status = Backend.IDLE;
     private @Nullable ErrorFields refusal;
-    private int cancels;
-    private @Nullable Runnable afterCancels;
+    private final Cancellation cancellation;
+    private boolean cancelledByClient;
 
     /**
      * For a connection that is idle.
@@ -60,6 +62,7 @@ final class BackendRequests {
         this.key = own.sessionKey();
         this.connection = connection;
         this.channel = connection.channel();
+        this.cancellation = new Cancellation(connection);
         this.clientReader = clientReader;
         this.settle = settle;
     }
@@ -510,41 +513,60 @@ final class BackendRequests {
     /** The client's cycle is over, so everything has been answered. */
     void cycleOver() {
         refusal = null;
+        cancelledByClient = false;
         parsed.clear();
         next = new BackendReply();
     }
 
     // ------------------------------------------------------------------------------------------ cancelling, the end
 
-    /** Asks the engine to cancel what it runs, if it runs something. Completed when it has been told. */
+    /** Asks the engine for its client to cancel what it runs, if it runs something. Completed when it has been told. */
     CompletableFuture<Void> cancel() {
         if (idle()) {
             return CompletableFuture.completedFuture(null);
         }
-        cancels++;
-        return connection.cancel().whenComplete((_, _) -> {
-            cancels--;
-            Runnable waiting = afterCancels;
-            if (cancels == 0 && waiting != null) {
-                afterCancels = null;
-                waiting.run();
-                settle.run();
-            }
-        });
+        cancelledByClient = true;
+        return cancellation.once();
     }
 
-    /** Does something now, or when no request to cancel is under way, so that a late one never meets a later statement. */
+    /**
+     * Has the engine cancel what it runs, if it runs something.
+     *
+     * @param over whether there is nothing to cancel any more, though the engine has something to answer
+     */
+    void interrupt(BooleanSupplier over) {
+        if (!idle()) {
+            cancellation.until(() -> idle() || over.getAsBoolean());
+        }
+    }
+
+    /**
+     * Does something now, or when no request to cancel is under way, so that a late one never meets a later statement: after
+     * {@link Cancellation#REQUEST_MAX} at the latest. One that is later still can meet it.
+     */
     void whenNoCancels(Runnable task) {
-        if (cancels == 0) {
+        cancellation.stop();
+        if (cancellation.none()) {
             task.run();
         } else {
-            afterCancels = task;
+            cancellation.whenNone(() -> {
+                task.run();
+                settle.run();
+            });
         }
+    }
+
+    /** What an error means: if it comes of a request to cancel of the node's that was late, that is nothing to the client. */
+    ErrorFields meant(ErrorFields error) {
+        boolean cancelled = error.sqlState().equals("57014") && !cancelledByClient;
+        return cancelled && cancellation.takeLate() ? RollbackSequence.answerLost() : error;
     }
 
     /** Ends the connection, and what runs on it. */
     void close() {
-        cancel();
+        if (!idle()) {
+            cancellation.last();
+        }
         connection.close();
     }
 }

@@ -187,11 +187,12 @@ final class BackendSide implements FrameSink {
         return sees;
     }
 
-    private boolean error(@Nullable SentMessage first, ErrorFields fields) {
-        if (!fields.severity().equals("ERROR")) {
-            lastFatal = fields;
+    private boolean error(@Nullable SentMessage first, ErrorFields said) {
+        if (!said.severity().equals("ERROR")) {
+            lastFatal = said;
             return true;
         }
+        ErrorFields fields = client.suppressed() ? said : backend.meant(said);
         cycle.noCopy();
         rows.failed();
         ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
@@ -238,7 +239,7 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.repetition().notRepeated(fields);
-        if (!told.equals(fields)) {
+        if (!told.equals(said)) {
             client.error(told);
             return false;
         }

@@ -43,11 +43,9 @@ final class Classifier {
     private static final long ONLY = SqlTokens.key("only");
     static final long SERIALIZABLE = SqlTokens.key("serializable");
     static final long REPLICATION_ROLE = SqlTokens.key("session_replication_role");
-
     /** Why SERIALIZABLE is refused under a protocol that does not guarantee it. */
     static final String NOT_SERIALIZABLE = "the cluster's protocol guarantees snapshot isolation, not SERIALIZABLE:"
-            + " use REPEATABLE READ, or a cluster whose protocol is serializable, such as dbsm";
-
+            + " use REPEATABLE READ, or a cluster whose protocol is si or dbsm";
     /** Why a statement or a start-up option is refused. */
     static final String NO_REPLICATION_ROLE = "session_replication_role cannot be set: it would switch replication off";
     /** Why a statement that names one of the node's own roles is refused. */
@@ -55,7 +53,6 @@ final class Classifier {
             + " give yours another name";
     /** What the names of the node's own roles begin with. */
     static final List<String> RESERVED_PREFIXES = List.of("tutti_node", "tutti_applier_", "tutti_executor_");
-
     /** Why a statement that changes what is in the node's own schema is refused. */
     static final String RESERVED_SCHEMA = "what is in the schema tutti is the node's own";
     private static final long ALTER = SqlTokens.key("alter");
@@ -89,28 +86,21 @@ final class Classifier {
     private boolean readOnly;
     /** Whether what may change something does not just call a function that is not known. */
     private boolean changes;
-    /** Whether transactions are asked for that may change something, by whatever name. */
+    /** Whether transactions are asked for that may change something. */
     private boolean readWrite;
     private boolean question;
     private boolean fills;
+    private boolean asksSerializable;
     private int channelStart;
     private int channelEnd;
     private int payloadStart;
     private int payloadEnd;
 
     /**
-     * A classifier.
-     *
-     * @param serializable whether SERIALIZABLE is guaranteed; otherwise asking for it is refused
-     */
-    Classifier(boolean serializable) {
-        this(serializable, null);
-    }
-
-    /**
-     * One for sessions in another database than the replicated one, where everything is refused that may change something: what is called
+     * A classifier. In another database than the replicated one everything is refused that may change something: what is called
      * {@link StatementKind#READ} there may call functions that are not known, which change nothing as long as transactions are read-only.
      *
+     * @param serializable whether SERIALIZABLE is guaranteed to who asks for it; otherwise asking for it is refused
      * @param elsewhere the database; null for the replicated one
      */
     Classifier(boolean serializable, @Nullable String elsewhere) {
@@ -132,6 +122,7 @@ final class Classifier {
         readOnly = false;
         question = false;
         fills = false;
+        asksSerializable = false;
         schema.forget();
         sql.reset(text, from, to, standardConformingStrings);
         while (!sql.atEnd()) {
@@ -165,8 +156,8 @@ final class Classifier {
 
     private String notReplicated() {
         return "database " + elsewhere
-                + " is not replicated and can only be read: connect to the one that is, and use a schema or another"
-                + " cluster in the place of another database";
+                + " is not replicated and can only be read: connect to the one that is, and use a"
+                + " schema or another cluster in the place of another database";
     }
 
     private void add(int start, int end, StatementKind kind) {
@@ -218,6 +209,11 @@ final class Classifier {
     /** Whether a query may be one of {@link ClusterQuestion}. */
     boolean question() {
         return question;
+    }
+
+    /** Whether some statement asks for SERIALIZABLE, for its transaction or later ones. */
+    boolean asksSerializable() {
+        return asksSerializable;
     }
 
     boolean truncates() {
@@ -350,6 +346,11 @@ final class Classifier {
         return StatementKind.WRITE;
     }
 
+    private boolean grantsSerializable() {
+        asksSerializable = true;
+        return serializable;
+    }
+
     private StatementKind set() {
         boolean constraints = sql.atWord(CONSTRAINTS);
         boolean isolation = false;
@@ -367,7 +368,7 @@ final class Classifier {
                 return StatementKind.CONSTRAINTS;
             }
             isolation |= sql.named(ISOLATION);
-            if (isolation && !serializable && sql.named(SERIALIZABLE)) {
+            if (isolation && sql.named(SERIALIZABLE) && !grantsSerializable()) {
                 return refuse(NOT_SERIALIZABLE);
             }
             sql.advance();
@@ -381,7 +382,7 @@ final class Classifier {
             readOnly |= read && sql.atWord(ONLY);
             readWrite |= read && sql.atWord(WRITE);
             read = sql.atWord(READ);
-            if (sql.atWord(SERIALIZABLE) && !serializable) {
+            if (sql.atWord(SERIALIZABLE) && !grantsSerializable()) {
                 return refuse(NOT_SERIALIZABLE);
             }
             sql.advance();
@@ -482,7 +483,7 @@ final class Classifier {
             if (sets && sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
             }
-            if (isolation && !serializable && sql.named(SERIALIZABLE)) {
+            if (isolation && sql.named(SERIALIZABLE) && !grantsSerializable()) {
                 return refuse(NOT_SERIALIZABLE);
             }
             int kind = sql.token();
@@ -491,11 +492,9 @@ final class Classifier {
             sql.advance();
             if (kind == SqlTokens.WORD && word == INTO && previous != INSERT && previous != MERGE) {
                 changes = true;
-                if (sql.atWord(TEMP) || sql.atWord(TEMPORARY)) {
-                    return StatementKind.WRITE;
-                }
-                fills = true;
-                return StatementKind.SCHEMA;
+                boolean temporary = sql.atWord(TEMP) || sql.atWord(TEMPORARY);
+                fills |= !temporary;
+                return temporary ? StatementKind.WRITE : StatementKind.SCHEMA;
             }
             if (kind == SqlTokens.WORD && sql.at('(') && SqlCursor.among(LARGE_OBJECTS, word)) {
                 return refuse(NO_LARGE_OBJECTS);

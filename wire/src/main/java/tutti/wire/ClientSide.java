@@ -30,7 +30,7 @@ final class ClientSide implements FrameSink {
         this.backend = session.backend();
         this.client = session.client();
         this.passwords = new RolePasswords(texts);
-        ClientSql sql = new ClientSql(classifier, texts);
+        ClientSql sql = new ClientSql(classifier, texts, session.notedReads()::ask);
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
         this.deferred = new DeferredMessages(session, rules, active, this::take);

@@ -14,12 +14,15 @@ final class ClientSql {
     private static final int KEPT_BYTES_MAX = 1 << 16;
     private final Classifier classifier;
     private final TextSettings texts;
+    private final Runnable serializable;
     private byte[] bytes = new byte[256];
     private int length;
 
-    ClientSql(Classifier classifier, TextSettings texts) {
+    /** @param serializable is run when one asks for SERIALIZABLE, or perhaps so, before anything is done with it */
+    ClientSql(Classifier classifier, TextSettings texts, Runnable serializable) {
         this.classifier = classifier;
         this.texts = texts;
+        this.serializable = serializable;
     }
 
     /** Reads and classifies the text that begins at {@code start} and ends with a zero before {@code limit}. */
@@ -29,14 +32,21 @@ final class ClientSql {
             bytes = new byte[Math.max(length, Math.min(bytes.length * 2, KEPT_BYTES_MAX))];
         }
         buffer.getBytes(start, bytes, 0, length);
-        classifier.classify(bytes, 0, length, texts.standardStrings());
+        classify();
     }
 
     /** Classifies one statement of a text. */
     void read(byte[] text, int start, int end) {
         length = end - start;
         bytes = Arrays.copyOfRange(text, start, end);
+        classify();
+    }
+
+    private void classify() {
         classifier.classify(bytes, 0, length, texts.standardStrings());
+        if (classifier.asksSerializable()) {
+            serializable.run();
+        }
     }
 
     /** What is known of it, until the next is read. */

@@ -54,6 +54,8 @@ final class CommitSequence {
     private @Nullable String chainBegin;
     /** Whether it is not known yet if all rows have been seen in band. */
     private boolean awaitsRows;
+    /** Whether the transaction is SERIALIZABLE, as the engine has it. */
+    private boolean serializable;
     /** How many rows have been seen in band; -1 if they were captured by triggers. */
     private long rowsInBand = -1;
     /** The engine is about to change the schema; to be run when it has, or has not. */
@@ -118,7 +120,9 @@ final class CommitSequence {
         chainBegin = null;
         rowsInBand = -1;
         InBandRows rows = transaction.work().inBand();
-        awaitsRows = rows.proven() && rows.complete();
+        serializable = false;
+        // rows that come in band do not tell at which level the transaction is
+        awaitsRows = rows.proven() && rows.complete() && (!session.notedReads().on() || session.node().needsReads());
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
         }
@@ -164,6 +168,7 @@ final class CommitSequence {
             awaitsRows = false;
             inBand();
         } else if (backend.inTransaction()) {
+            serializable = reply.serializable();
             captured(reply.changes());
         } else {
             giveUp(cycle.failed() ? null : failure);
@@ -291,7 +296,11 @@ final class CommitSequence {
     private void characteristics() {
         Commit current = commit;
         if (current != null && current.prepares() != null) {
-            askToPrepare(current.prepares());
+            if (serializable) {
+                giveUp(Errors.notSupported("a SERIALIZABLE transaction cannot be prepared: use REPEATABLE READ"));
+            } else {
+                askToPrepare(current.prepares());
+            }
             return;
         }
         if (current == null || !current.chain()) {
@@ -352,7 +361,8 @@ final class CommitSequence {
             giveUp(refusal);
         } else {
             transaction.becomes(SessionState.CERTIFYING);
-            committing.ticket().executed(committing.writes(), transaction.work().reads());
+            committing.ticket().executed(committing.writes(),
+                    session.notedReads().told(transaction.work(), serializable));
         }
     }
 

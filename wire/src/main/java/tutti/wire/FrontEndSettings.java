@@ -20,6 +20,7 @@ import tutti.pgwire.BackendSettings;
  * @param heldLimit most bytes of responses that are held back until a transaction's outcome is known, per session
  * @param changesLimit most bytes of what transactions have changed that are committing, of all sessions together; a larger transaction is alone
  * @param repetitions how often a transaction that has lost is run again before its client hears of it; 0 if not at all
+ * @param isolation level of sessions that do not ask for one, as PostgreSQL calls it
  */
 public record FrontEndSettings(
         InetSocketAddress listen,
@@ -32,7 +33,8 @@ public record FrontEndSettings(
         int messageLimit,
         int heldLimit,
         long changesLimit,
-        int repetitions) {
+        int repetitions,
+        String isolation) {
 
     /** Who may connect. */
     public enum Authentication {
@@ -42,11 +44,11 @@ public record FrontEndSettings(
         TRUST
     }
 
-    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB, 64 MiB, no repetitions. */
+    /** With defaults: SCRAM, no TLS, 100 clients, 60 s, 256 MiB, 1 MiB, 64 MiB, no repetitions, REPEATABLE READ. */
     public static FrontEndSettings of(InetSocketAddress listen, BackendSettings engine) {
         return new FrontEndSettings(listen, engine, Authentication.SCRAM, null, false, Places.of(100),
                 Duration.ofSeconds(60),
-                256 << 20, 1 << 20, 64 << 20, 0);
+                256 << 20, 1 << 20, 64 << 20, 0, "repeatable read");
     }
 
     /** What it asks of clients before it lets them in. */
@@ -58,24 +60,30 @@ public record FrontEndSettings(
     /** The same with TLS. */
     public FrontEndSettings withTls(SslContext context, boolean required) {
         return new FrontEndSettings(listen, engine, authentication, context, required, places,
-                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions);
+                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions, isolation);
     }
 
     /** The same with other bounds. */
     public FrontEndSettings withLimits(Places clients, Duration timeout, int messageBytes) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, clients, timeout,
-                messageBytes, heldLimit, changesLimit, repetitions);
+                messageBytes, heldLimit, changesLimit, repetitions, isolation);
     }
 
     /** The same with another bound on what transactions have changed that are committing, in bytes. */
     public FrontEndSettings withChanges(long bytes) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
-                authenticationTimeout, messageLimit, heldLimit, bytes, repetitions);
+                authenticationTimeout, messageLimit, heldLimit, bytes, repetitions, isolation);
     }
 
     /** The same with transactions that are run again so often. */
     public FrontEndSettings withRepetitions(int times) {
         return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
-                authenticationTimeout, messageLimit, heldLimit, changesLimit, times);
+                authenticationTimeout, messageLimit, heldLimit, changesLimit, times, isolation);
+    }
+
+    /** The same with sessions at another isolation level, unless they ask for one. */
+    public FrontEndSettings withIsolation(String level) {
+        return new FrontEndSettings(listen, engine, authentication, tls, tlsRequired, places,
+                authenticationTimeout, messageLimit, heldLimit, changesLimit, repetitions, level);
     }
 }

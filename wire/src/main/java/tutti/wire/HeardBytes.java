@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a client has heard since its transaction began, to be compared with what the engine answers when the transaction is run
  * again: byte for byte the first {@value #KEPT_MAX}, which is all that most transactions hear and costs a copy, and by a
- * SHA-256 what comes behind them. On the session's event loop.
+ * SHA-256 what comes behind them. For one thread at a time.
  */
-final class HeardBytes {
+public final class HeardBytes {
     static final int KEPT_MAX = 16 << 10;
     private static final int FIRST_BYTES = 1 << 10;
 
@@ -25,7 +25,7 @@ final class HeardBytes {
     private byte[] expected = {};
 
     /** Nothing. */
-    void clear() {
+    public void clear() {
         if (kept.length > FIRST_BYTES) {
             kept = new byte[FIRST_BYTES];
         }
@@ -40,17 +40,17 @@ final class HeardBytes {
     }
 
     /** How many bytes have not been answered again. */
-    long owed() {
+    public long owed() {
         return length - answered;
     }
 
     /** It goes without being answered again. */
-    void forgive() {
+    public void forgive() {
         answered = length;
     }
 
     /** From here on all of it has to be answered again. */
-    void again() {
+    public void again() {
         MessageDigest digest = rest;
         if (digest != null) {
             // A run that was lost before it had answered all of it has only a part to compare with.
@@ -61,7 +61,7 @@ final class HeardBytes {
     }
 
     /** The client hears more; nothing is owed. */
-    void add(ByteBuf bytes, int start, int count) {
+    public void add(ByteBuf bytes, int start, int count) {
         int room = (int) Math.max(0, Math.min(count, KEPT_MAX - length));
         if (room > 0) {
             int size = (int) length;
@@ -100,7 +100,7 @@ final class HeardBytes {
      * @param count at most as many as are {@link #owed}
      * @return false if it is something else; then there is nothing more to compare until it is {@linkplain #clear cleared}
      */
-    boolean same(ByteBuf bytes, int start, int count) {
+    public boolean same(ByteBuf bytes, int start, int count) {
         int known = (int) Math.max(0, Math.min(count, Math.min(length, KEPT_MAX) - answered));
         for (int i = 0; i < known; i++) {
             if (bytes.getByte(start + i) != kept[(int) answered + i]) {

@@ -6,7 +6,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.ReadSet;
 
 /**
  * Lets transactions of a node that have lost the same key run one after the other, so that they do not go on losing it to each
@@ -25,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * Safe for use from any thread; what it runs, it runs in the call of whoever lets it. A session stands in line once, for as many keys as it
  * has lost in one transaction.
  */
-final class LosersInLine {
+public final class LosersInLine {
     /** A transaction's place in the lines of all keys that it has lost. */
-    final class Place {
+    public final class Place {
         /* All of these are guarded by the lines. */
         private long number;
         private long[] keys = {};
@@ -40,7 +44,7 @@ final class LosersInLine {
          * It has lost these keys, beside those that it had lost before. Runs this once when its turn has come, perhaps at once; quick, and on
          * any thread. In place of what was to be run.
          */
-        void whenItsTurn(long[] lost, Runnable run) {
+        public void whenItsTurn(long[] lost, Runnable run) {
             boolean now;
             synchronized (lines) {
                 if (number == 0) {
@@ -71,7 +75,7 @@ final class LosersInLine {
         }
 
         /** It is over, or does not want to wait any longer. More than once does nothing. */
-        void leave() {
+        public void leave() {
             List<Runnable> next = new ArrayList<>(keys.length);
             synchronized (lines) {
                 for (long key : keys) {
@@ -102,8 +106,20 @@ final class LosersInLine {
     private final Map<Long, TreeMap<Long, Place>> lines = new HashMap<>();
     private long last;
 
+    /** By which keys somebody loses who has looked for this: of rows, and of tables that were looked through. */
+    public static long[] keys(ReadSet reads) {
+        KeySet keys = reads.tableKeys();
+        LongStream.Builder lost = LongStream.builder();
+        for (int i = 0; i < keys.size(); i++) {
+            if (keys.kind(i) == KeyKind.SCAN) {
+                lost.add(keys.hash(i));
+            }
+        }
+        return LongStream.concat(lost.build(), LongStream.of(reads.rowKeys())).toArray();
+    }
+
     /** A place that is in no line yet. */
-    Place enter() {
+    public Place enter() {
         return new Place();
     }
 

@@ -2,10 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
-import tutti.core.txn.KeyKind;
-import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.pgwire.ProtocolViolation;
 import tutti.wire.sql.ReadPlan;
@@ -63,7 +60,7 @@ final class LostRows {
                 return UNKNOWN;
             }
         }
-        return keys(reads.build());
+        return LosersInLine.keys(reads.build());
     }
 
     private StatementAccess access(byte[] parse) {
@@ -74,16 +71,5 @@ final class LostRows {
         message.getBytes(name + 1, sql);
         return new StatementAccess(capture, sql, texts.standardStrings(),
                 StatementAccess.types(message, text + 1, parse.length));
-    }
-
-    private static long[] keys(ReadSet reads) {
-        KeySet keys = reads.tableKeys();
-        LongStream.Builder lost = LongStream.builder();
-        for (int i = 0; i < keys.size(); i++) {
-            if (keys.kind(i) == KeyKind.SCAN) {
-                lost.add(keys.hash(i));
-            }
-        }
-        return LongStream.concat(lost.build(), LongStream.of(reads.rowKeys())).toArray();
     }
 }

@@ -178,12 +178,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                     Errors.fatal("28000", Classifier.RESERVED)));
         }
         if (!parameters.getOrDefault("options", "").contains("default_transaction_isolation")) {
-            parameters.putIfAbsent("default_transaction_isolation", "repeatable read");
+            parameters.putIfAbsent("default_transaction_isolation", settings.isolation());
         }
-        if (!services.transactions().serializable()
-                && (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
-                        + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
-                        .contains("serializable")) {
+        if (!grantsSerializable() && asksSerializable(parameters)) {
             return CompletableFuture.failedFuture(
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
         }
@@ -209,19 +206,31 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                         connection.abort();
                         throw new CompletionException(failure);
                     }
-                    return new Connected(arrival, connection);
+                    return new Connected(arrival, connection, asksSerializable(parameters));
                 }));
+    }
+
+    private static boolean asksSerializable(Map<String, String> parameters) {
+        return (parameters.getOrDefault("options", "") + parameters.get("default_transaction_isolation")
+                + parameters.get("transaction_isolation")).toLowerCase(Locale.ROOT).replace("\\", "")
+                .contains("serializable");
+    }
+
+    private boolean grantsSerializable() {
+        return services.transactions().serializable() || services.transactions().takesReads();
     }
 
     /** A client with a connection to the engine. */
     final class Connected implements Handshake.Opened {
         private final Handshake.Arrival arrival;
         private final BackendConnection connection;
+        private final boolean serializable;
         private @Nullable Session session;
 
-        Connected(Handshake.Arrival arrival, BackendConnection connection) {
+        Connected(Handshake.Arrival arrival, BackendConnection connection, boolean serializable) {
             this.arrival = arrival;
             this.connection = connection;
+            this.serializable = serializable;
         }
 
         @Override
@@ -249,11 +258,14 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             boolean replicated = arrival.database().equals(database());
             Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started, replicated);
             session = begun;
+            if (serializable) {
+                begun.notedReads().ask();
+            }
             TextSettings texts = new TextSettings(connection.parameters());
             connection.takeOver(new BackendSide(begun, texts));
             opened(begun);
-            boolean serializable = services.transactions().serializable();
-            return new ClientSide(begun, texts, new Classifier(serializable, replicated ? null : arrival.database()));
+            return new ClientSide(begun, texts,
+                    new Classifier(grantsSerializable(), replicated ? null : arrival.database()));
         }
 
         @Override

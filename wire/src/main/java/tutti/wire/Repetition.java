@@ -28,9 +28,7 @@ import tutti.pgwire.Frontend;
  * commit, all that the client has heard must have been compared ({@link #proven}); what comes later, it hears for the first time.
  *
  * <p>
- * <b>What a rollback does not undo</b> must not be met twice. Statements prepared by the protocol are closed before they are prepared
- * again; if a message uses a statement that an earlier message of the transaction would now replace, or the text speaks of
- * prepared statements or advisory locks, there is no repetition. Values of sequences are lost, as they are by every
+ * <b>What a rollback does not undo</b> must not be met twice: {@link SaidMessages} tells. Values of sequences are lost, as they are by every
  * rollback. What functions do outside of the database is done again: {@code limits.repetitions: 0} switches this off.
  *
  * <p>
@@ -56,8 +54,6 @@ final class Repetition {
     private static final int PATIENCE_MILLIS = 1000;
     /** What a client may hear in the cycle in which its transaction begins, before that. */
     private static final int EARLY_BYTES_MAX = 1 << 10;
-    private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
-            Pattern.CASE_INSENSITIVE);
 
     /**
      * What the client does, as it knows it. While what it has heard has not been answered again ({@link #proven}), the session's cycle
@@ -77,17 +73,10 @@ final class Repetition {
     private final LosersInLine losers;
 
     private final SaidMessages said = new SaidMessages();
-    /** Why what was said cannot be said again. */
-    private boolean unrepeatable;
-    /** The same, for whatever this session says. */
-    private boolean never;
     /** What the engine has said of a sequence that had no value left here; null if that was not the reason. */
     private @Nullable String spent;
     /** No node has been given any more then. */
     private boolean spentInVain;
-    private boolean unnamedPrepared;
-    private boolean unnamedUsed;
-
     private final HeardBytes heard = new HeardBytes();
 
     private DeferredMessages.@Nullable Again again;
@@ -137,21 +126,14 @@ final class Repetition {
         if (!proven() && !ClientSide.copies(type)) {
             client = ClientSide.endsCycle(type) ? Client.WAITING : Client.SPEAKING;
         }
-        if (unrepeatable) {
-            return;
-        }
-        names(type, buffer, start, bodyLength);
-        unrepeatable |= !said.add(buffer, start, bodyLength);
+        said.say(type, buffer, start, bodyLength);
     }
 
     private void begin() {
-        said.clear();
+        said.begin();
         heard.clear();
         times = 0;
-        unrepeatable = never;
         spentInVain = false;
-        unnamedPrepared = false;
-        unnamedUsed = false;
         over();
     }
 
@@ -172,43 +154,9 @@ final class Repetition {
         }
     }
 
-    /** Looks after what is prepared under which name. */
-    private void names(byte type, ByteBuf buffer, int start, int bodyLength) {
-        int limit = start + bodyLength;
-        switch (type) {
-            case Frontend.PARSE -> {
-                int end = Messages.end(buffer, start, limit);
-                if (end == start) {
-                    unrepeatable |= unnamedUsed;
-                    unnamedPrepared = true;
-                } else {
-                    never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
-                    unrepeatable |= never
-                            || said.used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
-                }
-            }
-            case Frontend.BIND -> {
-                int name = Messages.end(buffer, start, limit) + 1;
-                unnamedUsed |= !unnamedPrepared && name < limit && buffer.getByte(name) == 0;
-            }
-            case Frontend.CLOSE -> {
-                if (bodyLength > 2 && buffer.getByte(start) == 'S') {
-                    unrepeatable |= said.used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
-                }
-            }
-            default -> {
-                // names nothing that outlives a transaction
-            }
-        }
-    }
-
-    private static boolean notUndone(String text) {
-        return NOT_UNDONE.matcher(text).find();
-    }
-
     /** A transaction has ended as its client knows: what follows in the same cycle is not repeated. */
     void transactionEnded() {
-        unrepeatable = true;
+        said.spoil();
         leave();
     }
 
@@ -218,7 +166,7 @@ final class Repetition {
      * @return what of it the client is to hear; the ownership passes both ways
      */
     ByteBuf heard(ByteBuf bytes) {
-        if (most == 0 || (unrepeatable && proven())) {
+        if (most == 0 || (!said.repeatable() && proven())) {
             return bytes;
         }
         if (differs) {
@@ -231,7 +179,7 @@ final class Repetition {
         }
         int fresh = bytes.readableBytes();
         if (fresh > 0 && heard.length() + fresh > EARLY_BYTES_MAX && !session.transaction().isOpen()) {
-            unrepeatable = true;
+            said.spoil();
         } else if (fresh > 0) {
             heard.add(bytes, bytes.readerIndex(), fresh);
         }
@@ -257,22 +205,10 @@ final class Repetition {
 
     /** Whether the open transaction is repeated if it is lost for this reason. */
     boolean repeats(ErrorFields why) {
-        return times < most && !unrepeatable && !differs && !session.client().gone()
+        return times < most && said.repeatable() && !differs && !session.client().gone()
                 && (why.sqlState().equals("40001") || why.sqlState().equals("40P01")
                         || (why.sqlState().equals(SPENT) && !spentInVain))
-                && !session.transaction().get().repeatable() && undone();
-    }
-
-    private boolean undone() {
-        if (times > 0) {
-            return true;
-        }
-        for (int at = 0; at < said.end(); at += said.length(at)) {
-            if (said.type(at) != Frontend.BIND && !ClientSide.copies(said.type(at)) && notUndone(said.text(at))) {
-                return false;
-            }
-        }
-        return true;
+                && !session.transaction().get().repeatable() && (times > 0 || said.undone());
     }
 
     /**
@@ -281,13 +217,7 @@ final class Repetition {
      * @return whether it is run again, so that its client hears nothing
      */
     boolean lost(OpenTransaction over, Outcome.Aborted outcome, ErrorFields why) {
-        long winner = switch (outcome.reason()) {
-            case AbortReason.LostCertification lost -> lost.winner();
-            case AbortReason.StaleRead stale -> stale.winner();
-            case AbortReason.Victim victim -> victim.forPosition();
-            case AbortReason.TooOld _,AbortReason.Promised _ -> 0;
-            case AbortReason.Refused _,AbortReason.Failed _,AbortReason.Inapplicable _ -> -1;
-        };
+        long winner = outcome.reason().lostTo();
         if (differs) {
             rolledBack(over, true);
             return true;
@@ -525,7 +455,7 @@ final class Repetition {
     /** The client hears that its transaction was lost, where it is. */
     private void tell() {
         over();
-        unrepeatable = true;
+        said.spoil();
         session.transaction().repeatsNoMore();
         session.node().repeatedInVain();
         if (client == Client.IDLE) {

@@ -72,7 +72,7 @@ final class RollbackSequence {
             Frontend.copyFail(out, "the transaction gives way to one that was ordered first");
             backend.write(out);
         }
-        backend.cancel();
+        backend.interrupt(() -> !transaction.is(asked) || asked.rolledBack());
         if (!cycle.none() && !cycle.blocked()) {
             cycle.await();
             backend.batch().sync(_ -> {
@@ -140,12 +140,23 @@ final class RollbackSequence {
             if (transaction.is(SessionState.CLOSED)) {
                 return;
             }
-            OpenTransaction current = transaction.orNull();
             client.hideWarnings(true);
-            backend.batch().rollback(current != null && current.repeatable(), _ -> {
+            sayRollback(() -> {
                 client.hideWarnings(false);
                 then.run();
             });
+        });
+    }
+
+    /** Says it again if a late request to cancel has met it. */
+    private void sayRollback(Runnable then) {
+        OpenTransaction current = transaction.orNull();
+        backend.batch().rollback(current != null && current.repeatable(), _ -> {
+            if (backend.outsideOfTransaction()) {
+                then.run();
+            } else {
+                sayRollback(then);
+            }
         });
     }
 

@@ -2,18 +2,27 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Frontend;
 
 /**
- * The messages that a client has sent since its transaction began, as they came, one behind the other; a message is named by where it
- * begins. At most {@value #BYTES_MAX} bytes. On the session's event loop.
+ * The messages that a client has sent since its transaction began, as they came, one behind the other, and whether they can be said
+ * again; a message is named by where it begins. At most {@value #BYTES_MAX} bytes. For one thread at a time.
+ *
+ * <p>
+ * <b>What a rollback does not undo</b> must not be met twice. Statements prepared by the protocol are to be closed before they are prepared
+ * again; if a message uses a statement that an earlier message of the transaction would now replace, or the text speaks of
+ * prepared statements or advisory locks, nothing is said again.
  */
-final class SaidMessages {
+public final class SaidMessages {
     private static final int BYTES_MAX = 256 << 10;
     private static final int BYTES_KEPT = 4 << 10;
+    private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
+            Pattern.CASE_INSENSITIVE);
 
     /**
      * A statement that was executed.
@@ -29,17 +38,87 @@ final class SaidMessages {
 
     private byte[] bytes = new byte[BYTES_KEPT];
     private int size;
+    /** Why what was said cannot be said again. */
+    private boolean unrepeatable;
+    /** The same, for whatever this session says. */
+    private boolean never;
+    private boolean unnamedPrepared;
+    private boolean unnamedUsed;
 
-    /** Forgets them all. */
-    void clear() {
+    /** A transaction may begin with the next one: forgets them all. */
+    public void begin() {
         if (bytes.length > BYTES_KEPT) {
             bytes = new byte[BYTES_KEPT];
         }
         size = 0;
+        unrepeatable = never;
+        unnamedPrepared = false;
+        unnamedUsed = false;
     }
 
-    /** Another one; false if there is no room for it. */
-    boolean add(ByteBuf buffer, int start, int bodyLength) {
+    /** What has been said cannot be said again, for another reason. */
+    public void spoil() {
+        unrepeatable = true;
+    }
+
+    /** Whether it can be said again, as far as is known while it is not {@linkplain #undone looked through}. */
+    public boolean repeatable() {
+        return !unrepeatable;
+    }
+
+    /** Whether a rollback undoes all that has been said. */
+    public boolean undone() {
+        for (int at = 0; at < size; at += length(at)) {
+            if (type(at) != Frontend.BIND && !ClientSide.copies(type(at)) && notUndone(text(at))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean notUndone(String text) {
+        return NOT_UNDONE.matcher(text).find();
+    }
+
+    /** Another one, whose body begins at {@code start}; it is not kept if all cannot be said again. */
+    public void say(byte type, ByteBuf buffer, int start, int bodyLength) {
+        if (!unrepeatable) {
+            names(type, buffer, start, bodyLength);
+            unrepeatable |= !add(type, buffer, start, bodyLength);
+        }
+    }
+
+    /** Looks after what is prepared under which name. */
+    private void names(byte type, ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        switch (type) {
+            case Frontend.PARSE -> {
+                int end = Messages.end(buffer, start, limit);
+                if (end == start) {
+                    unrepeatable |= unnamedUsed;
+                    unnamedPrepared = true;
+                } else {
+                    never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
+                    unrepeatable |= never
+                            || used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
+                }
+            }
+            case Frontend.BIND -> {
+                int name = Messages.end(buffer, start, limit) + 1;
+                unnamedUsed |= !unnamedPrepared && name < limit && buffer.getByte(name) == 0;
+            }
+            case Frontend.CLOSE -> {
+                if (bodyLength > 2 && buffer.getByte(start) == 'S') {
+                    unrepeatable |= used(buffer.toString(start + 1, bodyLength - 2, StandardCharsets.ISO_8859_1));
+                }
+            }
+            default -> {
+                // names nothing that outlives a transaction
+            }
+        }
+    }
+
+    private boolean add(byte type, ByteBuf buffer, int start, int bodyLength) {
         int length = Messages.HEADER + bodyLength;
         if (size + length > BYTES_MAX) {
             return false;
@@ -47,26 +126,35 @@ final class SaidMessages {
         if (size + length > bytes.length) {
             bytes = Arrays.copyOf(bytes, Math.max(2 * bytes.length, size + length));
         }
-        buffer.getBytes(start - Messages.HEADER, bytes, size, length);
+        ByteBuffer.wrap(bytes, size, Messages.HEADER).put(type).putInt(length - 1);
+        buffer.getBytes(start, bytes, size + Messages.HEADER, bodyLength);
         size += length;
         return true;
     }
 
     /** Behind the last one. */
-    int end() {
+    public int end() {
         return size;
     }
 
-    byte type(int at) {
+    /** Its type. */
+    public byte type(int at) {
         return bytes[at];
     }
 
-    int length(int at) {
+    /** How many bytes it has, its type included. */
+    public int length(int at) {
         return 1 + Unpooled.wrappedBuffer(bytes).getInt(at + 1);
     }
 
+    /** A copy of a whole one. */
     byte[] message(int at) {
         return Arrays.copyOfRange(bytes, at, at + length(at));
+    }
+
+    /** A copy of the body of one. */
+    public ByteBuf body(int at) {
+        return Unpooled.wrappedBuffer(Arrays.copyOfRange(bytes, at + Messages.HEADER, at + length(at)));
     }
 
     /** A whole message, a character for each byte. */
@@ -75,7 +163,7 @@ final class SaidMessages {
     }
 
     /** The string with which the body of a message begins, a character for each byte. */
-    String name(int at) {
+    public String name(int at) {
         return string(at + Messages.HEADER);
     }
 
@@ -97,7 +185,7 @@ final class SaidMessages {
      *
      * @param statement its name, a character for each byte
      */
-    boolean used(String statement) {
+    private boolean used(String statement) {
         for (int at = 0; at < size; at += length(at)) {
             if (type(at) == Frontend.PARSE && name(at).equals(statement)) {
                 return false;

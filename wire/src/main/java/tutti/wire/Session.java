@@ -45,6 +45,7 @@ final class Session {
     private final BackendConnection connection;
     private final boolean replicated;
     private final Modes modes;
+    private final NotedReads notedReads;
     private final Map<String, String> parameters;
     private final ClientCycle cycle = new ClientCycle();
     private final ClientStream client;
@@ -77,6 +78,7 @@ final class Session {
         this.connection = connection;
         this.parameters = Map.copyOf(parameters);
         this.modes = new Modes(services.transactions());
+        this.notedReads = new NotedReads(services.transactions());
         modes.begin(parameters);
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
@@ -137,6 +139,10 @@ final class Session {
 
     Modes modes() {
         return modes;
+    }
+
+    NotedReads notedReads() {
+        return notedReads;
     }
 
     /** Whether it is in the replicated database. */

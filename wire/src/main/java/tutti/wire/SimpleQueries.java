@@ -288,8 +288,14 @@ final class SimpleQueries {
     /** Why plain statements are refused, or null; what they read is noted. */
     private @Nullable ErrorFields refusal(StatementKind kind, ByteBuf buffer, int start, int bodyLength,
             boolean inTransaction) {
-        boolean looks = (kind.mayWrite() || inTransaction) && rules.looksAtTexts();
-        ErrorFields outside = looks ? rules.touches(Messages.queryText(buffer, start, bodyLength)) : null;
+        ErrorFields outside = null;
+        if (kind.mayWrite() || inTransaction) {
+            if (rules.looksAtTexts()) {
+                outside = rules.touches(Messages.queryText(buffer, start, bodyLength));
+            } else {
+                rules.unnoted();
+            }
+        }
         return (outside != null || !kind.mayWrite() || backend.transactionFailed()) ? outside : rules.writeRefusal();
     }
 

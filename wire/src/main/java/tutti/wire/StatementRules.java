@@ -105,7 +105,12 @@ final class StatementRules {
 
     /** Whether what transactions read is to be noted. */
     boolean notesReads() {
-        return session.node().needsReads();
+        return session.notedReads().on();
+    }
+
+    /** A statement is executed of which nobody looks what it reads. */
+    void unnoted() {
+        session.transaction().work().readsUnnoted();
     }
 
     /** Whether it matters what statements touch. */
@@ -146,6 +151,7 @@ final class StatementRules {
      */
     void reads(StatementAccess.@Nullable Bound portal) {
         if (!notesReads()) {
+            unnoted();
             return;
         }
         if (portal == null) {

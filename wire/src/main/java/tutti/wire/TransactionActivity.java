@@ -26,6 +26,7 @@ final class TransactionActivity {
     private final Set<Change> changes = EnumSet.noneOf(Change.class);
     private final List<@Nullable QueryResult> catalogs = new ArrayList<>();
     private ReadSet.@Nullable Builder reads;
+    private boolean noted = true;
     private InBandRows inBand = new InBandRows();
     private boolean setsSession;
 
@@ -82,6 +83,16 @@ final class TransactionActivity {
         return into;
     }
 
+    /** A statement is executed, and what it reads is not noted. */
+    void readsUnnoted() {
+        noted = false;
+    }
+
+    /** Whether it has been noted of all statements what they read. */
+    boolean noted() {
+        return noted;
+    }
+
     /** What has been read, as far as it has been noted. */
     ReadSet reads() {
         return reads == null ? ReadSet.EMPTY : reads.build();
@@ -95,6 +106,7 @@ final class TransactionActivity {
     /** Nothing has been read or told: what was belongs to no transaction. */
     void forgetReads() {
         reads = null;
+        noted = true;
         inBand = new InBandRows();
     }
 }

@@ -10,7 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ClassifierTest {
-    private final Classifier classifier = new Classifier(false);
+    private final Classifier classifier = new Classifier(false, null);
 
     private List<StatementKind> kinds(String sql, boolean standardStrings) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);

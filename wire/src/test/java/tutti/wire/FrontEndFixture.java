@@ -54,7 +54,8 @@ final class FrontEndFixture implements AutoCloseable {
                 ? FrontEndSettings.of(any, server.settings()).withChanges(CHANGES_LIMIT)
                 : new FrontEndSettings(any, server.settings(), custom.authentication(), custom.tls(),
                         custom.tlsRequired(), custom.places(), custom.authenticationTimeout(),
-                        custom.messageLimit(), custom.heldLimit(), custom.changesLimit(), custom.repetitions());
+                        custom.messageLimit(), custom.heldLimit(), custom.changesLimit(), custom.repetitions(),
+                        custom.isolation());
         frontEnd = new PostgresFrontEnd(settings, node, capture, new Registry(), loops);
         address = frontEnd.start();
     }

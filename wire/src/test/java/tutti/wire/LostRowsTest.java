@@ -66,7 +66,7 @@ class LostRowsTest {
         while (out.isReadable()) {
             int start = out.readerIndex() + Messages.HEADER;
             int length = out.getInt(out.readerIndex() + 1) - Integer.BYTES;
-            said.add(out, start, length);
+            said.say(out.getByte(start - Messages.HEADER), out, start, length);
             out.readerIndex(start + length);
         }
     }

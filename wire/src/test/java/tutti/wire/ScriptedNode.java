@@ -50,6 +50,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     /** Whether a turn comes at once. */
     volatile boolean runs;
     volatile boolean needsReads;
+    volatile boolean takesReads;
     volatile boolean needsClasses;
     final BlockingQueue<Open> asked = new LinkedBlockingQueue<>();
     final BlockingQueue<String> ended = new LinkedBlockingQueue<>();
@@ -188,6 +189,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         atOnce = true;
         runs = false;
         needsReads = false;
+        takesReads = false;
         needsClasses = false;
         answer = new byte[0];
         wholeOnly = false;
@@ -237,6 +239,11 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     @Override
     public boolean needsReads() {
         return needsReads;
+    }
+
+    @Override
+    public boolean takesReads() {
+        return takesReads;
     }
 
     @Override

@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -65,20 +66,27 @@ class StatementsTest {
                     'BEGIN INSERT INTO audit (source) VALUES (NEW.id); RETURN NULL; END';
                 CREATE TRIGGER note AFTER INSERT ON watched FOR EACH ROW EXECUTE FUNCTION note();
                 CREATE FUNCTION total() RETURNS bigint LANGUAGE sql AS 'SELECT sum(balance) FROM account';
+                CREATE FUNCTION becomes() RETURNS text LANGUAGE sql AS
+                    'SELECT set_config(''default_transaction_isolation'', ''serializable'', false)';
                 INSERT INTO account VALUES (1, 10), (2, 20);
                 INSERT INTO label VALUES ('a')""", PATIENCE);
         admin.close();
         engine = PostgresEngine.open(loops, server.settings(),
-                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
-        frontEnd = new PostgresFrontEnd(
-                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20, true));
+        frontEnd = frontEnd("repeatable read");
+        address = frontEnd.start();
+    }
+
+    private static PostgresFrontEnd frontEnd(String isolation) {
+        return new PostgresFrontEnd(
+                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
+                        .withIsolation(isolation),
                 node,
                 new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
                         engine.promises()::of,
                         engine.functions(),
                         "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, loops);
-        address = frontEnd.start();
     }
 
     @AfterAll
@@ -93,6 +101,7 @@ class StatementsTest {
     @BeforeEach
     void reset() {
         node.needsReads = false;
+        node.takesReads = false;
         node.needsClasses = false;
         node.atOnce = true;
         node.runs = true;
@@ -101,7 +110,11 @@ class StatementsTest {
     }
 
     private static Connection connect(String mode) throws SQLException {
-        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + address.getPort()
+        return connect(address, mode);
+    }
+
+    private static Connection connect(InetSocketAddress at, String mode) throws SQLException {
+        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + at.getPort()
                 + "/postgres?preferQueryMode=" + mode, TestServer.SUPERUSER, TestServer.PASSWORD);
     }
 
@@ -171,6 +184,86 @@ class StatementsTest {
                 connection.commit();
                 assertTrue(reads().contains("EVERYTHING"));
             }
+        }
+    }
+
+    @Test
+    void whatASerializableTransactionReadsIsToldThoughOthersNeedNotTell() throws Exception {
+        node.takesReads = true;
+        for (String mode : new String[]{"simple", "extended", "extendedForPrepared"}) {
+            try (Connection connection = connect(mode)) {
+                execute(connection, "select * from label", "update account set balance = 1 where id = 1");
+                assertEquals(" 0", reads(), mode);
+                execute(connection, "begin isolation level serializable", "select balance from account where id = 1",
+                        "select * from names", "insert into label values ('" + mode + "')", "commit");
+                assertEquals("LABEL account 1", reads(), mode);
+                execute(connection, "update account set balance = 1 where id = 1");
+                assertEquals(" 0", reads(), mode);
+                execute(connection, "begin", "set transaction isolation level serializable",
+                        "select balance from account where id = 2", "update account set balance = 3 where id = 1",
+                        "commit and chain", "select balance from account where id = 2",
+                        "update account set balance = 4 where id = 2", "commit");
+                assertEquals("account 2", reads(), mode);
+                assertEquals("account 1", reads(), mode);
+                connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+                execute(connection, "update account set balance = 1 where id = 1");
+                assertEquals("account 1", reads(), mode);
+                connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+                execute(connection, "delete from label where name = '" + mode + "'");
+                assertEquals(" 0", reads(), mode);
+            }
+        }
+    }
+
+    @Test
+    void aSessionThatBeginsSerializableTellsItsReads() throws Exception {
+        node.takesReads = true;
+        try (Connection connection = connect("simple&options=-c%20default_transaction_isolation=serializable")) {
+            execute(connection, "update account set balance = 2 where id = 1");
+            assertEquals("account 1", reads());
+            execute(connection, "begin isolation level repeatable read", "update account set balance = 3 where id = 1",
+                    "commit");
+            assertEquals(" 0", reads());
+        }
+    }
+
+    @Test
+    void anOperatorChoosesTheLevelOfThoseWhoAskForNone() throws Exception {
+        node.takesReads = true;
+        try (PostgresFrontEnd other = frontEnd("serializable");
+                Connection connection = connect(other.start(), "simple")) {
+            execute(connection, "update account set balance = 2 where id = 1");
+            assertEquals("account 1", reads());
+        }
+        try (PostgresFrontEnd other = frontEnd("read committed");
+                Connection connection = connect(other.start(), "simple");
+                ResultSet level = connection.createStatement().executeQuery("show transaction_isolation")) {
+            assertTrue(level.next());
+            assertEquals("read committed", level.getString(1));
+        }
+    }
+
+    @Test
+    void whoBecomesSerializableUnnoticedHasReadEverything() throws Exception {
+        node.takesReads = true;
+        try (Connection connection = connect("simple")) {
+            execute(connection, "select becomes()");
+            assertEquals(" 0", reads());
+            execute(connection, "begin", "select * from account where id = 1",
+                    "update account set balance = 2 where id = 1", "commit");
+            assertTrue(reads().startsWith("EVERYTHING"));
+            execute(connection, "update account set balance = 3 where id = 1");
+            assertEquals("account 1", reads(), "by now that is known");
+        }
+    }
+
+    @Test
+    void aSerializableTransactionIsNotPrepared() throws Exception {
+        node.takesReads = true;
+        try (Connection connection = connect("simple")) {
+            execute(connection, "begin isolation level serializable", "update account set balance = 2 where id = 1");
+            assertEquals("0A000", assertThrows(SQLException.class,
+                    () -> execute(connection, "prepare transaction 'it'")).getSQLState());
         }
     }
 

@@ -27,6 +27,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.postgresql.xa.PGXADataSource;
+import tutti.cli.NodeCommand;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
@@ -44,11 +45,8 @@ class ClientsTest {
 
     @BeforeAll
     static void startCluster() throws Exception {
-        List<String> node = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
-                System.getProperty("java.class.path"), "tutti.cli.Tutti");
         cluster = Cluster.start(new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "tutti", "secret", Map.of(),
-                node), (died, exitStatus) -> {});
+                NodeCommand.line()), (died, exitStatus) -> {});
         for (ClusterFile.Node each : cluster.nodes()) {
             cluster.awaitReady(each.id(), Duration.ofMinutes(2));
         }

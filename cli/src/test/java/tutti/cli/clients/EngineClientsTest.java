@@ -8,6 +8,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.cli.NodeCommand;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
@@ -21,12 +22,8 @@ class EngineClientsTest {
     @ParameterizedTest
     @ValueSource(strings = {"h2", "hsqldb"})
     void unmodifiedClients(String engine) throws Exception {
-        List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-Xmx512m",
-                "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow", "-cp", System.getProperty("java.class.path"),
-                "tutti.cli.Tutti");
         ClusterSpec spec = new ClusterSpec(directory.resolve("cluster"), 1, 0, "si", "tutti", "secret",
-                Map.of(ClusterSpec.ENGINE, engine), command);
+                Map.of(ClusterSpec.ENGINE, engine), NodeCommand.line());
         try (Cluster cluster = Cluster.start(spec, (died, exitStatus) -> {})) {
             ClusterFile.Node node = cluster.nodes().getFirst();
             cluster.awaitReady(node.id(), Duration.ofMinutes(2));

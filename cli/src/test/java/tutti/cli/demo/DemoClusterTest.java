@@ -6,7 +6,6 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -15,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.cli.Tutti;
+import tutti.cli.NodeCommand;
 import tutti.cluster.ClusterSpec;
 import tutti.command.Screen;
 import tutti.workload.tpcc.TpccForm;
@@ -34,13 +33,8 @@ class DemoClusterTest {
     @Timeout(180)
     void threeNodesStayIdenticalThoughOneIsKilledAndComesBack(String engine) throws Exception {
         DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true, TpccForm.INTERACTIVE);
-        List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1", "-Xmx512m",
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
-                System.getProperty("java.class.path"), Tutti.class.getName());
         ClusterSpec wanted = new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "postgres", "secret",
-                Map.of(ClusterSpec.ENGINE, engine),
-                command);
+                Map.of(ClusterSpec.ENGINE, engine), NodeCommand.line());
         Path json = directory.resolve("demo.json");
 
         boolean passed = new Demo(plan, new Screen(new PrintWriter(shown), false))

@@ -97,7 +97,7 @@ class BackupTest {
                     "INSERT INTO note VALUES (1, 'before')");
             String base = run(Program.OK, "backup", "--data", data, "--to", backups.toString());
             assertTrue(base.contains("a base"), base);
-            cluster.execute(1, "INSERT INTO note VALUES (2, 'kept')");
+            cluster.execute(1, "SET tutti.acknowledge = 'applied'", "INSERT INTO note VALUES (2, 'kept')");
             cluster.execute(0, "UPDATE note SET what = what || '!' WHERE id = 2");
             String since = run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
             assertTrue(since.contains("what was ordered since"), since);

@@ -25,7 +25,7 @@ import java.util.stream.IntStream;
 import tutti.check.CheckResult;
 import tutti.check.ReplicaComparison;
 import tutti.cli.FreePorts;
-import tutti.cli.Tutti;
+import tutti.cli.NodeCommand;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
@@ -75,7 +75,7 @@ final class FaultCluster implements AutoCloseable {
         settings.put("order", "{segment-bytes: 4 MiB, election-timeout: 600ms}");
         int base = ClusterFile.read(directory).map(last -> last.nodes().getFirst().postgresPort())
                 .orElseGet(() -> basePort(nodes));
-        return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret", settings, command());
+        return new ClusterSpec(directory, nodes, base, protocol, "tutti", "secret", settings, NodeCommand.line());
     }
 
     /** A copy with another line in every node's configuration. */
@@ -89,14 +89,6 @@ final class FaultCluster implements AutoCloseable {
     private static int basePort(int nodes) {
         return FreePorts.base(IntStream.range(0, nodes)
                 .flatMap(id -> IntStream.of(0, 100, 200, 300).map(kind -> kind + id)).toArray());
-    }
-
-    /** What starts `tutti`. */
-    static List<String> command() {
-        return List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                "-Xshare:auto", "-Xmx512m",
-                "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-cp",
-                System.getProperty("java.class.path"), Tutti.class.getName());
     }
 
     int size() {

@@ -105,6 +105,9 @@ class ModesClusterTest {
                 requestsAreLogged(connection, cluster.node(0).jdbcUrl(), cluster.node(1).jdbcUrl());
             }
             changesAreAppliedEverywhere(connection, cluster.node(1).jdbcUrl());
+            if (protocol.equals("si")) {
+                whoAsksIsSerializable(connection, cluster.node(1).jdbcUrl());
+            }
             cluster.assertSame();
             assertEquals(1140, cluster.beneathValue(1, "select sum(balance) from account"));
         }
@@ -119,6 +122,37 @@ class ModesClusterTest {
                 execute(connection, "insert into shown values (" + i + ")");
                 assertEquals(Integer.toString(i), value(elsewhere, "select max(n) from shown"));
             }
+        }
+        execute(connection, "reset tutti.acknowledge");
+    }
+
+    /** Each takes what both have read together from a row of its own, at a node of its own. */
+    private static void whoAsksIsSerializable(Connection connection, String other) throws SQLException {
+        execute(connection, "create table pair (id int primary key, n int)");
+        execute(connection, "set tutti.acknowledge = applied; insert into pair values (1, 50), (2, 50)");
+        try (Connection elsewhere = DriverManager.getConnection(other)) {
+            int left = 100;
+            for (String level : new String[]{"repeatable read", "serializable"}) {
+                String sum = Integer.toString(left--);
+                execute(connection, "begin isolation level " + level);
+                execute(elsewhere, "begin isolation level serializable");
+                assertEquals("serializable", value(elsewhere, "show transaction_isolation"));
+                assertEquals(sum, value(connection, "select sum(n) from pair"));
+                assertEquals(sum, value(elsewhere, "select sum(n) from pair"));
+                execute(connection, "update pair set n = n - 1 where id = 1");
+                execute(elsewhere, "update pair set n = n - 1 where id = 2");
+                execute(connection, "commit");
+                assertTrue(refused(elsewhere, "commit", "40001").getMessage().contains("stale-read"));
+            }
+            execute(connection, "begin");
+            execute(elsewhere, "begin isolation level serializable");
+            assertEquals("98", value(connection, "select sum(n) from pair"));
+            assertEquals("98", value(elsewhere, "select sum(n) from pair"));
+            execute(elsewhere, "update pair set n = n - 1 where id = 2");
+            execute(elsewhere, "commit");
+            execute(connection, "update pair set n = n - 1 where id = 1");
+            execute(connection, "commit");
+            assertEquals("96", value(connection, "select sum(n) from pair"));
         }
         execute(connection, "reset tutti.acknowledge");
     }

@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.cli.NodeCommand;
 import tutti.cluster.ClusterFile;
 
 /** What a node says that cannot start, and that it leaves everything as it was. */
@@ -37,7 +38,7 @@ class StartRefusalsTest {
     }
 
     private static End node(Path config) throws IOException, InterruptedException {
-        List<String> line = new ArrayList<>(FaultCluster.command());
+        List<String> line = new ArrayList<>(NodeCommand.line());
         line.addAll(List.of("node", "--config", config.toString(), "--stop-on-eof"));
         Process process = new ProcessBuilder(line).redirectErrorStream(true).start();
         Thread limit = Thread.ofVirtual().start(() -> {

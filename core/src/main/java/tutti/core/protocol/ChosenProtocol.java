@@ -51,6 +51,11 @@ public final class ChosenProtocol {
         return claims.has(trait);
     }
 
+    /** Whether a transaction that asks for it is serializable over engines that guarantee snapshot isolation. */
+    public boolean grantsSerializable() {
+        return guarantee() == Guarantee.SERIALIZABILITY || has(Trait.TAKES_READS);
+    }
+
     /** What it guarantees over engines that guarantee snapshot isolation. */
     public Guarantee guarantee() {
         return claims.guarantee();

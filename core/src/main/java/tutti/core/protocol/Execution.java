@@ -11,7 +11,7 @@ import tutti.core.txn.WriteSet;
  * @param lastCommitted the highest position visible in this node's engine when the transaction's locks were all held
  *            and its write set was read; at least {@code begun}
  * @param writes what it changed
- * @param reads what it read in its snapshot; empty unless the protocol {@linkplain Trait#NEEDS_READS needs it}
+ * @param reads what it read in its snapshot; empty unless the protocol {@linkplain Trait#NEEDS_READS needs} or {@linkplain Trait#TAKES_READS takes} it
  */
 public record Execution(long begun, long lastCommitted, WriteSet writes, ReadSet reads) {
     public Execution {

@@ -10,12 +10,13 @@ import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
 /**
  * {@code si}: optimistic execution, one totally ordered message per transaction, non-voting certification of write
- * against write: one-copy snapshot isolation (MacroDDB sections 4.3.2 and 4.3.4; the snapshot-isolation variant of DBSM in
+ * against write, and of reads for those who ask: one-copy snapshot isolation (MacroDDB sections 4.3.2 and 4.3.4; the snapshot-isolation variant of DBSM in
  * GORDA D5.1 and AKARA section 2.3).
  *
  * <pre>
@@ -56,6 +57,15 @@ import tutti.core.txn.WriteSet;
  * former life that arrives late, or one older than the window, is below the floor.
  *
  * <p>
+ * <b>Serializable transactions.</b> A transaction may bring what it has read ({@link CertifyReads}): then it commits only if
+ * nothing that it read was written in (b, p) either, as under {@link DatabaseStateMachine}, so it read what it would have
+ * read had it run alone at p. Those who bring nothing are decided, and told, as if there were no such transactions. Put all
+ * writers in order of position and each transaction that changed nothing behind its snapshot: every dependency between
+ * transactions leads forward, except an anti-dependency that leaves a writer which has not brought what it read. So
+ * serializable transactions, and those that only read, have seen what those before them in this one order have left, the others' writes
+ * included; a writer that is not serializable has its effect at its place in the order, but may have decided on it by what was older.
+ *
+ * <p>
  * <b>Turns.</b> A transaction that would pass is refused all the same if it is another node's turn at a row that it changes
  * ({@link NodeTurns}). Its client is answered when that turn is over.
  *
@@ -71,7 +81,11 @@ public final class SnapshotIsolation extends NonVotingCertification {
     /** Its messages. */
     static final MessageSet<Message> MESSAGES = new MessageSet<>("si",
             "Under protocol `si`.",
-            List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA, NodeTurns.Over.SCHEMA));
+            List.of(Certify.SCHEMA, Barrier.SCHEMA, Horizons.Progress.SCHEMA, NodeTurns.Over.SCHEMA,
+                    CertifyReads.SCHEMA));
+
+    /** Of a table of which a transaction has read more rows than this, it is taken to have read everything. */
+    static final int ROWS_PER_TABLE_MAX = 1000;
 
     /**
      * Parameters; the same at every replica except {@code node}.
@@ -104,6 +118,25 @@ public final class SnapshotIsolation extends NonVotingCertification {
                         Field.of("writes", WriteSet.SCHEMA, Certify::writes), Certify::new);
     }
 
+    /**
+     * Asks for a serializable transaction to be certified.
+     *
+     * @param reads keys of what it read
+     */
+    record CertifyReads(TransactionId transaction, long begun, long lastCommitted, long horizon, WriteSet writes,
+            KeySet reads) implements Candidate {
+        static final Schema<CertifyReads> SCHEMA = Schema
+                .message("certify-reads", 5, CertifyReads.class,
+                        "Asks for a transaction to be certified, and with it what it has read.")
+                .of(
+                        Field.of("transaction", TransactionId.SCHEMA, CertifyReads::transaction),
+                        Field.of("begun", Types.NATURAL, CertifyReads::begun),
+                        Field.of("lastCommitted", Types.NATURAL, CertifyReads::lastCommitted),
+                        Field.of("horizon", Types.NATURAL, CertifyReads::horizon),
+                        Field.of("writes", WriteSet.SCHEMA, CertifyReads::writes),
+                        Field.of("reads", KeySet.SCHEMA, CertifyReads::reads), CertifyReads::new);
+    }
+
     private final Parameters parameters;
 
     /** A replica at the beginning of the order. */
@@ -121,13 +154,19 @@ public final class SnapshotIsolation extends NonVotingCertification {
 
     @Override
     Candidate candidate(TransactionId transaction, Execution execution, long horizon) {
-        return new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes());
+        return execution.reads().isEmpty()
+                ? new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes())
+                : new CertifyReads(transaction, execution.begun(), execution.lastCommitted(), horizon,
+                        execution.writes(), execution.reads().coarser(ROWS_PER_TABLE_MAX).keys());
     }
 
     @Override
     @Nullable
     AbortReason conflict(Candidate candidate) {
-        return index().certify(candidate.writes().keys(), candidate.begun(), candidate.lastCommitted());
+        AbortReason lost = index().certify(candidate.writes().keys(), candidate.begun(), candidate.lastCommitted());
+        return lost == null && candidate instanceof CertifyReads serializable
+                ? index().stale(serializable.reads(), serializable.begun())
+                : lost;
     }
 
     /** What it keeps in a snapshot. */

@@ -26,7 +26,8 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
     @Override
     public Claims claims(ParameterValues values) {
         return Claims.of(Guarantee.SNAPSHOT_ISOLATION, Trait.EXECUTES_AT_ONCE, Trait.COMMITS_BY_OWN_MESSAGE,
-                Trait.MEMBERS_MAY_CHANGE, Trait.CERTIFIES_BY_KEYS);
+                Trait.MEMBERS_MAY_CHANGE, Trait.CERTIFIES_BY_KEYS,
+                Trait.TAKES_READS);
     }
 
     @Override

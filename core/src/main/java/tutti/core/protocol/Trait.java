@@ -12,6 +12,11 @@ public enum Trait {
     EXECUTES_AT_ONCE,
     /** {@link Protocol#executed} must bring a read set. */
     NEEDS_READS,
+    /**
+     * {@link Protocol#executed} may bring a read set, of any transaction: that one is then serializable, whatever others are. It has
+     * read what those before it in the order have left, and nothing that is older.
+     */
+    TAKES_READS,
     /** Undeclared transactions are slow, because their conflict classes must be assumed to be all. */
     NEEDS_CLASSES,
     /** Interactive transactions may only read: what changes the database must be handed in whole. */

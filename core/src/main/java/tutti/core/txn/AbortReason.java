@@ -6,6 +6,20 @@ public sealed interface AbortReason {
     String label();
 
     /**
+     * If the transaction is run again, it loses again before this position is visible to it: 0 if that is not known, -1 if it is of no use to run
+     * it again.
+     */
+    default long lostTo() {
+        return switch (this) {
+            case LostCertification lost -> lost.winner();
+            case StaleRead stale -> stale.winner();
+            case Victim victim -> victim.forPosition();
+            case TooOld _,Promised _ -> 0;
+            case Refused _,Failed _,Inapplicable _ -> -1;
+        };
+    }
+
+    /**
      * Certification found a concurrent transaction that came first in the total order.
      *
      * @param key index of the losing key in the transaction's own key set

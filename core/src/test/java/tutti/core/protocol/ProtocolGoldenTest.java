@@ -26,6 +26,9 @@ class ProtocolGoldenTest extends GoldenContract {
     private static final Barrier BARRIER = new Barrier(ONE, REQUEST);
     private static final Horizons.Progress PROGRESS = new Horizons.Progress(15);
     private static final SnapshotIsolation.Certify CERTIFY = new SnapshotIsolation.Certify(ONE, 10, 12, 8, WRITES);
+    private static final SnapshotIsolation.CertifyReads CERTIFY_READS = new SnapshotIsolation.CertifyReads(ONE, 10, 12,
+            8,
+            WRITES, new KeySet.Builder().add(7, KeyKind.READ).add(8, KeyKind.SCAN).build());
     private static final WiceMessage.Numbered NUMBERED = new WiceMessage.Numbered(2, 4, 6, CERTIFY);
     private static final WiceMessage.Relay RELAY = new WiceMessage.Relay(20, 18, NUMBERED);
     private static final NonVotingCertification.Image IMAGE = new NonVotingCertification.Image(30,
@@ -47,7 +50,7 @@ class ProtocolGoldenTest extends GoldenContract {
 
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
-        return Map.of("si", List.of(CERTIFY, BARRIER, PROGRESS, OVER),
+        return Map.of("si", List.of(CERTIFY, BARRIER, PROGRESS, OVER, CERTIFY_READS),
                 "dbsm", List.of(new DatabaseStateMachine.Certify(ONE, 10, 12, 8, WRITES, KEYS,
                         BloomFilter.of(new long[]{1, 2, 3}, 0.01)), BARRIER, PROGRESS, OVER),
                 "postgres-r", List.of(new PostgresR.Changes(ONE, WRITES), BARRIER, new PostgresR.Vote(ONE, true),

@@ -188,6 +188,51 @@ class SnapshotIsolationTest {
         assertEquals("skip", cluster.sites.get(2).log.get(2L));
     }
 
+    /** Of two that each read what the other changes, one at each node: what becomes of the second in the order. */
+    private static Outcome secondOfAWriteSkew(boolean firstBringsReads, boolean secondBringsReads) {
+        Cluster cluster = new Cluster(2, 1000);
+        ReadSet both = new ReadSet.Builder().row(1, 6).row(1, 7).build();
+        TransactionId first = cluster.sites.get(0).begin();
+        TransactionId second = cluster.sites.get(1).begin();
+        cluster.sites.get(0).protocol.executed(first,
+                new Execution(0, 0, writes(6), firstBringsReads ? both : ReadSet.EMPTY));
+        cluster.sites.get(1).protocol.executed(second,
+                new Execution(0, 0, writes(7), secondBringsReads ? both : ReadSet.EMPTY));
+        cluster.settle();
+        assertEquals(new Outcome.Committed(1), cluster.sites.get(0).answers.get(first));
+        assertEquals(cluster.sites.get(0).log, cluster.sites.get(1).log);
+        return java.util.Objects.requireNonNull(cluster.sites.get(1).answers.get(second));
+    }
+
+    @Test
+    void whoBringsWhatItHasReadLosesIfThatIsOlderThanWhatCameBefore() {
+        Outcome lost = new Outcome.Aborted(new AbortReason.StaleRead(1));
+        assertEquals(lost, secondOfAWriteSkew(true, true));
+        assertEquals(lost, secondOfAWriteSkew(false, true), "the other is not serializable");
+        assertEquals(new Outcome.Committed(2), secondOfAWriteSkew(true, false));
+        assertEquals(new Outcome.Committed(2), secondOfAWriteSkew(false, false));
+    }
+
+    @Test
+    void ofATableOfWhichVeryMuchWasReadEverythingWas() {
+        for (int more : new int[]{0, 1}) {
+            Cluster cluster = new Cluster(2, 1000);
+            TransactionId first = cluster.sites.get(0).begin();
+            cluster.sites.get(0).protocol.executed(first,
+                    new Execution(0, 0, new WriteSet(new KeySet.Builder().add(1, KeyKind.REFERENCE)
+                            .add(-1, KeyKind.EXCLUSIVE).build(), new byte[]{1}), ReadSet.EMPTY));
+            ReadSet.Builder reads = new ReadSet.Builder();
+            for (int row = 0; row < SnapshotIsolation.ROWS_PER_TABLE_MAX + more; row++) {
+                reads.row(1, 1_000_000 + row);
+            }
+            TransactionId second = cluster.sites.get(1).begin();
+            cluster.sites.get(1).protocol.executed(second, new Execution(0, 0, writes(7), reads.build()));
+            cluster.settle();
+            assertEquals(more == 0 ? Outcome.Committed.class : Outcome.Aborted.class,
+                    cluster.sites.get(1).answers.get(second).getClass());
+        }
+    }
+
     @Test
     void aWriterThatHasSeenTheOtherCommits() {
         Cluster cluster = new Cluster(2, 1000);

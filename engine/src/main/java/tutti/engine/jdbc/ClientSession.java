@@ -8,6 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.CapturedWrites;
@@ -101,6 +102,12 @@ public interface ClientSession extends AutoCloseable {
 
     /** The client knows that its transaction is over: rolls back whatever is open, and lets a new one begin. */
     void forget();
+
+    /**
+     * Waits, with nothing open, until no other session's transaction that is open now has changed one of these rows, or the time is
+     * over. A transaction that has lost them would lose them again before that, where the engine has nobody wait for a row.
+     */
+    void awaitFree(KeySet rows, long millis) throws InterruptedException;
 
     /** Rolls back and closes. */
     @Override

@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
@@ -422,6 +424,32 @@ public final class JdbcSession implements ClientSession {
         } finally {
             mutex.unlock();
         }
+    }
+
+    @Override
+    public void awaitFree(KeySet rows, long millis) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+        Map<JdbcSession, LocalTransaction> others = engine.opened().others(this);
+        while (true) {
+            long ended = engine.gate().ended();
+            others.entrySet().removeIf(each -> !each.getKey().mayHold(each.getValue(), rows));
+            if (others.isEmpty() || System.nanoTime() > deadline) {
+                return;
+            }
+            engine.gate().awaitEnd(ended);
+        }
+    }
+
+    /** Whether a transaction is open that has changed one of these rows, or executes a statement. */
+    private boolean mayHold(LocalTransaction which, KeySet rows) {
+        if (state != State.OPEN || !which.equals(current.get())) {
+            return false;
+        }
+        if (!mutex.tryLock()) {
+            return true;
+        }
+        mutex.unlock();
+        return meets(rows);
     }
 
     private void end(State next) {

@@ -2,8 +2,10 @@ package tutti.engine.jdbc;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -43,6 +45,18 @@ final class OpenedSessions {
     /** All sessions; may change while it is looked at. */
     Set<JdbcSession> sessions() {
         return sessions;
+    }
+
+    /** The transactions that others than this one have open. */
+    Map<JdbcSession, LocalTransaction> others(JdbcSession than) {
+        Map<JdbcSession, LocalTransaction> others = new HashMap<>();
+        for (JdbcSession session : sessions) {
+            LocalTransaction holder = session.open() && !session.equals(than) ? session.transaction() : null;
+            if (holder != null) {
+                others.put(session, holder);
+            }
+        }
+        return others;
     }
 
     /** All appliers; may change while it is looked at. */

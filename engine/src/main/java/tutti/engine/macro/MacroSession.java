@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.ClientSession;
@@ -161,6 +162,11 @@ final class MacroSession implements ClientSession {
     public void forget() {
         active.forget();
         left();
+    }
+
+    @Override
+    public void awaitFree(KeySet rows, long millis) throws InterruptedException {
+        primary.awaitFree(rows, millis);
     }
 
     @Override

@@ -1,5 +1,7 @@
 package tutti.grid.api;
 
+import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import tutti.grid.store.Key;
 
@@ -52,6 +54,22 @@ public final class Cache<K, V> {
      */
     public void remove(Transaction in, K key) {
         in.write(key(key), null);
+    }
+
+    /**
+     * Hears, from now on, of changes of those entries that this node owns. Changes of a key are told in their order, those of other keys in
+     * any order; one that another has overtaken before it was told may be left out. To hear of all entries, listen at every node: each
+     * change is told at each owner.
+     *
+     * @return to be closed when nobody listens any more; the grid closes it, too
+     */
+    public Subscription listen(Listener<K, V> listener) {
+        return grid.changes().listen(number, keys, values, listener);
+    }
+
+    /** The nodes that own a key, whether they live or not; {@link tutti.grid.node.GridStatus#members} says who does. */
+    public List<Integer> owners(K key) {
+        return Arrays.stream(grid.node().owners().of(key(key))).boxed().toList();
     }
 
     /** Reads a key in a transaction of its own; see {@link Grid#readOnly}. */

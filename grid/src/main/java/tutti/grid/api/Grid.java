@@ -35,10 +35,12 @@ public final class Grid implements AutoCloseable {
     private static final long LOOK_MILLIS = 200;
 
     private final GridNode node;
+    private final Changes changes;
     private final IsolationLevel level;
 
-    private Grid(GridNode node, IsolationLevel level) {
+    private Grid(GridNode node, Changes changes, IsolationLevel level) {
         this.node = node;
+        this.changes = changes;
         this.level = level;
     }
 
@@ -54,7 +56,10 @@ public final class Grid implements AutoCloseable {
 
     /** The same, on a machine whose connections prove who is there; see {@code tutti.runtime}. */
     public static Grid open(GridConfig config, IsolationLevel level, Machine machine) throws IOException {
-        return new Grid(new GridNode(config, machine, GridNode.Observer.NONE), level);
+        Changes changes = new Changes();
+        GridNode node = new GridNode(config, machine, changes);
+        changes.of(node);
+        return new Grid(node, changes, level);
     }
 
     /**
@@ -143,10 +148,20 @@ public final class Grid implements AutoCloseable {
         return await(status);
     }
 
+    /** What the node says of itself, in the text format of Prometheus: answer it wherever your application is asked for metrics. */
+    public String metrics() {
+        return GridMetrics.of(node.config(), status());
+    }
+
     /** Ends this node at once. What it had is on the other owners, if there are any. */
     @Override
     public void close() {
         node.close();
+        changes.close();
+    }
+
+    Changes changes() {
+        return changes;
     }
 
     GridNode node() {

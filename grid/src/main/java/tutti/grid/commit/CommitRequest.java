@@ -61,7 +61,7 @@ public record CommitRequest(long begin, List<Write> writes, List<Check> checks) 
     }
 
     /** All keys, each once. */
-    Set<Key> keys() {
+    public Set<Key> keys() {
         Set<Key> keys = new LinkedHashSet<>();
         writes.forEach(write -> keys.add(write.key()));
         checks.forEach(check -> keys.add(check.key()));

@@ -31,6 +31,14 @@ public interface Commits {
     /** A message has come; see {@link tutti.grid.multicast.Multicast#received}. */
     void received(int from, Encoded message);
 
+    /**
+     * Who was not heard for some time, and who was given up: nothing comes from there any more, and nothing that is sent arrives. For
+     * protocols without views.
+     */
+    default void absent(Set<Integer> notHeard, Set<Integer> gone) {
+        // Others learn of it by views.
+    }
+
     /** Another view; see {@link tutti.grid.multicast.Multicast#view}. */
     void view(long number, Set<Integer> members);
 
@@ -47,8 +55,30 @@ public interface Commits {
      */
     long settled();
 
-    /** All nodes of the view have settled up to this: what is only kept for others that far may be forgotten. */
-    void forget(long horizon);
+    /**
+     * All nodes have settled up to this: what is only kept for others that far may be forgotten.
+     *
+     * @return up to where versions may be dropped that only older snapshots would find
+     */
+    long forget(long horizon);
+
+    /** The stamp of a snapshot that begins now. Never smaller than before. */
+    long present();
+
+    /** Something has committed at this stamp, as another node says. */
+    default void seen(long stamp) {
+        // The clock has seen it.
+    }
+
+    /** Does something when the {@link tutti.grid.store.Store} can answer reads of a stamp: now or later. */
+    default void whenThere(long stamp, Runnable then) {
+        then.run();
+    }
+
+    /** How often that was later, so far. */
+    default long waitingReads() {
+        return 0;
+    }
 
     /** How many transactions are kept, for people. */
     int size();

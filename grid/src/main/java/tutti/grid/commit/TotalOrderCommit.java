@@ -58,6 +58,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     private final Owners owners;
     private final Store store;
     private final World world;
+    private final LamportClock clock;
     private final Multicast multicast;
     private final Map<TransactionId, Transaction> transactions = new LinkedHashMap<>();
     /** Beginnings of transactions that this node has not applied or dropped. */
@@ -152,6 +153,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         this.owners = owners;
         this.store = store;
         this.world = world;
+        this.clock = clock;
         this.view = new TreeSet<>(nodes);
         this.multicast = new Multicast(self, steps, crashes, clock, nodes, this);
     }
@@ -200,10 +202,16 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     }
 
     @Override
-    public void forget(long horizon) {
+    public long present() {
+        return clock.latest();
+    }
+
+    @Override
+    public long forget(long horizon) {
         multicast.forget(horizon);
         transactions.values().removeIf(transaction -> transaction.closed && transaction.done == null
                 && transaction.stamp <= horizon);
+        return horizon;
     }
 
     @Override

@@ -409,8 +409,14 @@ public final class TwoPhaseCommit implements Commits {
     }
 
     @Override
-    public void forget(long horizon) {
+    public long present() {
+        return clock.latest();
+    }
+
+    @Override
+    public long forget(long horizon) {
         participants.values().removeIf(participant -> participant.closed && participant.stamp <= horizon);
+        return horizon;
     }
 
     @Override

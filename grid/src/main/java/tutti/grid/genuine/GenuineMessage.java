@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
-import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Type;
 import tutti.core.schema.Types;
@@ -16,23 +15,14 @@ import tutti.grid.multicast.MulticastMessages;
 /** What nodes tell each other to order a message by {@link GroupMulticast}. */
 public sealed interface GenuineMessage extends Encoded {
     /** All of them. */
-    static MessageSet<GenuineMessage> set() {
-        return Holder.SET;
-    }
-
-    /** Made when it is first used, after the messages. */
-    final class Holder {
-        private static final MessageSet<GenuineMessage> SET = new MessageSet<>("genuine multicast",
-                "What nodes tell each other to order messages to groups of which a minority may crash.",
-                List.of(Data.SCHEMA, Accept.SCHEMA, Ack.SCHEMA, Delivered.SCHEMA, Prepare.SCHEMA, Promise.SCHEMA,
-                        Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA));
-
-        private Holder() {}
+    static List<Schema<? extends GenuineMessage>> schemas() {
+        return List.of(Data.SCHEMA, Accept.SCHEMA, Ack.SCHEMA, Delivered.SCHEMA, Prepare.SCHEMA, Promise.SCHEMA,
+                Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA);
     }
 
     /** The message itself, to the leaders of the groups that it goes to. */
     record Data(TransactionId id, int[] groups, byte[] payload) implements GenuineMessage {
-        static final Schema<Data> SCHEMA = Schema.message("data", 1, Data.class,
+        static final Schema<Data> SCHEMA = Schema.message("group data", 60, Data.class,
                 "A message that is to be delivered by all members of some groups, in total order.").of(
                         Field.of("id", TransactionId.SCHEMA, Data::id),
                         Field.of("groups", Groups.NUMBERS, Data::groups),
@@ -49,7 +39,7 @@ public sealed interface GenuineMessage extends Encoded {
     record Accept(TransactionId id, int[] groups, int group, long ballot, long stamp, long last, byte[] payload)
             implements
                 GenuineMessage {
-        static final Schema<Accept> SCHEMA = Schema.message("accept", 2, Accept.class,
+        static final Schema<Accept> SCHEMA = Schema.message("group accept", 61, Accept.class,
                 "The stamp that the leader of a group proposes for a message, to all members of all of its groups.").of(
                         Field.of("id", TransactionId.SCHEMA, Accept::id),
                         Field.of("groups", Groups.NUMBERS, Accept::groups),
@@ -69,7 +59,7 @@ public sealed interface GenuineMessage extends Encoded {
      */
     record Ack(TransactionId id, long[] ballots, long stamp) implements GenuineMessage {
         static final Schema<Ack> SCHEMA = Schema
-                .message("ack", 3, Ack.class, "The sender has accepted the proposals of these ballots.").of(
+                .message("group ack", 62, Ack.class, "The sender has accepted the proposals of these ballots.").of(
                         Field.of("id", TransactionId.SCHEMA, Ack::id),
                         Field.of("ballots", Types.longs(Groups.GROUPS_MAX), Ack::ballots),
                         Field.of("stamp", Types.POSITIVE, Ack::stamp), Ack::new);
@@ -78,7 +68,8 @@ public sealed interface GenuineMessage extends Encoded {
     /** A leader has delivered a message, whose sender need not send it again. */
     record Delivered(TransactionId id, long stamp) implements GenuineMessage {
         static final Schema<Delivered> SCHEMA = Schema
-                .message("delivered", 4, Delivered.class, "To the sender of a message: it is ordered for good.").of(
+                .message("group delivered", 63, Delivered.class, "To the sender of a message: it is ordered for good.")
+                .of(
                         Field.of("id", TransactionId.SCHEMA, Delivered::id),
                         Field.of("stamp", Types.POSITIVE, Delivered::stamp), Delivered::new);
     }
@@ -86,7 +77,7 @@ public sealed interface GenuineMessage extends Encoded {
     /** Who wants to lead its group asks for what the members know. */
     record Prepare(long ballot) implements GenuineMessage {
         static final Schema<Prepare> SCHEMA = Schema
-                .message("prepare", 5, Prepare.class, "The sender wants to lead its group in a ballot.").of(
+                .message("group prepare", 64, Prepare.class, "The sender wants to lead its group in a ballot.").of(
                         Field.of("ballot", Types.POSITIVE, Prepare::ballot), Prepare::new);
     }
 
@@ -98,7 +89,8 @@ public sealed interface GenuineMessage extends Encoded {
      */
     record Promise(long ballot, long joined, long clock, List<Entry> entries) implements GenuineMessage {
         static final Schema<Promise> SCHEMA = Schema
-                .message("promise", 6, Promise.class, "What a member knows; it takes part in no lower ballot.").of(
+                .message("group promise", 65, Promise.class, "What a member knows; it takes part in no lower ballot.")
+                .of(
                         Field.of("ballot", Types.POSITIVE, Promise::ballot),
                         Field.of("joined", Types.NATURAL, Promise::joined),
                         Field.of("clock", Types.NATURAL, Promise::clock),
@@ -124,7 +116,8 @@ public sealed interface GenuineMessage extends Encoded {
     /** With what a group goes on in a ballot. */
     record Install(long ballot, long clock, List<Entry> entries) implements GenuineMessage {
         static final Schema<Install> SCHEMA = Schema
-                .message("install", 7, Install.class, "With what a group goes on in a ballot, from its leader.").of(
+                .message("group install", 66, Install.class, "With what a group goes on in a ballot, from its leader.")
+                .of(
                         Field.of("ballot", Types.POSITIVE, Install::ballot),
                         Field.of("clock", Types.NATURAL, Install::clock),
                         Field.of("entries", Entry.LIST, Install::entries), Install::new);
@@ -133,14 +126,14 @@ public sealed interface GenuineMessage extends Encoded {
     /** The sender has installed the state of a ballot. */
     record Installed(long ballot) implements GenuineMessage {
         static final Schema<Installed> SCHEMA = Schema
-                .message("installed", 8, Installed.class, "The sender goes on in this ballot.").of(
+                .message("group installed", 67, Installed.class, "The sender goes on in this ballot.").of(
                         Field.of("ballot", Types.POSITIVE, Installed::ballot), Installed::new);
     }
 
     /** The sender takes part in no lower ballot than this one, so what it was asked in a lower one is in vain. */
     record Passed(long ballot) implements GenuineMessage {
         static final Schema<Passed> SCHEMA = Schema
-                .message("passed", 9, Passed.class, "The sender takes part in no lower ballot.").of(
+                .message("group passed", 68, Passed.class, "The sender takes part in no lower ballot.").of(
                         Field.of("ballot", Types.POSITIVE, Passed::ballot), Passed::new);
     }
 
@@ -152,7 +145,7 @@ public sealed interface GenuineMessage extends Encoded {
      */
     record Progress(long stamp, long unfinished) implements GenuineMessage {
         static final Schema<Progress> SCHEMA = Schema
-                .message("progress", 10, Progress.class, "What the sender has delivered, and may send again.").of(
+                .message("group progress", 69, Progress.class, "What the sender has delivered, and may send again.").of(
                         Field.of("stamp", Types.NATURAL, Progress::stamp),
                         Field.of("unfinished", Types.LONG, Progress::unfinished), Progress::new);
     }

@@ -118,17 +118,24 @@ public class GroupMulticast {
     // What others need no more.
     private long deliveredStamp;
     private final Outbox outbox = new Outbox();
-    private final Map<Integer, GenuineMessage.Progress> progress = new HashMap<>();
-    private final Set<Integer> gone = new HashSet<>();
+    private final Reports reports = new Reports();
 
-    /** In the first ballot, 0, which the first member of each group leads. */
+    /** With a clock of its own. */
     public GroupMulticast(int self, Groups groups, World world) {
+        this(self, groups, new LamportClock(Math.max(groups.groupOf(self), 0)), world);
+    }
+
+    /**
+     * In the first ballot, 0, which the first member of each group leads.
+     *
+     * @param clock of this node's group, so that stamps of different groups differ; it may see other stamps besides
+     */
+    public GroupMulticast(int self, Groups groups, LamportClock clock, World world) {
         this.self = self;
         this.groups = groups;
         this.group = groups.groupOf(self);
         this.world = world;
-        // Stamps of different groups differ in their lowest bits.
-        this.clock = new LamportClock(Math.max(group, 0));
+        this.clock = clock;
         if (group >= 0) {
             installed.put(0L, new HashSet<>(groups.of(group)));
             leading = groups.leader(group, 0) == self;
@@ -171,8 +178,7 @@ public class GroupMulticast {
         while (groups.leader(group, ballot) != self) {
             ballot++;
         }
-        GenuineMessage.Prepare prepare = new GenuineMessage.Prepare(ballot);
-        groups.of(group).forEach(node -> send(node, prepare));
+        sendToGroup(new GenuineMessage.Prepare(ballot));
         work();
     }
 
@@ -204,7 +210,7 @@ public class GroupMulticast {
 
     /** A node has crashed for good, and nothing of it comes any more. */
     public void gone(int node) {
-        gone.add(node);
+        reports.gone(node);
         forget();
     }
 
@@ -216,6 +222,11 @@ public class GroupMulticast {
     /** The ballot in which this node takes part, of its group. */
     public long ballot() {
         return joined;
+    }
+
+    /** Who leads that ballot. */
+    public int leader() {
+        return groups.leader(group, joined);
     }
 
     /** Whether this node leads its group, as far as it knows. */
@@ -238,9 +249,13 @@ public class GroupMulticast {
     private void send(int to, GenuineMessage message) {
         if (to == self) {
             toSelf.add(message);
-        } else if (!gone.contains(to)) {
+        } else if (!reports.isGone(to)) {
             world.send(to, message);
         }
+    }
+
+    private void sendToGroup(GenuineMessage message) {
+        groups.of(group).forEach(node -> send(node, message));
     }
 
     private Set<Integer> everybody(int[] of) {
@@ -257,13 +272,11 @@ public class GroupMulticast {
             return;
         }
         working = true;
-        try {
-            while (!toSelf.isEmpty()) {
-                handle(self, toSelf.removeFirst());
-            }
-        } finally {
-            working = false;
+        // What is thrown ends the node.
+        while (!toSelf.isEmpty()) {
+            handle(self, toSelf.removeFirst());
         }
+        working = false;
     }
 
     private void handle(int from, GenuineMessage message) {
@@ -281,7 +294,7 @@ public class GroupMulticast {
             case GenuineMessage.Installed done -> installed(from, done.ballot());
             case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
             case GenuineMessage.Progress how -> {
-                progress.put(from, how);
+                reports.reported(from, how);
                 forget();
             }
         }
@@ -432,7 +445,7 @@ public class GroupMulticast {
         return message.acks.get(groups.leader(group, joined));
     }
 
-    /** How many members of a group must have accepted. */
+    /** Of a group. */
     int quorum(int of) {
         return groups.quorum(of);
     }
@@ -493,9 +506,7 @@ public class GroupMulticast {
         promises.put(from, promise);
         if (promises.size() >= groups.quorum(group)) {
             long latest = promises.values().stream().mapToLong(GenuineMessage.Promise::clock).max().orElseThrow();
-            GenuineMessage.Install install = new GenuineMessage.Install(promised, latest,
-                    List.copyOf(chosen(promises.values())));
-            groups.of(group).forEach(node -> send(node, install));
+            sendToGroup(new GenuineMessage.Install(promised, latest, List.copyOf(chosen(promises.values()))));
         }
     }
 
@@ -516,9 +527,8 @@ public class GroupMulticast {
         installed.headMap(joined).clear();
         clock.seen(install.clock());
         replace(install.entries());
-        GenuineMessage.Installed done = new GenuineMessage.Installed(joined);
         installed.computeIfAbsent(joined, _ -> new HashSet<>()).add(from);
-        groups.of(group).forEach(node -> send(node, done));
+        sendToGroup(new GenuineMessage.Installed(joined));
     }
 
     private void replace(List<GenuineMessage.Entry> entries) {
@@ -584,16 +594,6 @@ public class GroupMulticast {
     }
 
     private void forget() {
-        messages.values().removeIf(message -> message.delivered && isOver(message));
-    }
-
-    private boolean isOver(Tracked message) {
-        int sender = message.id.node();
-        GenuineMessage.Progress its = progress.get(sender);
-        boolean sent = gone.contains(sender) || (its != null && its.unfinished() > message.id.serial());
-        return sent && everybody(message.groups).stream().allMatch(node -> {
-            GenuineMessage.Progress how = progress.get(node);
-            return gone.contains(node) || (how != null && how.stamp() >= message.stamp);
-        });
+        messages.values().removeIf(message -> message.delivered && reports.isOver(message, everybody(message.groups)));
     }
 }

@@ -4,6 +4,7 @@ import java.util.List;
 import tutti.core.schema.Catalogue;
 import tutti.core.schema.MessageSet;
 import tutti.grid.commit.CommitRequest;
+import tutti.grid.commit.GroupPayload;
 
 /** What the nodes of a grid tell each other. */
 public final class GridCatalogue implements Catalogue {
@@ -12,6 +13,6 @@ public final class GridCatalogue implements Catalogue {
 
     @Override
     public List<MessageSet<?>> sets() {
-        return List.of(LinkMessage.set(), GridMessage.set(), CommitRequest.SET);
+        return List.of(LinkMessage.set(), GridMessage.set(), CommitRequest.SET, GroupPayload.set());
     }
 }

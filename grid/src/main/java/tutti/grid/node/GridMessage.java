@@ -9,12 +9,13 @@ import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.grid.commit.CommitMessage;
+import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.MulticastMessages;
 import tutti.grid.store.Key;
 import tutti.grid.view.ViewMessage;
 
-/** What nodes tell each other besides {@link MulticastMessage}, {@link CommitMessage} and {@link ViewMessage}. */
+/** What nodes tell each other besides {@link MulticastMessage}, {@link GenuineMessage}, {@link CommitMessage} and {@link ViewMessage}. */
 sealed interface GridMessage extends Encoded {
     /** All messages of nodes. */
     static MessageSet<Encoded> set() {
@@ -32,7 +33,8 @@ sealed interface GridMessage extends Encoded {
             List<Schema<? extends Encoded>> all = new ArrayList<>(MulticastMessages.schemas());
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
-            all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA));
+            all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA));
+            all.addAll(GenuineMessage.schemas());
             return all;
         }
     }
@@ -63,5 +65,19 @@ sealed interface GridMessage extends Encoded {
                 Field.of("number", Types.POSITIVE, Value::number), Field.of("stamp", Types.NATURAL, Value::stamp),
                 Field.of("value", Types.optional(Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX)), Value::value),
                 Value::new);
+    }
+
+    /** Without views: something was committed at this stamp, or above. */
+    record Present(long stamp) implements GridMessage {
+        static final Schema<Present> SCHEMA = Schema.message("present", 54, Present.class,
+                "Something was committed at this stamp: a snapshot that begins now may have it.").of(
+                        Field.of("stamp", Types.NATURAL, Present::stamp), Present::new);
+    }
+
+    /** Answers a read: what its snapshot would find may have been dropped. */
+    record Trimmed(long number) implements GridMessage {
+        static final Schema<Trimmed> SCHEMA = Schema.message("trimmed", 53, Trimmed.class,
+                "Answer to a read: versions of so old a snapshot are not kept.").of(
+                        Field.of("number", Types.POSITIVE, Trimmed::number), Trimmed::new);
     }
 }

@@ -10,8 +10,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,14 +25,17 @@ import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.Commits;
+import tutti.grid.commit.GroupCommit;
 import tutti.grid.commit.Result;
 import tutti.grid.commit.TotalOrderCommit;
 import tutti.grid.commit.TwoPhaseCommit;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.multicast.Multicast;
 import tutti.grid.store.Floors;
+import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.store.Owners;
+import tutti.grid.store.RingOwners;
 import tutti.grid.store.Store;
 import tutti.grid.store.Version;
 import tutti.grid.view.View;
@@ -52,7 +56,9 @@ import tutti.runtime.Network;
  *
  * <p>
  * <b>Who is there.</b> A node that was not heard for the failure timeout is suspected; a majority then goes on without it. A node that the
- * others go on without stops, and cannot come back.
+ * others go on without stops, and cannot come back. Without views ({@link CommitProtocol#GROUPS}) nothing is agreed on: a node does
+ * without those that it has not heard for the failure timeout, and gives them up for good after ten times as long, so that nothing need be
+ * kept for them.
  *
  * <p>
  * <b>What is forgotten.</b> With each heartbeat a node says below which stamp it needs nothing: neither its open transactions nor what it
@@ -61,6 +67,10 @@ import tutti.runtime.Network;
 public final class GridNode implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridNode.class);
     private static final int ENVELOPE_BYTES = 2 * Long.BYTES;
+    /** Without views: after so many failure timeouts a node is given up for good. */
+    private static final int GIVEN_UP_TIMEOUTS = 10;
+    /** Without views: after so many heartbeats without a word another owner is asked. */
+    private static final int HEARTBEATS_FOR_ANSWER = 2;
 
     /** Hears what happens, for those who measure and check. On the loop. */
     public interface Observer {
@@ -71,9 +81,7 @@ public final class GridNode implements AutoCloseable {
         void applied(TransactionId id, long stamp, CommitRequest request);
     }
 
-    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos, @Nullable Key key, long stamp,
-            boolean latest,
-            int owner) {}
+    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos) {}
 
     private final GridConfig config;
     private final Machine machine;
@@ -81,27 +89,29 @@ public final class GridNode implements AutoCloseable {
     private final PeerLinks links;
     private final LamportClock clock;
     private final Owners owners;
+    private final boolean byGroups;
     private final Store store = new Store();
     private final Commits commits;
     private final ViewAgreement agreement;
     private final Floors begins = new Floors();
     private final Map<TransactionId, GridTransaction> open = new LinkedHashMap<>();
-    private final Map<Long, Waiting<Version>> reads = new LinkedHashMap<>();
+    private final Reads reads;
     private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
     private final Map<Integer, Deque<ByteBuffer>> held = new HashMap<>();
-    private final Map<Integer, Long> heardNanos = new TreeMap<>();
+    private final Hearing hearing = new Hearing();
+    /** Without views: who was not heard for some time; those of them who were given up. */
+    private Set<Integer> silent = Set.of();
+    private final Set<Integer> gone = new TreeSet<>();
     private final Map<Integer, Long> settled = new HashMap<>();
     private final long incarnation;
     private volatile @Nullable GridException over;
     private long transactions;
-    private long readNumber;
-    private long tickedNanos;
+    /** What others have been told of as present. */
+    private long told;
     private long committed;
     private long conflicts;
     private long deadlocks;
     private long lockTimeouts;
-    private long localReads;
-    private long remoteReads;
     private long messages;
 
     /**
@@ -114,9 +124,11 @@ public final class GridNode implements AutoCloseable {
         this.machine = machine;
         var random = machine.random("grid node");
         this.incarnation = random.nextInt() & 0x7fff_ffffL;
-        this.clock = new LamportClock(config.self());
-        this.owners = new Owners(config.nodes().keySet(),
-                config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray());
+        int[] degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
+        GroupOwners groups = new GroupOwners(config.nodes().keySet(), Arrays.stream(degrees).max().orElse(1));
+        this.byGroups = config.protocol() == CommitProtocol.GROUPS;
+        this.clock = new LamportClock(byGroups ? groups.groupOf(config.self()) : config.self());
+        this.owners = byGroups ? groups : new RingOwners(config.nodes().keySet(), degrees);
         this.network = machine.network("grid-" + config.name() + "-" + config.self(), this::failed);
         View first = new View(0, config.nodes().keySet());
         Commits.World world = new Commits.World() {
@@ -130,12 +142,37 @@ public final class GridNode implements AutoCloseable {
                 observer.applied(id, stamp, request);
             }
         };
-        this.commits = config.protocol() == CommitProtocol.TWO_PHASE
-                ? new TwoPhaseCommit(config.self(), clock, first.members(), owners, store,
-                        config.lockTimeout().toNanos(), world)
-                : new TotalOrderCommit(config.self(),
-                        config.protocol() == CommitProtocol.TOM_2 ? Multicast.Steps.TWO : Multicast.Steps.THREE,
-                        config.crashes(), clock, first.members(), owners, store, world);
+        this.commits = switch (config.protocol()) {
+            case TOM_2 -> new TotalOrderCommit(config.self(), Multicast.Steps.TWO, config.crashes(), clock,
+                    first.members(), owners, store, world);
+            case TOM_3 -> new TotalOrderCommit(config.self(), Multicast.Steps.THREE, config.crashes(), clock,
+                    first.members(), owners, store, world);
+            case GROUPS -> new GroupCommit(config.self(), groups, clock, store,
+                    config.failureTimeout().toNanos() / 2, world);
+            case TWO_PHASE -> new TwoPhaseCommit(config.self(), clock, first.members(), owners, store,
+                    config.lockTimeout().toNanos(), world);
+        };
+        this.reads = new Reads(config, owners, machine.clock()::nanoTime, new Reads.World() {
+            @Override
+            public boolean isThere(int node) {
+                return GridNode.this.isThere(node);
+            }
+
+            @Override
+            public void send(int to, GridMessage.Read question) {
+                GridNode.this.send(to, question);
+            }
+
+            @Override
+            public void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
+                GridNode.this.readHere(question, reader, trimmed);
+            }
+
+            @Override
+            public void later(Runnable task) {
+                GridNode.this.later(task);
+            }
+        });
         this.agreement = new ViewAgreement(config.self(), first, this::sendViewMessage, this::install);
         try {
             this.links = new PeerLinks(config, random.nextLong(), network, new PeerLinks.Receiver() {
@@ -155,9 +192,7 @@ public final class GridNode implements AutoCloseable {
             throw taken;
         }
         network.loop().execute(() -> {
-            tickedNanos = machine.clock().nanoTime();
-            // Others may not have been started yet.
-            first.members().forEach(node -> heardNanos.put(node, tickedNanos + config.operationTimeout().toNanos()));
+            hearing.start(first.members(), machine.clock().nanoTime(), config.operationTimeout().toNanos());
             links.start();
             tick();
         });
@@ -193,12 +228,24 @@ public final class GridNode implements AutoCloseable {
         return over;
     }
 
+    /** Whether a node takes part, as far as this one knows. */
+    private boolean isThere(int node) {
+        return view().has(node) && !silent.contains(node);
+    }
+
+    private Set<Integer> there() {
+        Set<Integer> there = new TreeSet<>(view().members());
+        there.removeAll(silent);
+        return there;
+    }
+
     /** Figures. */
     public GridStatus status() {
-        View view = view();
-        return new GridStatus(view.number(), view.members(), store.size(), commits.size(), commitAnswers.size(),
+        return new GridStatus(view().number(), there(), store.size(), store.bytes(),
+                links.unsentBytes(there()), commits.size(), commitAnswers.size(),
                 committed, conflicts,
-                deadlocks, lockTimeouts, localReads, remoteReads, store.waitingReads(), messages);
+                deadlocks, lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
+                messages);
     }
 
     /** Ends it at once, as a crash does: the others go on without it. Any thread. */
@@ -226,8 +273,7 @@ public final class GridNode implements AutoCloseable {
         GridException reason = new GridException(GridException.Reason.CLOSED, why);
         over = reason;
         links.close();
-        new ArrayList<>(reads.values()).forEach(read -> read.answer.failed(reason));
-        reads.clear();
+        reads.fail(reason);
         new ArrayList<>(commitAnswers.values()).forEach(commit -> commit.answer.failed(reason));
         commitAnswers.clear();
     }
@@ -249,12 +295,12 @@ public final class GridNode implements AutoCloseable {
             throw new GridException(GridException.Reason.BUSY, open.size()
                     + " transactions are open on this node, and more may not be: end some, or raise transactionsMax");
         }
-        if (links.unsentBytes(view().members()) > config.unsentBytesMax()) {
+        if (links.unsentBytes(there()) > config.unsentBytesMax()) {
             throw new GridException(GridException.Reason.BUSY, "more than " + config.unsentBytesMax()
                     + " bytes wait to be sent to a node that does not keep up: try again later");
         }
         TransactionId id = new TransactionId(config.self(), incarnation << Integer.SIZE | ++transactions);
-        long begin = clock.latest();
+        long begin = commits.present();
         begins.add(begin);
         GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin,
                 machine.clock().nanoTime() + config.transactionTimeout().toNanos());
@@ -274,39 +320,19 @@ public final class GridNode implements AutoCloseable {
     void read(Key key, long stamp, boolean latest, GridTransaction.Answer<Version> answer) {
         if (over != null) {
             later(() -> answer.failed(new GridException(GridException.Reason.CLOSED, "the node is closed")));
-            return;
-        }
-        long deadline = machine.clock().nanoTime() + config.operationTimeout().toNanos();
-        int[] all = owners.of(key);
-        int owner = -1;
-        // Nodes begin with different owners.
-        for (int i = 0; i < all.length; i++) {
-            int candidate = all[(i + config.self()) % all.length];
-            if (candidate == config.self() || (owner < 0 && view().has(candidate))) {
-                owner = candidate;
-            }
-        }
-        if (owner < 0) {
-            later(() -> answer.failed(new GridException(GridException.Reason.OWNER_UNAVAILABLE, "all owners of key "
-                    + key + " have crashed: nodes " + Arrays.toString(all))));
-            return;
-        }
-        long number = ++readNumber;
-        reads.put(number, new Waiting<>(answer, deadline, key, stamp, latest, owner));
-        if (owner == config.self()) {
-            localReads++;
-            store.read(key, stamp, latest, version -> later(() -> value(number, version)));
         } else {
-            remoteReads++;
-            send(owner, new GridMessage.Read(number, key, stamp, latest));
+            reads.read(key, stamp, latest, answer);
         }
     }
 
-    private void value(long number, Version version) {
-        Waiting<Version> waiting = reads.remove(number);
-        if (waiting != null) {
-            waiting.answer.is(version);
-        }
+    private void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
+        commits.whenThere(question.stamp(), () -> {
+            if (!question.latest() && store.isTrimmed(question.stamp())) {
+                trimmed.run();
+            } else {
+                store.read(question.key(), question.stamp(), question.latest(), reader);
+            }
+        });
     }
 
     /** Commits a transaction that writes something. */
@@ -315,19 +341,13 @@ public final class GridNode implements AutoCloseable {
             later(() -> answer.failed(new GridException(GridException.Reason.CLOSED, "the node is closed")));
             return;
         }
-        for (CommitRequest.Write write : request.writes()) {
-            int least = config.caches().get(write.key().cache()).ownersMin();
-            long left = Arrays.stream(owners.of(write.key())).filter(view()::has).count();
-            if (left > 0 && left < least) {
-                later(() -> answer.failed(new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "key "
-                        + write.key() + " has " + left + " owners left, and cache '"
-                        + config.caches().get(write.key().cache()).name() + "' is written with " + least
-                        + " at least: start the grid anew with all nodes, or lower ownersMin")));
-                return;
-            }
+        GridException refusal = OwnersLeft.refusal(config, owners, this::isThere, request);
+        if (refusal != null) {
+            later(() -> answer.failed(refusal));
+            return;
         }
         long deadline = machine.clock().nanoTime() + config.operationTimeout().toNanos();
-        commitAnswers.put(id, new Waiting<>(answer, deadline, null, 0, false, -1));
+        commitAnswers.put(id, new Waiting<>(answer, deadline));
         commits.commit(id, request, result -> later(() -> result(id, result)));
     }
 
@@ -377,7 +397,7 @@ public final class GridNode implements AutoCloseable {
         if (frame.remaining() < ENVELOPE_BYTES) {
             throw new IOException("a frame of " + frame.remaining() + " bytes");
         }
-        heardNanos.put(from, machine.clock().nanoTime());
+        hearing.heard(from, machine.clock().nanoTime());
         Deque<ByteBuffer> before = held.get(from);
         if (frame.getLong(frame.position()) > view().number() || before != null) {
             // What agrees on views must not wait for one.
@@ -409,9 +429,15 @@ public final class GridNode implements AutoCloseable {
             clock.seen(stamp);
             switch (message) {
                 case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
-                case GridMessage.Read read -> store.read(read.key(), read.stamp(), read.latest(),
-                        version -> send(from, new GridMessage.Value(read.number(), version.stamp(), version.value())));
-                case GridMessage.Value value -> value(value.number(), new Version(value.stamp(), value.value()));
+                case GridMessage.Read read -> readHere(read,
+                        version -> send(from, new GridMessage.Value(read.number(), version.stamp(), version.value())),
+                        () -> send(from, new GridMessage.Trimmed(read.number())));
+                case GridMessage.Present now -> commits.seen(now.stamp());
+                case GridMessage.Trimmed trimmed -> reads.trimmed(trimmed.number());
+                case GridMessage.Value value -> {
+                    commits.seen(value.stamp());
+                    reads.value(value.number(), new Version(value.stamp(), value.value()));
+                }
                 default -> commits.received(from, message);
             }
         }
@@ -428,7 +454,7 @@ public final class GridNode implements AutoCloseable {
     }
 
     private long settledHere() {
-        return Math.min(commits.settled(), begins.lowest(clock.latest()));
+        return Math.min(commits.settled(), begins.lowest(commits.present()));
     }
 
     private void tick() {
@@ -437,51 +463,62 @@ public final class GridNode implements AutoCloseable {
         }
         long now = machine.clock().nanoTime();
         long often = config.heartbeat().toNanos();
-        // If this loop was held up, what has come meanwhile has not been read yet.
-        boolean late = now - tickedNanos > 3 * often;
-        tickedNanos = now;
-        for (int node : view().members()) {
-            if (late) {
-                heardNanos.merge(node, now, Math::max);
-            }
-            agreement.suspect(node, node != config.self()
-                    && now - heardNanos.getOrDefault(node, now) > config.failureTimeout().toNanos());
+        hearing.heard(config.self(), now);
+        hearing.tick(now, 3 * often);
+        Set<Integer> unheard = hearing.silent(view().members(), config.failureTimeout().toNanos());
+        if (byGroups) {
+            absent(unheard);
+        } else {
+            view().members().forEach(node -> agreement.suspect(node, unheard.contains(node)));
+            agreement.tick();
         }
-        agreement.tick();
         commits.tick(now);
+        Set<Integer> members = new TreeSet<>(view().members());
+        members.removeAll(gone);
         settled.put(config.self(), settledHere());
         GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(), settledHere());
-        for (int node : view().members()) {
-            if (node != config.self()) {
-                send(node, heartbeat);
+        members.stream().filter(node -> node != config.self()).forEach(node -> {
+            send(node, heartbeat);
+            if (byGroups && commits.present() > told) {
+                send(node, new GridMessage.Present(commits.present()));
             }
-        }
+        });
+        told = commits.present();
         links.acknowledge();
-        if (settled.keySet().containsAll(view().members())) {
-            long horizon = view().members().stream().mapToLong(settled::get).min().orElse(0);
-            commits.forget(horizon);
-            store.trim(horizon);
+        if (settled.keySet().containsAll(members)) {
+            store.trim(commits.forget(members.stream().mapToLong(settled::get).min().orElse(0)));
         }
         expire(now);
         var _ = loop().schedule(often, this::tick);
     }
 
+    /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
+    private void absent(Set<Integer> unheard) {
+        if (!unheard.equals(silent)) {
+            LOGGER.info("node {} of grid {} does not hear {}", config.self(), config.name(), unheard);
+        }
+        silent = unheard;
+        for (int node : hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos())) {
+            if (gone.add(node)) {
+                links.giveUp(node);
+            }
+        }
+        commits.absent(silent, gone);
+        reads.ownersChanged();
+        reads.askOthers(hearing.silent(view().members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
+    }
+
     private void expire(long now) {
-        expire(now, reads, "a read");
-        expire(now, commitAnswers, "a commit, which may have happened or may happen yet,");
+        reads.expire(now);
+        List<Waiting<Result>> expired = new ArrayList<>();
+        commitAnswers.values().removeIf(one -> one.deadlineNanos - now <= 0 && expired.add(one));
+        expired.forEach(one -> one.answer.failed(Reads.timeout(config,
+                "a commit, which may have happened or may happen yet,")));
         for (GridTransaction transaction : List.copyOf(open.values())) {
             if (transaction.deadlineNanos() - now <= 0) {
                 transaction.expire();
             }
         }
-    }
-
-    private <T> void expire(long now, Map<?, Waiting<T>> waiting, String what) {
-        List<Waiting<T>> expired = new ArrayList<>();
-        waiting.values().removeIf(one -> one.deadlineNanos - now <= 0 && expired.add(one));
-        expired.forEach(one -> one.answer.failed(new GridException(GridException.Reason.TIMEOUT, what
-                + " was not answered within " + config.operationTimeout().toMillis()
-                + " ms: look whether this node reaches the others")));
     }
 
     private void install(View view) {
@@ -495,14 +532,7 @@ public final class GridNode implements AutoCloseable {
         LOGGER.info("node {} of grid {} goes on in {}", config.self(), config.name(), view);
         settled.clear();
         commits.view(view.number(), new TreeSet<>(view.members()));
-        for (Map.Entry<Long, Waiting<Version>> read : List.copyOf(reads.entrySet())) {
-            Waiting<Version> waiting = read.getValue();
-            Key key = waiting.key;
-            if (key != null && !view.has(waiting.owner)) {
-                reads.remove(read.getKey());
-                read(key, waiting.stamp, waiting.latest, waiting.answer);
-            }
-        }
+        reads.ownersChanged();
         later(this::dispatchHeld);
     }
 

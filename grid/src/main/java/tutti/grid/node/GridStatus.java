@@ -8,6 +8,8 @@ import java.util.Set;
  * @param view number of its view
  * @param members of its view
  * @param keys that it has
+ * @param bytes of the keys and values of all versions that it has
+ * @param unsentBytes that wait to be received by the node for which most do
  * @param kept transactions that it still remembers
  * @param committing transactions that ran here and wait for the outcome of their commit
  * @param committed transactions that ran here and have committed, reading ones included
@@ -19,6 +21,7 @@ import java.util.Set;
  * @param waitingReads reads at this node that had to wait for a transaction on its way
  * @param messages that it has sent
  */
-public record GridStatus(long view, Set<Integer> members, int keys, int kept, int committing, long committed,
+public record GridStatus(long view, Set<Integer> members, int keys, long bytes, long unsentBytes, int kept,
+        int committing, long committed,
         long conflicts,
         long deadlocks, long lockTimeouts, long localReads, long remoteReads, long waitingReads, long messages) {}

@@ -6,7 +6,9 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +55,7 @@ final class PeerLinks {
     private final Receiver receiver;
     private final Map<Integer, Outbound> outbound = new TreeMap<>();
     private final Map<Integer, Inbound> inbound = new HashMap<>();
+    private final Set<Integer> givenUp = new HashSet<>();
     private boolean closed;
 
     PeerLinks(GridConfig config, long process, Network network, Receiver receiver) throws IOException {
@@ -83,6 +86,19 @@ final class PeerLinks {
         Outbound link = outbound.get(to);
         if (link != null) {
             link.send(Framing.frame(message));
+        }
+    }
+
+    /** Nothing is sent to a node any more, and nothing is taken from it. */
+    void giveUp(int node) {
+        givenUp.add(node);
+        Outbound link = outbound.remove(node);
+        if (link != null) {
+            link.giveUp();
+        }
+        Inbound known = inbound.get(node);
+        if (known != null && known.connection != null) {
+            known.connection.stop();
         }
     }
 
@@ -133,11 +149,19 @@ final class PeerLinks {
         }
 
         void connect() {
-            if (!closed) {
+            if (!closed && outbound.get(node) == this) {
                 welcome = false;
                 reader = new Framing.Reader(this::control);
                 stream = network.connect(InetSocketAddress.createUnresolved(address.getHostString(), address.getPort()),
                         CONNECT_NANOS, this);
+            }
+        }
+
+        void giveUp() {
+            unacknowledged.clear();
+            Network.Stream open = stream;
+            if (open != null) {
+                open.close();
             }
         }
 
@@ -280,6 +304,11 @@ final class PeerLinks {
             }
         }
 
+        void stop() {
+            over = true;
+            stream.close();
+        }
+
         private void greeted(LinkMessage.Hello hello) {
             Inbound known = inbound.get(hello.node());
             String why = "";
@@ -289,6 +318,9 @@ final class PeerLinks {
             } else if (!config.nodes().containsKey(hello.node()) || hello.node() == config.self()
                     || !isPeer(stream, hello.node())) {
                 why = "node " + config.self() + " does not expect node " + hello.node() + " there";
+            } else if (givenUp.contains(hello.node())) {
+                why = "node " + hello.node() + " was not heard for too long, and is not waited for any more: start all"
+                        + " nodes anew";
             } else if (known != null && known.process != hello.process()) {
                 why = "node " + hello.node() + " was there before, and what it had is lost: start all nodes anew";
             }
@@ -303,8 +335,7 @@ final class PeerLinks {
             }
             Incoming before = known.connection;
             if (before != null) {
-                before.over = true;
-                before.stream.close();
+                before.stop();
             }
             known.connection = this;
             from = known;

@@ -27,6 +27,8 @@ public final class Store {
     /** What may be dropped when the horizon has passed it, roughly by stamp. */
     private final Deque<Garbage> garbage = new ArrayDeque<>();
     private long waitingReads;
+    private long horizon;
+    private long bytes;
 
     private record Garbage(Key key, long stamp) {}
 
@@ -75,9 +77,24 @@ public final class Store {
         return cells.size();
     }
 
+    /** Bytes of the keys and values of all versions. */
+    public long bytes() {
+        return bytes;
+    }
+
+    private static long bytes(Key key, Version version) {
+        byte[] value = version.value();
+        return (long) key.bytes().length + (value == null ? 0 : value.length);
+    }
+
     /** How many reads have had to wait so far. */
     public long waitingReads() {
         return waitingReads;
+    }
+
+    /** Whether what a snapshot of this stamp would find may have been dropped. */
+    public boolean isTrimmed(long stamp) {
+        return stamp < horizon;
     }
 
     /**
@@ -131,6 +148,7 @@ public final class Store {
     /** Adds a version, at its place by stamp. */
     public void apply(Key key, Version version) {
         Cell cell = cell(key);
+        bytes += bytes(key, version);
         Version above = null;
         Version below = cell.newest;
         while (below != null && below.stamp() > version.stamp()) {
@@ -169,7 +187,8 @@ public final class Store {
     }
 
     /** Nobody reads below this stamp any more: drops what only such reads would find. */
-    public void trim(long horizon) {
+    public void trim(long below) {
+        horizon = Math.max(horizon, below);
         while (!garbage.isEmpty() && garbage.getFirst().stamp <= horizon) {
             Key key = garbage.removeFirst().key;
             Cell cell = cells.get(key);
@@ -181,10 +200,14 @@ public final class Store {
                 kept = kept.older;
             }
             if (kept.stamp() <= horizon) {
+                for (Version dropped = kept.older; dropped != null; dropped = dropped.older) {
+                    bytes -= bytes(key, dropped);
+                }
                 kept.older = null;
             }
             if (Objects.equals(kept, cell.newest) && kept.value() == null && kept.stamp() <= horizon) {
                 cell.newest = null;
+                bytes -= bytes(key, kept);
             }
             if (cell.isEmpty()) {
                 cells.remove(key);

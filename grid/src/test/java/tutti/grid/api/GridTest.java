@@ -13,10 +13,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -28,11 +31,13 @@ import tutti.grid.GridConfig.CacheConfig;
 import tutti.grid.GridException;
 import tutti.grid.GridException.Reason;
 import tutti.grid.IsolationLevel;
+import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 import tutti.runtime.real.FreePorts;
 
 /** Nodes in this process, over real sockets. */
 class GridTest {
-    private static final int NODES = 3;
+    private int nodeCount = 3;
 
     private final List<Grid> grids = new ArrayList<>();
 
@@ -46,11 +51,11 @@ class GridTest {
 
     private void open(CommitProtocol protocol, IsolationLevel level, CacheConfig... caches) throws IOException {
         Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
-        List<InetSocketAddress> free = FreePorts.addresses(NODES);
-        for (int i = 0; i < NODES; i++) {
+        List<InetSocketAddress> free = FreePorts.addresses(nodeCount);
+        for (int i = 0; i < nodeCount; i++) {
             nodes.put(i, free.get(i));
         }
-        for (int i = 0; i < NODES; i++) {
+        for (int i = 0; i < nodeCount; i++) {
             grids.add(Grid.open(GridConfig.of("test", i, nodes, List.of(caches), protocol)
                     .withHeartbeat(Duration.ofMillis(50), silence), level));
         }
@@ -69,10 +74,10 @@ class GridTest {
     void whatOneNodeCommitsAllNodesRead(CommitProtocol protocol) throws IOException {
         open(protocol, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, CacheConfig.of("stock", 2));
         for (int i = 0; i < 30; i++) {
-            stock(grids.get(i % NODES)).put("key " + i, i);
+            stock(grids.get(i % nodeCount)).put("key " + i, i);
         }
         // A node sees all that it has heard of, and this one hears of the last by reading.
-        Grid reader = grids.get((30 - 1) % NODES);
+        Grid reader = grids.get((30 - 1) % nodeCount);
         assertEquals(Optional.of(29), stock(reader).get("key 29"));
         stock(reader).remove("key 29");
         assertEquals(Optional.empty(), stock(reader).get("key 29"));
@@ -86,10 +91,10 @@ class GridTest {
             throws IOException, InterruptedException, ExecutionException {
         open(protocol, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 2));
         int each = 20;
-        try (ExecutorService threads = Executors.newFixedThreadPool(2 * NODES)) {
+        try (ExecutorService threads = Executors.newFixedThreadPool(2 * nodeCount)) {
             List<Future<?>> running = new ArrayList<>();
-            for (int i = 0; i < 2 * NODES; i++) {
-                Grid grid = grids.get(i % NODES);
+            for (int i = 0; i < 2 * nodeCount; i++) {
+                Grid grid = grids.get(i % nodeCount);
                 Cache<String, Integer> stock = stock(grid);
                 running.add(threads.submit(() -> {
                     for (int j = 0; j < each; j++) {
@@ -108,12 +113,12 @@ class GridTest {
             stock(grid).put(in, "apples", apples);
             return apples;
         });
-        assertEquals(each * 2 * NODES, total);
+        assertEquals(each * 2 * nodeCount, total);
     }
 
     @Tag("long")
     @ParameterizedTest
-    @EnumSource(CommitProtocol.class)
+    @EnumSource(names = "GROUPS", mode = EnumSource.Mode.EXCLUDE)
     void aCrashLosesNothingThatHasAnotherOwner(CommitProtocol protocol) throws IOException {
         silence = Duration.ofSeconds(2);
         open(protocol, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 2), CacheConfig.of("alone", 1),
@@ -145,6 +150,58 @@ class GridTest {
         assertEquals(Optional.of(1), careful.get("key"));
         assertEquals(2, grid.status().members().size());
         assertEquals(Reason.CLOSED, reason(() -> stock(grids.get(2)).put("key", 1)));
+    }
+
+    /** A member of each of two groups crashes, neither of which leads; that they are not heard is noticed after this test. */
+    @Test
+    void aMinorityOfEachGroupCrashesAndNobodyWaits() throws IOException {
+        nodeCount = 6;
+        silence = Duration.ofSeconds(60);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        Grid grid = grids.get(2);
+        countUp(grid, 20);
+        grids.get(1).close();
+        grids.get(5).close();
+        countUp(grid, 20);
+        countUp(grids.get(4), 20);
+        assertEquals(6, grid.status().members().size());
+        assertEquals(0, grid.status().conflicts());
+    }
+
+    /** Writes keys of both groups in each transaction, and reads them. */
+    private void countUp(Grid grid, int times) {
+        for (int i = 0; i < times; i++) {
+            grid.run(in -> {
+                for (int key = 0; key < 4; key++) {
+                    stock(grid).put(in, "key " + key, stock(grid).get(in, "key " + key).orElse(0) + 1);
+                }
+            });
+        }
+    }
+
+    @Tag("long")
+    @Test
+    void anotherLeadsAGroupWhenItsLeaderHasCrashed() throws IOException {
+        nodeCount = 6;
+        silence = Duration.ofMillis(1500);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        countUp(grids.get(2), 10);
+        grids.get(0).close();
+        grids.get(3).close();
+        countUp(grids.get(2), 10);
+        countUp(grids.get(5), 10);
+        assertEquals(Optional.of(30), grids.get(5).transact(in -> {
+            stock(grids.get(5)).put(in, "other", 1);
+            return stock(grids.get(5)).get(in, "key 1");
+        }));
+        // The third member of a group: what is left is no majority.
+        grids.get(1).close();
+        Grid left = grids.get(2);
+        Reason reason = Reason.TIMEOUT;
+        for (int i = 0; i < 100 && reason == Reason.TIMEOUT; i++) {
+            reason = reason(() -> countUp(left, 1));
+        }
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason);
     }
 
     @Test
@@ -185,6 +242,73 @@ class GridTest {
             assertEquals(Optional.of(1), stock.get(reader, "b"));
             assertEquals(Optional.of(2), stock.get(other, "b"), "without being read-only it reads the latest");
             reader.commit();
+        }
+    }
+
+    /** Every owner hears of each change of a key, in order; what was aborted is not told. */
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "GROUPS"})
+    void listenersHearOfWhatTheirNodeOwns(CommitProtocol protocol) throws IOException, InterruptedException {
+        open(protocol, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 2), CacheConfig.of("other", 2));
+        List<BlockingQueue<String>> heard = new ArrayList<>();
+        List<Subscription> subscriptions = new ArrayList<>();
+        for (Grid grid : grids) {
+            BlockingQueue<String> queue = new LinkedBlockingQueue<>();
+            heard.add(queue);
+            subscriptions.add(stock(grid).listen((key, value) -> queue.add(key + value.map(n -> "=" + n).orElse("-"))));
+        }
+        Grid grid = grids.getFirst();
+        List<Integer> owners = stock(grid).owners("apples");
+        assertEquals(protocol == CommitProtocol.GROUPS ? 3 : 2, owners.size());
+        try (Transaction undone = grid.begin()) {
+            stock(grid).put(undone, "apples", 99);
+        }
+        grid.cache("other", Serializers.TEXT, Serializers.TEXT).put("apples", "of another cache");
+        stock(grid).put("apples", 1);
+        stock(grid).put("apples", 2);
+        stock(grid).remove("apples");
+        for (int owner : owners) {
+            assertEquals(List.of("apples=1", "apples=2", "apples-"),
+                    List.of(heard.get(owner).take(), heard.get(owner).take(), heard.get(owner).take()));
+        }
+        subscriptions.forEach(Subscription::close);
+        stock(grid).put("apples", 3);
+        heard.forEach(queue -> assertEquals(0, queue.size()));
+        String metrics = grid.metrics();
+        assertTrue(
+                metrics.contains("tutti_grid_transactions_total{grid=\"test\",node=\"0\",outcome=\"committed\"} 5\n"),
+                metrics);
+        assertTrue(metrics.contains("# TYPE tutti_grid_version_bytes gauge\n"), metrics);
+    }
+
+    @Test
+    void aSlowListenerIsToldHowMuchItHasMissed() throws InterruptedException {
+        BlockingQueue<String> told = new LinkedBlockingQueue<>();
+        Semaphore goOn = new Semaphore(0);
+        byte[] large = new byte[Subscription.WAITING_BYTES_MAX / 2 - 1000];
+        try (Subscription slow = Subscription.start(0, Serializers.TEXT, Serializers.BYTES, new Listener<>() {
+            @Override
+            public void changed(String key, Optional<byte[]> value) {
+                told.add(key);
+                goOn.acquireUninterruptibly();
+                throw new IllegalStateException("listeners may fail");
+            }
+
+            @Override
+            public void missed(long changes) {
+                told.add("missed " + changes);
+            }
+        }, _ -> {})) {
+            slow.changed(new Key(0, Serializers.TEXT.write("a")), new Version(1, large));
+            assertEquals("a", told.take());
+            for (String key : List.of("b", "c", "d", "e")) {
+                slow.changed(new Key(0, Serializers.TEXT.write(key)), new Version(2, large));
+            }
+            assertTrue(slow.waitingBytes() > large.length);
+            goOn.release(10);
+            assertEquals(List.of("b", "c", "missed 2"), List.of(told.take(), told.take(), told.take()));
+            slow.changed(new Key(0, Serializers.TEXT.write("f")), new Version(3, large));
+            assertEquals("f", told.take());
         }
     }
 

@@ -14,6 +14,7 @@ import tutti.core.txn.TransactionId;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Key;
 import tutti.grid.store.Owners;
+import tutti.grid.store.RingOwners;
 import tutti.grid.store.Store;
 
 /** Two nodes, both owners of all keys, whose messages arrive when the test says so. */
@@ -29,7 +30,7 @@ class TwoPhaseCommitTest {
     private final List<String> applied = new ArrayList<>();
 
     TwoPhaseCommitTest() {
-        Owners owners = new Owners(Set.of(0, 1), new int[]{2});
+        Owners owners = new RingOwners(Set.of(0, 1), new int[]{2});
         for (int i = 0; i < 2; i++) {
             int self = i;
             nodes.add(new TwoPhaseCommit(i, new LamportClock(i), Set.of(0, 1), owners, new Store(), LOCK_TIMEOUT,

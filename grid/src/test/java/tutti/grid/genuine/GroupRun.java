@@ -13,6 +13,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import tutti.core.schema.MessageSet;
 import tutti.core.txn.TransactionId;
 
 /**
@@ -24,6 +25,8 @@ import tutti.core.txn.TransactionId;
 final class GroupRun {
     private static final int STEPS_MAX = 300_000;
     private static final int ROUNDS_MAX = 60;
+    private static final MessageSet<GenuineMessage> MESSAGES = new MessageSet<>("genuine multicast",
+            "As part of the grid's messages.", GenuineMessage.schemas());
 
     /** Makes the state machine under test. */
     interface Factory {
@@ -75,7 +78,7 @@ final class GroupRun {
         }
 
         void receive(int from) {
-            multicast.received(from, GenuineMessage.set().decode(ByteBuffer.wrap(inbound.get(from).removeFirst())));
+            multicast.received(from, MESSAGES.decode(ByteBuffer.wrap(inbound.get(from).removeFirst())));
         }
     }
 

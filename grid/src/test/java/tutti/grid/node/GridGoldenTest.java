@@ -9,7 +9,9 @@ import tutti.core.schema.GoldenContract;
 import tutti.core.txn.TransactionId;
 import tutti.grid.commit.CommitMessage;
 import tutti.grid.commit.CommitRequest;
+import tutti.grid.commit.GroupPayload;
 import tutti.grid.commit.Result;
+import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.store.Key;
 import tutti.grid.view.View;
@@ -19,6 +21,10 @@ class GridGoldenTest extends GoldenContract {
     private static final TransactionId ID = new TransactionId(2, 7L << 32 | 9);
     private static final TransactionId OTHER = new TransactionId(0, 5L << 32 | 1);
     private static final Key KEY = new Key(1, new byte[]{1, 2, 3});
+    private static final int[] GROUPS = {1, 3};
+    private static final byte[] PAYLOAD = {9};
+    private static final List<GenuineMessage.Entry> ENTRIES = List
+            .of(new GenuineMessage.Entry(ID, GROUPS, PAYLOAD, 769, 770));
     private static final View VIEW = new View(4, Set.of(0, 2, 3));
 
     @Override
@@ -46,11 +52,20 @@ class GridGoldenTest extends GoldenContract {
                         new CommitMessage.Waits(ID, OTHER), new CommitMessage.Orphan(ID, new int[]{0, 2}),
                         new CommitMessage.Inquire(ID, 4), new CommitMessage.Known(ID, 4, 770),
                         new GridMessage.Heartbeat(4, 1000), new GridMessage.Read(6, KEY, 1000, true),
-                        new GridMessage.Value(6, 770, new byte[]{5, 6})),
+                        new GridMessage.Value(6, 770, new byte[]{5, 6}), new GridMessage.Trimmed(6),
+                        new GridMessage.Present(770),
+                        new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
+                        new GenuineMessage.Accept(ID, GROUPS, 1, 3, 770, 0, PAYLOAD),
+                        new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),
+                        new GenuineMessage.Prepare(4), new GenuineMessage.Promise(4, 3, 1030, ENTRIES),
+                        new GenuineMessage.Install(4, 1030, ENTRIES), new GenuineMessage.Installed(4),
+                        new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12)),
                 "grid payloads",
                 List.of(new CommitRequest(1000,
                         List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}),
                                 new CommitRequest.Write(new Key(0, new byte[0]), null)),
-                        List.of(new CommitRequest.Check(KEY, 770)))));
+                        List.of(new CommitRequest.Check(KEY, 770)))),
+                "grid group payloads",
+                List.of(new GroupPayload.Commit(ID, new byte[]{9}), new GroupPayload.Floor(770)));
     }
 }

@@ -23,6 +23,7 @@ import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.commit.CommitRequest;
+import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.view.View;
 import tutti.sim.fault.EngineFaults;
@@ -147,26 +148,46 @@ final class GridRun {
         if (injector != null) {
             injector.start();
         }
-        List<Integer> victims = new ArrayList<>(hosts.keySet());
-        random.shuffle(victims);
-        for (int i = 0; i < setting.crashing; i++) {
-            // One at a time: the others go on before the next one.
+        List<Integer> victims = victims();
+        for (int victimNumber : victims) {
             kernel.runUntil(kernel.now() + random.between(0, 60) * Nanos.MILLI);
             // In the middle of a commit, if there is one soon.
-            GridNode victim = nodes.get(victims.get(i));
+            GridNode victim = nodes.get(victimNumber);
             for (int wait = 0; wait < 200 && victim.status().committing() == 0; wait++) {
                 kernel.runUntil(kernel.now() + 20 * Nanos.MICRO);
             }
             kernel.runUntil(kernel.now() + random.between(0, 400) * Nanos.MICRO);
-            hosts.get(victims.get(i)).crash();
-            kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
+            hosts.get(victimNumber).crash();
+            if (!isByGroups()) {
+                // One at a time: the others go on before the next one.
+                kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
+            }
         }
         kernel.runUntil(kernel.now() + REST_NANOS);
-        List<Integer> crashed = victims.subList(0, setting.crashing);
-        crashed.forEach(nodes::remove);
-        check(crashed);
+        victims.forEach(nodes::remove);
+        check(victims);
         return new Outcome(failures, committed, conflicts, others,
                 nodes.values().stream().mapToLong(node -> node.status().waitingReads()).sum(), kernel.fingerprint());
+    }
+
+    private boolean isByGroups() {
+        return setting.protocol == CommitProtocol.GROUPS;
+    }
+
+    /** Who crashes: as many as the setting says; of groups, always a minority of each. */
+    private List<Integer> victims() {
+        List<Integer> victims = new ArrayList<>();
+        List<Integer> all = new ArrayList<>(hosts.keySet());
+        random.shuffle(all);
+        for (int node : all) {
+            victims.add(node);
+            boolean enoughLeft = new GroupOwners(hosts.keySet(), setting.degree).groups().values().stream()
+                    .allMatch(group -> 2 * group.stream().filter(victims::contains).count() < group.size());
+            if (victims.size() > setting.crashing || (isByGroups() && !enoughLeft)) {
+                victims.removeLast();
+            }
+        }
+        return victims;
     }
 
     // ------------------------------------------------------------------------------------------ clients
@@ -304,7 +325,7 @@ final class GridRun {
             }
         }
         for (int i : crashed) {
-            if (last.has(i)) {
+            if (last.has(i) && !isByGroups()) {
                 failures.add("node " + i + " crashed and is in " + last);
             }
         }

@@ -18,8 +18,9 @@ class GridSimulationTest {
 
     private static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
         Random random = new Random(seed);
-        int nodes = 3 + random.nextInt(3);
-        int degree = 1 + random.nextInt(3);
+        boolean byGroups = protocol == CommitProtocol.GROUPS;
+        int nodes = 3 + random.nextInt(byGroups ? 5 : 3);
+        int degree = byGroups && random.nextInt(4) > 0 ? 3 : 1 + random.nextInt(3);
         int keys = 2 + random.nextInt(random.nextBoolean() ? 5 : 40);
         // What is left can always go on.
         int crashing = faults ? 0 : random.nextInt((nodes - 1) / 2 + 1);
@@ -33,7 +34,7 @@ class GridSimulationTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"TOM_2", "TOM_3"})
+    @EnumSource(names = {"TOM_2", "TOM_3", "GROUPS"})
     void keepsWhatItsLevelPromisesOverABadNetwork(CommitProtocol protocol) {
         check(protocol, true, SEEDS);
     }
@@ -47,7 +48,7 @@ class GridSimulationTest {
 
     @Tag("long")
     @ParameterizedTest
-    @EnumSource(names = {"TOM_2", "TOM_3"})
+    @EnumSource(names = {"TOM_2", "TOM_3", "GROUPS"})
     void keepsWhatItsLevelPromisesOverABadNetworkWithMoreSeeds(CommitProtocol protocol) {
         check(protocol, true, 10 * SEEDS);
     }

@@ -56,6 +56,20 @@ class StoreTest {
     }
 
     @Test
+    void bytesAreThoseOfTheVersionsThatAreThere() {
+        apply(5);
+        apply(9);
+        apply(7);
+        assertEquals(6, store.bytes());
+        store.trim(9);
+        assertEquals(2, store.bytes());
+        store.apply(KEY, new Version(12, null));
+        assertEquals(3, store.bytes());
+        store.trim(20);
+        assertEquals(0, store.bytes());
+    }
+
+    @Test
     void whatNobodyCanReadIsDroppedAndNothingElse() {
         apply(5);
         apply(10);

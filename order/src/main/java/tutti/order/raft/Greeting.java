@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.DecodeException;
 import tutti.core.schema.Encoded;
@@ -94,11 +95,11 @@ final class Greeting {
          * Why it is not meant for a node, or not from a member of its cluster; nothing if it is.
          *
          * @param by the node
-         * @param others numbers of the other members
+         * @param others whether a number is that of another member
          * @param words members and voters, as the node has them
          * @param proven who has proven to have sent it, where that is asked for
          */
-        String foreign(int by, Set<Integer> others, String words, @Nullable PeerIdentity proven) {
+        String foreign(int by, IntPredicate others, String words, @Nullable PeerIdentity proven) {
             if (proven != null && proven.node() != node) {
                 return "it is " + proven + " that connects in the name of node " + node
                         + ": give each node its own certificate";
@@ -111,7 +112,7 @@ final class Greeting {
                 return "node " + by + " has the members " + words + ", but you have " + cluster
                         + ": all nodes must be given the same list";
             }
-            return others.contains(node)
+            return others.test(node)
                     ? ""
                     : "node " + node + " is not another member of " + words + ": two nodes were given the id " + node;
         }

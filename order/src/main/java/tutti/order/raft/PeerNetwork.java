@@ -3,7 +3,6 @@ package tutti.order.raft;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,7 +34,7 @@ import tutti.runtime.PeerIdentity;
  *
  * <p>
  * <b>Bounds.</b> Before it has been welcomed, a connection costs the bytes of one greeting, and at most
- * {@link #STRANGERS_MAX} of them are kept, each for the time after which a silent node is given up. What waits to be sent to
+ * {@link IncomingPeers#STRANGERS_MAX} of them are kept, each for the time after which a silent node is given up. What waits to be sent to
  * a node is at most {@link #UNSENT_BYTES_MAX} and one frame; the rest is dropped. Who sends what no node would send is
  * dropped and {@linkplain #refusedConnections counted}.
  *
@@ -44,13 +43,12 @@ import tutti.runtime.PeerIdentity;
  */
 final class PeerNetwork {
     private static final Logger LOGGER = LoggerFactory.getLogger(PeerNetwork.class);
-    private static final int STRANGERS_MAX = 64;
     private static final long UNSENT_BYTES_MAX = 64 << 20;
     private static final long RETRY_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long RETRY_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(250);
     private static final long RETRY_REFUSED_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** Of those who prove nothing, and of peers that are not trusted, the log tells no more often. */
-    private static final long TOLD_NANOS = TimeUnit.MINUTES.toNanos(1);
+    static final long TOLD_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final int self;
     /** Id of the cluster, or nothing. */
@@ -63,15 +61,10 @@ final class PeerNetwork {
     private final Map<Integer, Peer> peers = new TreeMap<>();
     /** Those that have neither answered yet nor proven to be away. */
     private final Set<Integer> unasked = new TreeSet<>();
-    private final Map<Integer, Inbound> inbound = new TreeMap<>();
-    /** Connections that have not been welcomed, the oldest first. */
-    private final List<Inbound> strangers = new ArrayList<>();
+    private final IncomingPeers incoming;
     private final AtomicLong refusedConnections = new AtomicLong();
     private final SpokenVersions spoken;
-    private Network.@Nullable Acceptor visitors;
-    private boolean started;
     private boolean everAccepted;
-    private @Nullable Long strangerToldNanos;
     private long checkedNanos;
     /** Since when this node is turned away, if it is. */
     private @Nullable Long rejectedSinceNanos;
@@ -96,6 +89,8 @@ final class PeerNetwork {
         others.forEach((id, address) -> peers.put(id, new Peer(id, address)));
         unasked.addAll(peers.keySet());
         spoken = new SpokenVersions(Versions.SPOKEN, peers.keySet());
+        incoming = new IncomingPeers(self, cluster, clock, network, receiver, spoken, refusedConnections, this::isPeer,
+                this::silent);
         PeerIdentity proven = network.identity();
         if (proven != null && !proven.equals(new PeerIdentity(cluster, self))) {
             throw new IOException("this node is configured as node " + self + " of cluster " + cluster
@@ -107,7 +102,7 @@ final class PeerNetwork {
         }
         try {
             // It is closed with the network.
-            var _ = network.listen(config.members().get(self), new Acceptor());
+            var _ = network.listen(config.members().get(self), incoming);
         } catch (IOException taken) {
             throw new IOException("node " + self + " " + taken.getMessage(), taken);
         }
@@ -115,12 +110,8 @@ final class PeerNetwork {
 
     /** Begins to listen to others and to connect. */
     void start() {
-        started = true;
         checkedNanos = clock.nanoTime();
-        for (Inbound early : strangers) {
-            early.heardNanos = checkedNanos;
-            early.stream.read(true);
-        }
+        incoming.start();
         peers.values().forEach(Peer::connect);
         var _ = loop.schedule(aliveNanos(), this::checkAlive);
     }
@@ -178,14 +169,23 @@ final class PeerNetwork {
 
     /** Who listens to those who come for something else than the order ({@link CopiedOrder}). */
     void visitors(Network.Acceptor acceptor) {
-        visitors = acceptor;
+        incoming.visitors(acceptor);
     }
 
     /** Ends what comes from a node; it may greet again. */
     void drop(int node) {
-        Inbound present = inbound.get(node);
-        if (present != null) {
-            present.lost();
+        incoming.drop(node);
+    }
+
+    private boolean isPeer(int node) {
+        return peers.containsKey(node);
+    }
+
+    /** Nothing comes from there any more, so what is sent there will not arrive either. */
+    private void silent(int node) {
+        Peer peer = peers.get(node);
+        if (peer != null) {
+            peer.silent();
         }
     }
 
@@ -193,7 +193,7 @@ final class PeerNetwork {
     Set<Integer> reachable() {
         Set<Integer> ids = new TreeSet<>();
         for (Peer peer : peers.values()) {
-            if (peer.isConnected() && inbound.containsKey(peer.id)) {
+            if (peer.isConnected() && incoming.isWelcome(peer.id)) {
                 ids.add(peer.id);
             }
         }
@@ -221,15 +221,7 @@ final class PeerNetwork {
         boolean late = now - checkedNanos > 2 * aliveNanos();
         checkedNanos = now;
         peers.values().forEach(peer -> peer.check(now));
-        List<Inbound> all = new ArrayList<>(inbound.values());
-        all.addAll(strangers);
-        for (Inbound connection : all) {
-            if (late) {
-                connection.heardNanos = now;
-            } else if (now - connection.heardNanos > silenceNanos()) {
-                connection.silent();
-            }
-        }
+        incoming.check(now, late ? Long.MAX_VALUE : silenceNanos());
         var _ = loop.schedule(aliveNanos(), this::checkAlive);
     }
 
@@ -242,6 +234,7 @@ final class PeerNetwork {
         private boolean gone;
         private @Nullable Outbound connection;
         private @Nullable Long distrustToldNanos;
+        private String refusal = "";
         private long retryNanos = RETRY_NANOS_MIN;
 
         Peer(int id, InetSocketAddress address) {
@@ -294,7 +287,6 @@ final class PeerNetwork {
             }
         }
 
-        /** Nothing comes from there any more, so what is sent there will not arrive either. */
         void silent() {
             Outbound present = connection;
             if (present != null && present.welcome) {
@@ -398,6 +390,7 @@ final class PeerNetwork {
                     welcome = true;
                     spoken.heard(peer.id, come.speaks());
                     everAccepted = true;
+                    peer.refusal = "";
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
                 } else {
@@ -414,11 +407,17 @@ final class PeerNetwork {
         }
 
         private void refused(String refusal, boolean outdated, boolean lost) {
-            LOGGER.error("node {} is turned away by node {} at {}: {}", self, peer.id, peer.address, refusal);
+            if (!refusal.equals(peer.refusal)) {
+                peer.refusal = refusal;
+                LOGGER.error("node {} is turned away by node {} at {}: {}", self, peer.id, peer.address, refusal);
+            }
             long now = clock.nanoTime();
             Long since = rejectedSinceNanos;
             if (outdated) {
                 receiver.rejected(refusal, true, false);
+            } else if (lost && receiver.hello().standing().lastIndex() == 0) {
+                // An empty directory: what the others remember of another one does not change by waiting, and nothing is lost with it.
+                receiver.rejected(refusal, false, true);
             } else if (since == null) {
                 rejectedSinceNanos = now;
             } else if (!everAccepted && now - since > 4 * silenceNanos()) {
@@ -451,178 +450,6 @@ final class PeerNetwork {
             peer.connectLater(retryNanos);
             asked(peer.id);
             if (welcome) {
-                receiver.reachabilityChanged();
-            }
-        }
-    }
-
-    // ------------------------------------------------------------------------------------------ receiving
-
-    private final class Acceptor implements Network.Acceptor {
-        @Override
-        public Network.StreamListener accepted(Network.Stream stream) {
-            return PeerNetwork.this.accepted(stream);
-        }
-
-        @Override
-        public void refused(String remote, String why) {
-            refusedConnections.incrementAndGet();
-            long now = clock.nanoTime();
-            if (strangerToldNanos == null || now - strangerToldNanos > TOLD_NANOS) {
-                strangerToldNanos = now;
-                LOGGER.warn("node {} has dropped {} connections so far, the last one of {}: {}", self,
-                        refusedConnections, remote, why);
-            }
-        }
-    }
-
-    private Network.StreamListener accepted(Network.Stream stream) {
-        PeerIdentity peer = stream.peer();
-        if (network.identity() != null
-                && (peer == null || !peer.cluster().equals(cluster)
-                        || !(peers.containsKey(peer.node()) || receiver.removed().contains(peer.node())))) {
-            refusedConnections.incrementAndGet();
-            LOGGER.error("node {} turns {} away, which is {}: only other members of its own cluster may connect", self,
-                    stream.remote(), peer);
-            Inbound turnedAway = new Inbound(stream);
-            turnedAway.lost();
-            return turnedAway;
-        }
-        if (strangers.size() >= STRANGERS_MAX) {
-            Inbound oldest = strangers.getFirst();
-            refusedConnections.incrementAndGet();
-            LOGGER.debug("node {} drops the connection of {}, which has not said who it is, for a newer one", self,
-                    oldest.stream.remote());
-            oldest.lost();
-        }
-        Inbound connection = new Inbound(stream);
-        strangers.add(connection);
-        if (!started) {
-            stream.read(false);
-        }
-        return new Arrival(stream, connection, () -> {
-            strangers.remove(connection);
-            return visitors;
-        });
-    }
-
-    /** Whether a node that connects is welcome. */
-    private Greeting.Answer admit(Greeting.Hello hello, @Nullable PeerIdentity proven) throws IOException {
-        if (receiver.removed().contains(hello.node()) && !peers.containsKey(hello.node())
-                && (proven == null || proven.node() == hello.node())) {
-            return Greeting.Answer.removed(hello.node());
-        }
-        // Whoever is new has another list before it has a copy, and is told to get one.
-        String foreign = hello.foreign(self, peers.keySet(),
-                receiver.isNew(hello.node()) ? hello.cluster() : receiver.hello().cluster(), proven);
-        if (!foreign.isEmpty()) {
-            return new Greeting.Answer(foreign, false);
-        }
-        Inbound present = inbound.get(hello.node());
-        return receiver.admit(hello, present == null || present.process == hello.process()
-                ? ""
-                : "another process runs as node " + hello.node() + " and is connected from " + present.stream.remote()
-                        + ": give each node an id of its own");
-    }
-
-    /** The receiving half: what another node sends. */
-    private final class Inbound implements Network.StreamListener {
-        /** From top to bottom; {@code REFUSED} waits until the other end has read why. */
-        private enum State {
-            GREETING,
-            REFUSED,
-            WELCOME,
-            OVER
-        }
-
-        private final Network.Stream stream;
-        private final Greeting.HelloReader hello = new Greeting.HelloReader();
-        private final Frames.Reader frames = new Frames.Reader(this::take);
-        private State state = State.GREETING;
-        private int from;
-        private long process;
-        private long heardNanos = clock.nanoTime();
-
-        Inbound(Network.Stream stream) {
-            this.stream = stream;
-        }
-
-        @Override
-        public void received(ByteBuffer bytes) {
-            try {
-                switch (state) {
-                    case GREETING -> {
-                        Greeting.Hello come = hello.read(bytes);
-                        if (come != null) {
-                            introduced(come);
-                        }
-                    }
-                    case WELCOME -> {
-                        heardNanos = clock.nanoTime();
-                        frames.read(bytes);
-                    }
-                    case REFUSED, OVER -> {
-                        // Whatever comes, nobody reads it.
-                    }
-                }
-            } catch (IOException wrong) {
-                refusedConnections.incrementAndGet();
-                LOGGER.warn("node {} drops the connection of {}{}: {}", self, stream.remote(),
-                        state == State.WELCOME ? ", which is node " + from : "", wrong.getMessage());
-                lost();
-            }
-        }
-
-        private void take(ByteBuffer frame) throws IOException {
-            if (state == State.WELCOME) {
-                receiver.received(from, frame);
-            }
-        }
-
-        private void introduced(Greeting.Hello come) throws IOException {
-            Greeting.Answer answer = admit(come, stream.peer());
-            stream.send(answer.framed());
-            if (!answer.refusal().isEmpty()) {
-                refusedConnections.incrementAndGet();
-                LOGGER.error("node {} turns {} away: {}", self, stream.remote(), answer.refusal());
-                state = State.REFUSED;
-                return;
-            }
-            from = come.node();
-            process = come.process();
-            spoken.heard(from, come.speaks());
-            state = State.WELCOME;
-            heardNanos = clock.nanoTime();
-            strangers.remove(this);
-            Inbound replaced = inbound.put(from, this);
-            if (replaced != null) {
-                replaced.lost();
-            }
-            receiver.reachabilityChanged();
-        }
-
-        @Override
-        public void closed(String why) {
-            LOGGER.debug("connection of {} to node {}: {}", stream.remote(), self, why);
-            lost();
-        }
-
-        void silent() {
-            LOGGER.debug("connection of {} to node {}: nothing has come for {} ms", stream.remote(), self,
-                    TimeUnit.NANOSECONDS.toMillis(silenceNanos()));
-            boolean wasWelcome = state == State.WELCOME;
-            lost();
-            Peer peer = peers.get(from);
-            if (wasWelcome && peer != null) {
-                peer.silent();
-            }
-        }
-
-        private void lost() {
-            state = State.OVER;
-            stream.close();
-            strangers.remove(this);
-            if (inbound.remove(from, this)) {
                 receiver.reachabilityChanged();
             }
         }

@@ -109,6 +109,12 @@ public record NodeConfig(
             throw new ImpossibleValue("protocol-parameters", String.valueOf(impossible.getMessage()),
                     "see docs/configuration.md");
         }
+        if (postgres.isSerializable()
+                && !Protocols.STANDARD.choose(protocol, protocolParameters).grantsSerializable()) {
+            throw new ImpossibleValue("postgres.isolation",
+                    "is serializable, but protocol " + protocol + " guarantees snapshot isolation to everybody",
+                    "valid with it: repeatable read, read committed");
+        }
         if (!inProcess(engine) && postgres.embedded() != null && postgres.hasDefaultPassword()
                 && !listen.isLoopback()) {
             throw new ImpossibleValue("postgres.password",
@@ -282,8 +288,17 @@ public record NodeConfig(
                     + " without it, those that Java trusts. Relative to this file.", byDefault = Setting.NONE, example = "postgres-ca.crt") @Nullable Path authorities,
             @Setting(doc = "A superuser with which Tutti connects at first, to make a role of its own (`tutti_node`).", byDefault = "postgres", pattern = "[^\\x00]{1,63}") String user,
             @Setting(doc = "Its password then. An embedded server is set up with it at the first start. The default is refused"
-                    + " unless only this host can connect.", byDefault = "tutti") String password) {
+                    + " unless only this host can connect.", byDefault = "tutti") String password,
+            @Setting(doc = "Isolation level of sessions that do not ask for another one. Under `read committed` each"
+                    + " statement sees what is visible by then, and one that has waited for a row goes on with its newest version, as"
+                    + " applications expect that were written for PostgreSQL's own default; what another node has changed first, and is not"
+                    + " visible here yet, still fails it with 40001. `serializable` needs a protocol that grants it, as `si` does.", byDefault = "repeatable read", oneOf = Setting.Choices.ISOLATIONS) String isolation) {
         private static final String DEFAULT_PASSWORD = "tutti";
+        private static final String SERIALIZABLE = "serializable";
+
+        boolean isSerializable() {
+            return isolation.equals(SERIALIZABLE);
+        }
 
         public Postgres {
             if (embedded != null && url != null) {
@@ -377,7 +392,7 @@ public record NodeConfig(
             @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
                     + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"
-                    + " as everything that the client has seen comes out the same. Of PostgreSQL nodes. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
+                    + " as everything that the client has seen comes out the same. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
             @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop. Clients without an open"
                     + " transaction go at once, with 57P01.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
 

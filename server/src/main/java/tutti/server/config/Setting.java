@@ -39,6 +39,8 @@ import tutti.order.Orders;
         PEER_SECURITIES(List.of("tls", "none", "trusted-network")),
         /** Where a database in the node's process is kept. */
         STORAGES(List.of("files", "memory")),
+        /** Isolation levels of PostgreSQL's that differ from one another. */
+        ISOLATIONS(List.of("read committed", "repeatable read", "serializable")),
         /** How the log is written. */
         LOG_FORMATS(List.of("text", "json"));
 

@@ -8,6 +8,7 @@ import tutti.check.isolation.Isolation;
 import tutti.check.isolation.IsolationCheck;
 import tutti.check.isolation.PrefixSnapshotCheck;
 import tutti.check.isolation.PrefixSnapshotCheck.Freshness;
+import tutti.check.isolation.SerialReadsCheck;
 import tutti.check.listappend.ListAppendCheck;
 import tutti.check.order.TotalOrderCheck;
 import tutti.check.replica.AcknowledgedHistoryCheck;
@@ -42,6 +43,9 @@ final class Checks {
         results.add(IsolationCheck.check(history, isolation));
         if (!serializable) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_SESSION));
+        }
+        if (scenario.mixesLevels()) {
+            results.add(SerialReadsCheck.check(history, t -> scenario.isSerializable(history.session(t))));
         }
         if (scenario.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_FOR_UPDATES));

@@ -9,8 +9,10 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.ProtocolDescriptor;
+import tutti.core.protocol.Trait;
 import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
+import tutti.sim.kernel.BitMixer;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 import tutti.sim.world.database.EngineKind;
@@ -28,6 +30,10 @@ import tutti.sim.world.database.EngineKind;
  */
 public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         EngineKind engine, List<String> hosts, int transactions, FaultPlan plan) {
+    /** One scenario of so many mixes levels, and then one session of so many asks for no more than the protocol guarantees. */
+    private static final int MIXED_IN = 3;
+    private static final int SERIALIZABLE_IN = 3;
+
     /** How long faults come and go. */
     static final long SAFETY_NANOS = 2 * Nanos.SECOND;
 
@@ -93,6 +99,16 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
     public Guarantee guarantee() {
         Claims claims = protocol.claims();
         return engine == EngineKind.LOCKING ? claims.underReadLocks() : claims.guarantee();
+    }
+
+    /** Whether some sessions ask for more than the others, in some scenarios of protocols that grant it. */
+    public boolean mixesLevels() {
+        return protocol.has(Trait.TAKES_READS) && Long.remainderUnsigned(BitMixer.mix64(seed), MIXED_IN) == 0;
+    }
+
+    /** Whether the transactions of a session are to be serializable though others need not be. */
+    public boolean isSerializable(int session) {
+        return mixesLevels() && session % SERIALIZABLE_IN != 0;
     }
 
     /** One line for people. */

@@ -48,7 +48,7 @@ final class ScenarioClient {
         }
         Program program = run.nextProgram();
         Submission submission = new Submission(session, program, run.form(random), random.chance(0.5),
-                random.chance(0.03), random.chance(0.01) && run.mayLoseSessions());
+                random.chance(0.03), random.chance(0.01) && run.mayLoseSessions(), run.isSerializable(session));
         long number = run.begins(session, home, program);
         home.begin(submission, end -> ended(number, end));
     }

@@ -337,7 +337,9 @@ public final class ScenarioRun {
         boolean[] committed = new boolean[1];
         for (int attempt = 1; attempt <= PROBES_MAX && !committed[0]; attempt++) {
             Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
-            Submission submission = new Submission(newSession(), program, Submission.Form.WHOLE, true, false, false);
+            int session = newSession();
+            Submission submission = new Submission(session, program, Submission.Form.WHOLE, true, false, false,
+                    isSerializable(session));
             long number = begins(submission.session(), replica, program);
             replica.begin(submission, end -> {
                 committed[0] |= end.outcome() == Client.Outcome.COMMITTED;
@@ -419,6 +421,10 @@ public final class ScenarioRun {
 
     NodeHost anyReplica(RandomStream random) {
         return random.pick(replicas);
+    }
+
+    boolean isSerializable(int session) {
+        return scenario.isSerializable(session);
     }
 
     int newSession() {

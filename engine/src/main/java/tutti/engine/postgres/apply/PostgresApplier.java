@@ -28,6 +28,7 @@ import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
@@ -68,6 +69,8 @@ public final class PostgresApplier implements Applier {
     private final List<Change.Prepare> kept = new ArrayList<>();
     /** Changes are being made. */
     private boolean applying;
+    /** Of what is being applied, if somebody has asked for it. */
+    private @Nullable Cancellation cancellation;
     private boolean closed;
 
     /** Made by its engine. */
@@ -89,16 +92,18 @@ public final class PostgresApplier implements Applier {
             apply(server, engine.schema(), parts, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
-                    watch.cancel(false);
-                    applying = false;
-                    done.succeeded(null);
+                    over(() -> done.succeeded(null));
                 }
 
                 @Override
                 public void failed(EngineFailure failure) {
+                    over(() -> rollback(Role.APPLIER, () -> done.failed(failure)));
+                }
+
+                private void over(Runnable then) {
                     watch.cancel(false);
                     applying = false;
-                    rollback(Role.APPLIER, () -> done.failed(failure));
+                    noCancels(then);
                 }
             });
         });
@@ -248,10 +253,26 @@ public final class PostgresApplier implements Applier {
     public void cancel() {
         loop.execute(() -> {
             BackendConnection server = connections.get(Role.APPLIER);
-            if (server != null && applying) {
-                CompletableFuture<?> _ = server.cancel();
+            if (server != null && applying && cancellation == null) {
+                cancellation = new Cancellation(server);
+                cancellation.until(() -> !applying);
             }
         });
+    }
+
+    /** Goes on when no request to cancel is under way, which would meet what comes next. */
+    private void noCancels(Runnable then) {
+        Cancellation of = cancellation;
+        if (of == null || of.none()) {
+            cancellation = null;
+            then.run();
+        } else {
+            of.stop();
+            of.whenNone(() -> {
+                cancellation = null;
+                then.run();
+            });
+        }
     }
 
     /**

@@ -25,6 +25,7 @@ import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
@@ -68,7 +69,8 @@ public final class PostgresExecutor implements Executor {
     private int run;
     /** Something has been sent that is not answered. */
     private boolean underWay;
-    private int cancels;
+    /** Of what is under way, once a rollback has been asked for. */
+    private @Nullable Cancellation cancellation;
     private boolean closed;
 
     /** Made by its engine. */
@@ -317,11 +319,10 @@ public final class PostgresExecutor implements Executor {
                 return;
             }
             if (underWay) {
-                cancels++;
-                var _ = open.cancel().whenComplete((_, _) -> loop.execute(() -> {
-                    cancels--;
-                    rollBackIfQuiet();
-                }));
+                Cancellation of = new Cancellation(open);
+                cancellation = of;
+                of.until(() -> !underWay);
+                of.whenNone(this::rollBackIfQuiet);
             } else {
                 rollBackIfQuiet();
             }
@@ -330,8 +331,16 @@ public final class PostgresExecutor implements Executor {
 
     /** A cancellation that comes late would hit what is sent next. */
     private void rollBackIfQuiet() {
-        if (!underWay && cancels == 0 && !rollbacks.isEmpty()) {
+        Cancellation of = cancellation;
+        if (underWay || rollbacks.isEmpty()) {
+            return;
+        }
+        if (of == null || of.none()) {
+            cancellation = null;
             end("ROLLBACK", run, () -> {});
+        } else {
+            of.stop();
+            of.whenNone(this::rollBackIfQuiet);
         }
     }
 

@@ -66,7 +66,8 @@ public final class CaptureInstaller {
      * @param stride most nodes that the cluster will ever have
      * @param secret arms a commit; any text, the same on all nodes
      * @param transactionLimitBytes most bytes of rows that one transaction may change, 8 KiB to 256 MiB
-     * @param serializable whether a SERIALIZABLE transaction may commit: whether the cluster's protocol guarantees what it asks for
+     * @param serializable whether a SERIALIZABLE transaction may commit: whether the cluster's protocol guarantees what it asks for, at least to
+     *            those who tell what they have read
      */
     public record Settings(int nodeIndex, int stride, String secret, long transactionLimitBytes, boolean serializable) {
         /** Of a cluster that guarantees snapshot isolation. */

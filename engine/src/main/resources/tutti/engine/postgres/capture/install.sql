@@ -214,6 +214,12 @@ BEGIN
 END
 $function$;
 
+-- What is gathered begins with a z if the transaction is SERIALIZABLE: then the node needs what it has read, too.
+CREATE OR REPLACE FUNCTION tutti.tell_serializable(name text) RETURNS text LANGUAGE sql AS $function$
+    SELECT CASE WHEN pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.>) 0
+        THEN '' ELSE pg_catalog.set_config(name, 'z', true) END
+$function$;
+
 -- Captures may run from here on. Tells whether rows in text form have the form that replicas expect under the session's
 -- settings. The key is the node's, 16 hexadecimal digits that this session's clients do not know.
 CREATE OR REPLACE FUNCTION tutti.open_capture(secret bytea, session_key text) RETURNS boolean
@@ -226,6 +232,8 @@ BEGIN
         WHEN <snapshots_only> AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.=) 'serializable'
         THEN tutti.refuse_isolation() IS NULL
         ELSE pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.g', session_key, '_1'), true) IS NOT NULL
+            AND (pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'serializable'
+                OR tutti.tell_serializable(pg_catalog.concat('tutti.g', session_key, '_1')) IS NOT NULL)
             AND pg_catalog.starts_with(pg_catalog.current_setting('DateStyle'), 'ISO')
             AND pg_catalog.current_setting('IntervalStyle') OPERATOR(pg_catalog.=) 'postgres'
             AND pg_catalog.current_setting('extra_float_digits') OPERATOR(pg_catalog.=) ANY (ARRAY['1', '2', '3'])

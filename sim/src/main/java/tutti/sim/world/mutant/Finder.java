@@ -23,6 +23,8 @@ public record Finder(By by, String words) {
         ISOLATION("IsolationCheck", "one-copy"),
         /** Snapshots are prefixes, the first committer wins. */
         PREFIX_SNAPSHOT("PrefixSnapshotCheck", "snapshots"),
+        /** Who asks for it is serializable, from versions and positions. */
+        SERIAL_READS("SerialReadsCheck", "serializable transactions"),
         /** Isolation, from what clients saw. */
         LIST_APPEND("ListAppendCheck", "list-append"),
         /** What the world notes at each event: decisions, answers, foreign keys. */

@@ -264,7 +264,8 @@ final class ClientTransaction implements LocalTransaction {
         if (life.isLostSightOf()) {
             losesSight();
         }
-        ticket().executed(writes, node.needsReads() ? of.reads() : ReadSet.EMPTY);
+        ticket().executed(writes,
+                node.needsReads() || (submission.serializable() && node.takesReads()) ? of.reads() : ReadSet.EMPTY);
     }
 
     // ------------------------------------------------------------------------------------------ from the node

@@ -15,8 +15,10 @@ import tutti.sim.world.database.Program;
  * @param fresh whether its session has it see what has been delivered to its node before it begins
  * @param rollsBack whether its client gives it up in the end
  * @param loses whether its session's connection to the database dies while it waits for its outcome
+ * @param serializable whether it asks to be serializable, if its node grants that to some
  */
-public record Submission(int session, Program program, Form form, boolean fresh, boolean rollsBack, boolean loses) {
+public record Submission(int session, Program program, Form form, boolean fresh, boolean rollsBack, boolean loses,
+        boolean serializable) {
     /** How much is told of a transaction before it runs. */
     public enum Form {
         /** Nothing: statements come one by one. */

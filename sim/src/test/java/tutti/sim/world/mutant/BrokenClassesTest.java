@@ -124,7 +124,7 @@ class BrokenClassesTest {
                         Edit.of(WIRE + "HeardBytes", "same", new Change.Condition("getByte", 1, Jump.TAKEN)),
                         WIRE + "RepetitionTest", "aBlockIsNotRunAgainUnseenIfItsClientWouldHaveSeenSomethingElse"),
                 new BrokenClass("run-again-though-it-stays", "What no rollback undoes is run again.",
-                        Edit.of(WIRE + "Repetition", "notUndone", new Change.Given("find", 0)),
+                        Edit.of(WIRE + "SaidMessages", "notUndone", new Change.Given("find", 0)),
                         WIRE + "RepetitionTest", "whatOutlivesARollbackIsNotRunAgain"));
     }
 

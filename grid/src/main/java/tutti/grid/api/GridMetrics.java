@@ -1,0 +1,57 @@
+package tutti.grid.api;
+
+import java.util.Locale;
+import tutti.grid.GridConfig;
+import tutti.grid.node.GridStatus;
+
+/** A node's figures in the text format of Prometheus. */
+final class GridMetrics {
+    private final StringBuilder text = new StringBuilder();
+    private final String labels;
+
+    private GridMetrics(GridConfig config) {
+        labels = String.format(Locale.ROOT, "grid=\"%s\",node=\"%d\"",
+                config.name().replace("\\", "\\\\").replace("\"", "\\\"").replace("\n", "\\n"), config.self());
+    }
+
+    static String of(GridConfig config, GridStatus status) {
+        GridMetrics all = new GridMetrics(config);
+        all.head("transactions_total", "counter", "Transactions that ran here and have ended, by how.");
+        all.sample("transactions_total", ",outcome=\"committed\"", status.committed());
+        all.sample("transactions_total", ",outcome=\"conflict\"", status.conflicts());
+        all.sample("transactions_total", ",outcome=\"deadlock\"", status.deadlocks());
+        all.sample("transactions_total", ",outcome=\"lock_timeout\"", status.lockTimeouts());
+        all.head("reads_total", "counter", "Reads of transactions here, by who owns the key.");
+        all.sample("reads_total", ",owner=\"local\"", status.localReads());
+        all.sample("reads_total", ",owner=\"remote\"", status.remoteReads());
+        all.one("reads_waited_total", "counter", "Reads at this node that waited for a transaction on its way.",
+                status.waitingReads());
+        all.one("messages_total", "counter", "Messages that this node has sent.", status.messages());
+        all.one("committing", "gauge", "Transactions that wait for the outcome of their commit.",
+                status.committing());
+        all.one("keys", "gauge", "Keys that this node has.", status.keys());
+        all.one("version_bytes", "gauge", "Bytes of the keys and values of all versions that this node has.",
+                status.bytes());
+        all.one("unsent_bytes", "gauge", "Bytes that wait to be received by the node for which most do.",
+                status.unsentBytes());
+        all.one("kept", "gauge", "Transactions and messages that this node still remembers.", status.kept());
+        all.one("members", "gauge", "Nodes that take part, as far as this one knows.", status.members().size());
+        all.one("view", "gauge", "The number of this node's view.", status.view());
+        return all.text.toString();
+    }
+
+    private void head(String name, String type, String help) {
+        text.append("# HELP tutti_grid_").append(name).append(' ').append(help).append("\n# TYPE tutti_grid_")
+                .append(name).append(' ').append(type).append('\n');
+    }
+
+    private void sample(String name, String more, long value) {
+        text.append("tutti_grid_").append(name).append('{').append(labels).append(more).append("} ").append(value)
+                .append('\n');
+    }
+
+    private void one(String name, String type, String help, long value) {
+        head(name, type, help);
+        sample(name, "", value);
+    }
+}

@@ -1,0 +1,414 @@
+package tutti.grid.commit;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Encoded;
+import tutti.core.txn.TransactionId;
+import tutti.grid.genuine.GenuineMessage;
+import tutti.grid.genuine.GroupMulticast;
+import tutti.grid.genuine.Groups;
+import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.Floors;
+import tutti.grid.store.GroupOwners;
+import tutti.grid.store.Key;
+import tutti.grid.store.Store;
+import tutti.grid.store.Version;
+
+/**
+ * Commit by multicast to the groups that own what a transaction writes and checks, as in {@link TotalOrderCommit} but without views: any
+ * minority of each group may crash at any instant, and no other node takes its place in anything.
+ *
+ * <p>
+ * <b>Votes.</b> A group that owns something that is checked votes. Its members deliver the same in the same order, and each votes by
+ * itself, when it knows the outcomes of transactions delivered before that write what is checked. A vote is a function of what was
+ * delivered, so all members of a group vote alike, and one vote stands for its group. Every member sends its vote to all members of the other
+ * groups, and to the node where the transaction ran; more than half of each group live, so a vote of each group comes
+ * everywhere, whoever crashes. Each decides by itself: one negative vote aborts, a positive one of each group that checks commits.
+ * What waits for an outcome waits for lower stamps only, hence never in a circle.
+ *
+ * <p>
+ * <b>Reads.</b> A member that has delivered something with a stamp F has delivered all of its group with stamps below (no gaps, see
+ * {@link GroupMulticast}). So it answers a read of stamp S when it has delivered something at S or above; until then the read
+ * waits, and the member sends an empty message to its group, of which the stamp is above all that it has seen. Any member can
+ * answer, whoever leads. What is delivered and not decided makes a read wait in the {@link Store}.
+ *
+ * <p>
+ * <b>Snapshots.</b> A snapshot that begins at a node has the largest stamp of which the node knows that something was committed at
+ * it: a group in which nothing was written since must be asked once at most before it answers.
+ *
+ * <p>
+ * <b>What is forgotten.</b> A leader tells its group now and then, in the order, below which stamp nobody needs anything any more, as the
+ * nodes say that were not given up. A transaction that is delivered later, and has read below that, is voted against, by all members
+ * alike; so nothing depends on whether a node was given up by mistake. Versions are dropped below that, and below what is delivered and not
+ * decided, since its vote may have to look at them.
+ *
+ * <p>
+ * <b>Once.</b> A message is delivered once, so a transaction is. A vote for what is not delivered yet is kept; for what is unknown and has a
+ * stamp that was passed, it is late.
+ */
+public final class GroupCommit implements Commits, GroupMulticast.World {
+    private final int self;
+    private final int group;
+    private final Groups groups;
+    private final GroupOwners owners;
+    private final Store store;
+    private final World world;
+    private final GroupMulticast multicast;
+    private final long patienceNanos;
+    /** By the name of the message that orders it. */
+    private final Map<TransactionId, Transaction> transactions = new LinkedHashMap<>();
+    /** Of what was delivered here and is not decided: when it began. */
+    private final Floors floors = new Floors();
+    /** By key: what must know the outcome of what writes it before it can vote. */
+    private final Map<Key, List<Transaction>> blocked = new HashMap<>();
+    /** By stamp: what waits until all up to it is delivered here. */
+    private final TreeMap<Long, List<Runnable>> reads = new TreeMap<>();
+    private Set<Integer> silent = Set.of();
+    private long serial;
+    private long waitingReads;
+    private long present;
+    private long delivered;
+    private long floor;
+    /** Whether a floor of this node is on its way. */
+    private boolean asked;
+    private long lookedNanos;
+
+    /** One that runs here, or takes part here. */
+    private static final class Transaction implements Store.Writer {
+        private final TransactionId name;
+        private @Nullable TransactionId id;
+        private @Nullable CommitRequest request;
+        private @Nullable Consumer<Result> done;
+        /** By group. */
+        private final Map<Integer, Boolean> votes = new HashMap<>();
+        private @Nullable Boolean outcome;
+        // As a member.
+        private final List<Key> writtenHere = new ArrayList<>();
+        private final List<CommitRequest.Check> checkedHere = new ArrayList<>();
+        private long stamp;
+        private long floor;
+        private boolean delivered;
+        private boolean voted;
+        private boolean closed;
+
+        Transaction(TransactionId name) {
+            this.name = name;
+        }
+
+        @Override
+        public long bound() {
+            return stamp;
+        }
+
+        CommitRequest request() {
+            CommitRequest known = request;
+            if (known == null) {
+                throw new IllegalStateException("of " + name + " only votes have come");
+            }
+            return known;
+        }
+    }
+
+    /**
+     * In the first ballot.
+     *
+     * @param clock of this node's group
+     * @param patienceNanos how often to look whether somebody must lead, and what should be sent again
+     */
+    public GroupCommit(int self, GroupOwners owners, LamportClock clock, Store store, long patienceNanos, World world) {
+        this.self = self;
+        this.owners = owners;
+        this.groups = new Groups(owners.groups());
+        this.group = owners.groupOf(self);
+        this.store = store;
+        this.patienceNanos = patienceNanos;
+        this.world = world;
+        this.multicast = new GroupMulticast(self, groups, clock, this);
+    }
+
+    // ------------------------------------------------------------------------------------------ asked by the node
+
+    @Override
+    public void commit(TransactionId id, CommitRequest request, Consumer<Result> done) {
+        Transaction transaction = new Transaction(new TransactionId(self, ++serial));
+        transaction.id = id;
+        transaction.request = request;
+        transaction.done = done;
+        transactions.put(transaction.name, transaction);
+        multicast.send(transaction.name, groupsOf(request), new GroupPayload.Commit(id, request.bytes()).bytes());
+    }
+
+    private Set<Integer> groupsOf(CommitRequest request) {
+        Set<Integer> of = new TreeSet<>();
+        request.keys().forEach(key -> of.add(owners.groupOf(key)));
+        return of;
+    }
+
+    @Override
+    public void received(int from, Encoded message) {
+        switch (message) {
+            case GenuineMessage ordering -> multicast.received(from, ordering);
+            case CommitMessage.Vote vote -> voted(from, vote);
+            default -> throw new IllegalArgumentException("no message of this protocol: " + message);
+        }
+        if (!reads.isEmpty()) {
+            passFloor(floor);
+        }
+    }
+
+    @Override
+    public void view(long number, Set<Integer> members) {
+        throw new IllegalStateException("groups have no views");
+    }
+
+    @Override
+    public void absent(Set<Integer> notHeard, Set<Integer> gone) {
+        silent = Set.copyOf(notHeard);
+        gone.forEach(multicast::gone);
+    }
+
+    @Override
+    public void tick(long nanos) {
+        multicast.announce();
+        if (nanos - lookedNanos < patienceNanos) {
+            return;
+        }
+        lookedNanos = nanos;
+        multicast.tick();
+        if (silent.contains(multicast.leader()) || multicast.isWaiting()) {
+            int next = groups.members().get(group).stream().filter(node -> !silent.contains(node)).findFirst()
+                    .orElse(self);
+            if (next == self) {
+                multicast.lead();
+            }
+        }
+    }
+
+    @Override
+    public long present() {
+        return present;
+    }
+
+    @Override
+    public void seen(long stamp) {
+        present = Math.max(present, stamp);
+    }
+
+    @Override
+    public void whenThere(long stamp, Runnable then) {
+        if (delivered >= stamp) {
+            then.run();
+        } else {
+            waitingReads++;
+            reads.computeIfAbsent(stamp, _ -> new ArrayList<>(1)).add(then);
+            passFloor(floor);
+        }
+    }
+
+    /** Orders a message after which all that was seen here is delivered. */
+    private void passFloor(long horizon) {
+        if (!asked) {
+            asked = true;
+            multicast.send(new TransactionId(self, ++serial), Set.of(group), new GroupPayload.Floor(horizon).bytes());
+        }
+    }
+
+    @Override
+    public long settled() {
+        return present;
+    }
+
+    @Override
+    public long forget(long horizon) {
+        if (multicast.isLeading() && (horizon > floor || delivered < present)) {
+            passFloor(Math.max(horizon, floor));
+        }
+        return floors.lowest(floor);
+    }
+
+    @Override
+    public long waitingReads() {
+        return waitingReads;
+    }
+
+    @Override
+    public int size() {
+        return transactions.size() + multicast.size() + reads.size();
+    }
+
+    // ------------------------------------------------------------------------------------------ as a member
+
+    @Override
+    public void send(int to, GenuineMessage message) {
+        world.send(to, message);
+    }
+
+    @Override
+    public void delivered(TransactionId name, long stamp, byte[] payload) {
+        switch (GroupPayload.decode(payload)) {
+            case GroupPayload.Floor of -> {
+                floor = Math.max(floor, of.horizon());
+                asked &= name.node() != self;
+            }
+            case GroupPayload.Commit commit -> {
+                Transaction transaction = transactions.computeIfAbsent(name, Transaction::new);
+                transaction.id = commit.id();
+                transaction.request = CommitRequest.decode(commit.request());
+                transaction.stamp = stamp;
+                transaction.floor = floor;
+                transaction.delivered = true;
+                takePart(transaction);
+            }
+        }
+        delivered = stamp;
+        var now = reads.headMap(delivered, true);
+        List<Runnable> answered = now.values().stream().flatMap(List::stream).toList();
+        now.clear();
+        answered.forEach(Runnable::run);
+    }
+
+    private void takePart(Transaction transaction) {
+        CommitRequest request = transaction.request();
+        for (CommitRequest.Write write : request.writes()) {
+            if (owners.groupOf(write.key()) == group) {
+                transaction.writtenHere.add(write.key());
+                store.announce(write.key(), transaction);
+            }
+        }
+        request.checks().stream().filter(check -> owners.groupOf(check.key()) == group)
+                .forEach(transaction.checkedHere::add);
+        floors.add(request.begin());
+        if (request.checks().isEmpty()) {
+            transaction.outcome = true;
+        }
+        if (transaction.checkedHere.isEmpty()) {
+            transaction.voted = true;
+            decide(transaction);
+        } else {
+            certify(transaction);
+        }
+    }
+
+    /** Votes for this group, if the outcomes are known of what was delivered before and writes what is checked. */
+    private void certify(Transaction transaction) {
+        boolean unchanged = true;
+        for (CommitRequest.Check check : transaction.checkedHere) {
+            for (Store.Writer writer : store.writers(check.key())) {
+                if (writer.bound() < transaction.stamp) {
+                    blocked.computeIfAbsent(check.key(), _ -> new ArrayList<>(1)).add(transaction);
+                    return;
+                }
+            }
+            unchanged &= check.stamp() >= transaction.floor
+                    && store.stampBelow(check.key(), transaction.stamp) <= check.stamp();
+        }
+        transaction.voted = true;
+        transaction.votes.put(group, unchanged);
+        CommitMessage.Vote vote = new CommitMessage.Vote(transaction.name, unchanged, transaction.stamp);
+        Set<Integer> to = new TreeSet<>(Set.of(transaction.name.node()));
+        for (int other : groupsOf(transaction.request())) {
+            if (other != group) {
+                to.addAll(groups.members().get(other));
+            }
+        }
+        // Members of this group know it by themselves.
+        to.removeAll(groups.members().get(group));
+        to.forEach(node -> world.send(node, vote));
+        decide(transaction);
+    }
+
+    private void voted(int from, CommitMessage.Vote vote) {
+        Transaction transaction = transactions.get(vote.id());
+        if (transaction == null) {
+            if (vote.id().node() == self || vote.stamp() <= delivered) {
+                return;
+            }
+            transaction = new Transaction(vote.id());
+            transactions.put(vote.id(), transaction);
+        }
+        transaction.stamp = vote.stamp();
+        transaction.votes.put(owners.groupOf(from), vote.commit());
+        if (transaction.request != null) {
+            decide(transaction);
+        }
+    }
+
+    /** Goes on with a transaction, as far as its outcome is known. */
+    private void decide(Transaction transaction) {
+        Boolean outcome = transaction.outcome;
+        if (outcome == null && transaction.votes.containsValue(false)) {
+            outcome = false;
+        } else if (outcome == null && transaction.request().checks().stream()
+                .allMatch(check -> transaction.votes.containsKey(owners.groupOf(check.key())))) {
+            outcome = true;
+        }
+        if (outcome == null) {
+            return;
+        }
+        transaction.outcome = outcome;
+        boolean takesPart = groupsOf(transaction.request()).contains(group);
+        if (transaction.delivered && !transaction.closed) {
+            close(transaction, outcome);
+        }
+        if (!takesPart || transaction.delivered) {
+            answer(transaction, outcome);
+        }
+        if (!takesPart) {
+            transactions.remove(transaction.name);
+        } else if (transaction.closed && transaction.voted && transactions.remove(transaction.name, transaction)) {
+            floors.remove(transaction.request().begin());
+        }
+    }
+
+    private void answer(Transaction transaction, boolean committed) {
+        Consumer<Result> done = transaction.done;
+        transaction.done = null;
+        if (committed) {
+            seen(transaction.stamp);
+        }
+        if (done != null) {
+            done.accept(committed ? Result.committed(transaction.stamp) : Result.failed(Result.Kind.CONFLICT));
+        }
+    }
+
+    /** Applies or drops what this group owns of it, once. */
+    private void close(Transaction transaction, boolean committed) {
+        transaction.closed = true;
+        CommitRequest request = transaction.request();
+        TransactionId id = transaction.id;
+        if (committed && id != null) {
+            for (CommitRequest.Write write : request.writes()) {
+                if (owners.groupOf(write.key()) == group) {
+                    store.apply(write.key(), new Version(transaction.stamp, write.value()));
+                }
+            }
+            world.applied(id, transaction.stamp, request);
+        }
+        transaction.writtenHere.forEach(key -> store.withdraw(key, transaction));
+        for (Key key : transaction.writtenHere) {
+            List<Transaction> waiting = blocked.remove(key);
+            if (waiting != null) {
+                waiting.stream().filter(other -> !other.voted).forEach(this::certify);
+            }
+        }
+    }
+
+    @Override
+    public void finished(TransactionId name, long stamp) {
+        Transaction transaction = transactions.get(name);
+        if (transaction != null && transaction.request().checks().isEmpty()) {
+            // It is ordered for good, and there is nothing to vote about.
+            transaction.stamp = stamp;
+            transaction.outcome = true;
+            decide(transaction);
+        }
+    }
+}

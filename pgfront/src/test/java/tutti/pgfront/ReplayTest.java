@@ -1,0 +1,177 @@
+package tutti.pgfront;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.postgresql.PGConnection;
+
+/** A transaction that has lost is run again by its node, as long as its client cannot tell. */
+@Timeout(60)
+class ReplayTest {
+    @TempDir
+    private Path directory;
+
+    private JdbcNodes nodes;
+
+    private Connection[] connect(EngineKind kind, int count, String... options) throws Exception {
+        nodes = new JdbcNodes(kind, directory, count);
+        Connection first = nodes.connect(0);
+        run(first, "CREATE TABLE item (id int PRIMARY KEY, amount int, note varchar(20))");
+        run(first, "INSERT INTO item VALUES (1, 10, 'one'), (2, 20, 'two')");
+        Connection second = DriverManager.getConnection(
+                nodes.url(count - 1) + (options.length == 0 ? "" : "?" + String.join("&", options)), "tutti", "tutti");
+        value(second, "SELECT tutti_wait()");
+        second.setAutoCommit(false);
+        return new Connection[]{first, second};
+    }
+
+    @AfterEach
+    void stop() {
+        nodes.close();
+    }
+
+    private static void run(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private static String value(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement(); ResultSet row = statement.executeQuery(sql)) {
+            assertTrue(row.next());
+            return row.getString(1);
+        }
+    }
+
+    private static String amounts(Connection connection) throws SQLException {
+        value(connection, "SELECT tutti_wait()");
+        return value(connection, "SELECT amount FROM item WHERE id = 1") + " "
+                + value(connection, "SELECT amount FROM item WHERE id = 2");
+    }
+
+    private static String failure(org.junit.jupiter.api.function.Executable action) {
+        return assertThrows(SQLException.class, action).getSQLState();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"H2, extended", "H2, simple", "HSQLDB, extended", "HSQLDB, simple"})
+    void aBlockIsRunAgainWhoseClientHasSeenNothingThatHasChanged(EngineKind kind, String mode) throws Exception {
+        Connection[] both = connect(kind, 1, "preferQueryMode=" + mode, "prepareThreshold=3");
+        for (int round = 1; round <= 7; round++) {
+            assertEquals("20", value(both[1], "SELECT amount FROM item WHERE id = 2"));
+            assertEquals("one", value(both[1], "SELECT note FROM item WHERE id = 1"));
+            run(both[0], "UPDATE item SET amount = amount + 1 WHERE id = 1");
+            try (PreparedStatement update = both[1]
+                    .prepareStatement("UPDATE item SET amount = amount + ? WHERE id = ?")) {
+                update.setInt(1, 100);
+                update.setInt(2, 1);
+                assertEquals(1, update.executeUpdate());
+            }
+            both[1].commit();
+            assertEquals(10 + 101 * round + " 20", amounts(both[0]));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aBlockWhoseClientHasSeenWhatHasChangedFails(EngineKind kind) throws Exception {
+        Connection[] both = connect(kind, 1);
+        for (int round = 1; round <= 3; round++) {
+            value(both[1], "SELECT amount FROM item WHERE id = 1");
+            run(both[1], "UPDATE item SET amount = amount + 1 WHERE id = 2");
+            run(both[0], "UPDATE item SET amount = amount + 1 WHERE id = 1");
+            assertEquals("40001", failure(() -> run(both[1], "UPDATE item SET amount = 0 WHERE id = 1")));
+            assertEquals("25P02", failure(() -> run(both[1], "UPDATE item SET amount = 0 WHERE id = 2")));
+            both[1].rollback();
+            assertEquals(10 + round + " 20", amounts(both[0]));
+        }
+        run(both[1], "UPDATE item SET amount = 5 WHERE id = 1");
+        both[1].commit();
+        assertEquals("5 20", amounts(both[0]));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aCommitThatHasLostToAnotherNodeIsRunAgainUnderItsName(EngineKind kind) throws Exception {
+        Connection[] both = connect(kind, 2, "options=-c%20tutti.report=on");
+        for (int round = 1; round <= 3; round++) {
+            run(both[1], "UPDATE item SET amount = amount + 100 WHERE id = 1");
+            String name = both[1].unwrap(PGConnection.class).getParameterStatus("tutti.transaction");
+            run(both[0], "UPDATE item SET amount = amount + 1 WHERE id = 1");
+            run(both[1], "UPDATE item SET amount = amount + 1 WHERE id = 2");
+            both[1].commit();
+            assertEquals("committed", value(both[0], "SELECT tutti_outcome('" + name + "')"));
+            assertEquals(10 + 101 * round + " " + (20 + round), amounts(both[0]));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatSomebodyHasAskedForIsNotRunAgain(EngineKind kind) throws Exception {
+        Connection[] both = connect(kind, 2, "options=-c%20tutti.report=on");
+        String name = both[1].unwrap(PGConnection.class).getParameterStatus("tutti.transaction");
+        run(both[1], "UPDATE item SET amount = 0 WHERE id = 1");
+        assertEquals("aborted", value(both[0], "SELECT tutti_outcome('" + name + "')"));
+        assertEquals("40001", failure(both[1]::commit));
+        both[1].rollback();
+        assertEquals("10 20", amounts(both[0]));
+    }
+
+    /** HSQLDB refuses at once what H2 would wait for. */
+    @Test
+    void whoHasLostARowToAnOpenTransactionWaitsForItsEnd() throws Exception {
+        Connection[] both = connect(EngineKind.HSQLDB, 1);
+        both[0].setAutoCommit(false);
+        run(both[0], "UPDATE item SET amount = 0 WHERE id = 1");
+        assertEquals("20", value(both[1], "SELECT amount FROM item WHERE id = 2"));
+        CompletableFuture<Void> update = CompletableFuture.runAsync(() -> {
+            try {
+                run(both[1], "UPDATE item SET amount = amount + 5 WHERE id = 1");
+            } catch (SQLException failed) {
+                throw new IllegalStateException(failed);
+            }
+        });
+        while (nodes.repeated() == 0) {
+            Thread.onSpinWait();
+        }
+        both[0].commit();
+        update.get(20, TimeUnit.SECONDS);
+        both[1].commit();
+        both[0].setAutoCommit(true);
+        assertEquals("5 20", amounts(both[0]));
+        assertEquals(1, nodes.repeated());
+    }
+
+    /** HSQLDB refuses at once what H2 would wait for. */
+    @Test
+    void aScriptOfWhichSomethingHasCommittedIsNotRunAgain() throws Exception {
+        Connection[] both = connect(EngineKind.HSQLDB, 1, "preferQueryMode=simple");
+        both[1].setAutoCommit(true);
+        both[0].setAutoCommit(false);
+        run(both[0], "UPDATE item SET amount = 0 WHERE id = 1");
+        assertEquals("40001",
+                failure(() -> run(both[1], "BEGIN; UPDATE item SET amount = amount + 1 WHERE id = 2; COMMIT;"
+                        + " BEGIN; SELECT note FROM item WHERE id = 2; UPDATE item SET amount = 5 WHERE id = 1; COMMIT")));
+        run(both[1], "ROLLBACK");
+        both[0].rollback();
+        both[0].setAutoCommit(true);
+        assertEquals("10 21", amounts(both[0]));
+    }
+}

@@ -1,0 +1,125 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static tutti.wire.Conversation.send;
+import static tutti.wire.Conversation.simple;
+import static tutti.wire.FrontEndFixture.PATIENCE;
+
+import io.netty.channel.EventLoop;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.LocalTransaction;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.Frontend;
+
+/** Requests to cancel that the engine misses, does not answer, or hears too late: nobody waits for them. */
+@Timeout(60)
+class CancellationTest extends OnFrontEnd {
+    private CancelRelay relay;
+    private PostgresFrontEnd frontEnd;
+    private BackendConnection client;
+
+    @BeforeEach
+    void startBehindRelay() throws Exception {
+        relay = new CancelRelay(fixture.server.address());
+        BackendSettings real = fixture.server.settings();
+        frontEnd = new PostgresFrontEnd(FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                BackendSettings.of(relay.address(), real.user(), real.database(), real.credentials())), fixture.node,
+                fixture.capture, new Nobody(), fixture.loops);
+        InetSocketAddress address = frontEnd.start();
+        client = BackendConnection.connect(fixture.loops.next(), BackendSettings.of(address, "alice", "postgres",
+                new BackendSettings.Credentials.Password("wonderland"))).get(20, TimeUnit.SECONDS);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        client.close();
+        frontEnd.close();
+        relay.close();
+    }
+
+    /** The engine looks after nobody. */
+    private static final class Nobody implements PostgresFrontEnd.SessionRegistry {
+        @Override
+        public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
+            return () -> {};
+        }
+
+        @Override
+        public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
+            return () -> {};
+        }
+    }
+
+    private CompletableFuture<String> sleep(double seconds) throws Exception {
+        String sql = "select 1 from pg_sleep(" + seconds + ")";
+        CompletableFuture<String> running = send(client, out -> Frontend.query(out, sql));
+        fixture.awaitSleeping();
+        return running;
+    }
+
+    private static String end(CompletableFuture<String> running) throws Exception {
+        return running.get(20, TimeUnit.SECONDS).replace("T", "");
+    }
+
+    @Test
+    void aVictimIsCancelledThoughTheEngineMissesTheRequestAgainAndAgain() throws Exception {
+        relay.toLose.set(2);
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        CompletableFuture<String> running = sleep(3600);
+        push();
+        assertEquals("E(40001)/E", end(running));
+        assertEquals(0, relay.toLose.get());
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
+    }
+
+    @Test
+    void aVictimIsCancelledThoughARequestIsNeverAnswered() throws Exception {
+        relay.toKeep.set(1);
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        CompletableFuture<String> running = sleep(3600);
+        push();
+        assertEquals("E(40001)/E", end(running));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+
+        running = sleep(3600);
+        relay.deliverKept();
+        assertEquals("E(40001)/I", end(running), "its client has not asked for that");
+        running = sleep(3600);
+        client.cancel().get(20, TimeUnit.SECONDS);
+        assertEquals("E(57014)/I", end(running), "but for this");
+    }
+
+    @Test
+    void aCommitDoesNotWaitForARequestThatIsNeverAnswered() throws Exception {
+        relay.toKeep.set(1);
+        fixture.node.manual = true;
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        fixture.admin.execute("select pg_advisory_lock(7)", PATIENCE);
+        CompletableFuture<String> running = send(client, out -> Frontend.query(out, "select pg_advisory_xact_lock(7)"));
+        fixture.awaitRunning("select pg_advisory_xact_lock%");
+        CompletableFuture<Void> asked = client.cancel();
+        relay.awaitKept();
+        fixture.admin.execute("select pg_advisory_unlock(7)", PATIENCE);
+        assertEquals("DC(SELECT 1)/T", running.get(20, TimeUnit.SECONDS).substring(1));
+        CompletableFuture<String> committing = send(client, out -> Frontend.query(out, "commit"));
+        ScriptedNode.take(fixture.node.asked).commit();
+        assertEquals("C(COMMIT)/I", committing.get(20, TimeUnit.SECONDS));
+        assertEquals("1:1", fixture.accounts());
+        asked.get(20, TimeUnit.SECONDS);
+    }
+}
