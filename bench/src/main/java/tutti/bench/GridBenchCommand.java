@@ -22,10 +22,10 @@ import tutti.report.BenchFiles;
 import tutti.report.Chart;
 import tutti.report.MeasurementConditions;
 
-/** The evaluation of the thesis on partial replication (section V), with all nodes in this virtual machine. */
+/** The evaluation of the thesis on partial replication (section V), with all nodes on this machine, or simulated. */
 @Command(name = "bench", description = "The evaluation of the thesis on partial replication: transactions of 10 operations on"
-        + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3 and two-phase commit, and by Infinispan; all nodes in this"
-        + " virtual machine, over loopback. Abort rate, throughput, commit latency.")
+        + " random keys, a tenth of them writes and at least one, by TOM-2, TOM-3, groups of owners and two-phase commit, and by Infinispan; all nodes on this"
+        + " machine, over loopback. Abort rate, throughput, commit latency.")
 final class GridBenchCommand implements Callable<Integer> {
     private static final int BAR_WIDTH = 30;
 
@@ -47,7 +47,7 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--workloads", paramLabel = "NAME", split = ",", defaultValue = "radargun", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). TPCC has keys of its own: one warehouse, 45 %% payments, 5 %% questions, new orders.")
     private List<GridScript.Workload> workloads;
 
-    @Option(names = "--worlds", paramLabel = "NAME", split = ",", defaultValue = "real", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). Simulated: the nodes' classes on machines of 8 cores on a gigabit network, in virtual time; --nodes 100 is no matter.")
+    @Option(names = "--worlds", paramLabel = "NAME", split = ",", defaultValue = "real", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). Processes: each node in one of its own. Simulated: the nodes' classes on machines of 8 cores on a gigabit network, in virtual time; --nodes 100 is no matter.")
     private List<GridFigures.World> worlds;
 
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of what is simulated (default: ${DEFAULT-VALUE}).")
@@ -92,7 +92,7 @@ final class GridBenchCommand implements Callable<Integer> {
                 }
             }
             if (!protocol.isOurs() && !worlds.contains(GridFigures.World.REAL)) {
-                throw Failure.usage(protocol + " cannot be simulated", "--worlds real");
+                throw Failure.usage(protocol + " can be measured in one process only", "--worlds real");
             }
         }
         Screen screen = Screen.standard(spec.commandLine().getOut());
@@ -107,9 +107,11 @@ final class GridBenchCommand implements Callable<Integer> {
             for (GridMeasurement next : plan) {
                 for (GridFigures.World world : next.protocol().isOurs() ? worlds : List.of(GridFigures.World.REAL)) {
                     screen.live(List.of(bar(all.size(), plan.size() * worlds.size(), next)));
-                    GridFigures.Measured measured = world == GridFigures.World.SIMULATED
-                            ? new GridSimulation(next, seed).run()
-                            : next.run();
+                    GridFigures.Measured measured = switch (world) {
+                        case REAL -> next.run();
+                        case PROCESSES -> GridProcesses.run(next);
+                        case SIMULATED -> new GridSimulation(next, seed).run();
+                    };
                     all.add(measured);
                     screen.line(line(measured));
                 }
@@ -167,7 +169,8 @@ final class GridBenchCommand implements Callable<Integer> {
     }
 
     private static String curve(GridFigures.Measured of) {
-        return of.protocol() + ", " + of.level() + (of.world() == GridFigures.World.REAL ? "" : ", simulated");
+        return of.protocol() + ", " + of.level()
+                + (of.world() == GridFigures.World.REAL ? "" : ", " + of.world().name().toLowerCase(Locale.ROOT));
     }
 
     /** What is drawn together. */

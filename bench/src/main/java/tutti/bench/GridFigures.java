@@ -1,5 +1,7 @@
 package tutti.bench;
 
+import java.nio.ByteBuffer;
+import java.util.Base64;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -19,6 +21,8 @@ final class GridFigures {
     enum World {
         /** Nodes in this virtual machine, over loopback. */
         REAL,
+        /** Nodes in processes of their own on this machine, over loopback. */
+        PROCESSES,
         /** The same classes on simulated machines, in virtual time. */
         SIMULATED
     }
@@ -51,6 +55,39 @@ final class GridFigures {
         latency.add(other.latency);
         other.failures.forEach((reason, count) -> failures.merge(reason, count, Long::sum));
         commits += other.commits;
+    }
+
+    /** As text without line breaks, for another process. */
+    String encoded() {
+        ByteBuffer bytes = ByteBuffer.allocate(latency.getNeededByteBufferCapacity());
+        latency.encodeIntoByteBuffer(bytes);
+        bytes.flip();
+        byte[] filled = new byte[bytes.remaining()];
+        bytes.get(filled);
+        StringBuilder text = new StringBuilder().append(commits).append(' ')
+                .append(Base64.getEncoder().encodeToString(filled));
+        failures.forEach((reason, count) -> text.append(' ').append(reason).append(' ').append(count));
+        return text.toString();
+    }
+
+    /**
+     * What was encoded.
+     *
+     * @throws IllegalArgumentException if the text is something else
+     */
+    static GridFigures decoded(String text) {
+        String[] parts = text.split(" ", -1);
+        if (parts.length < 2 || parts.length % 2 != 0) {
+            throw new IllegalArgumentException(text);
+        }
+        GridFigures figures = new GridFigures();
+        figures.commits = Long.parseLong(parts[0]);
+        figures.latency.add(Histogram.decodeFromByteBuffer(ByteBuffer.wrap(Base64.getDecoder().decode(parts[1])),
+                LATENCY_NANOS_MAX));
+        for (int i = 2; i < parts.length; i += 2) {
+            figures.failures.put(GridException.Reason.valueOf(parts[i]), Long.parseLong(parts[i + 1]));
+        }
+        return figures;
     }
 
     /**

@@ -30,6 +30,27 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
         OVER
     }
 
+    /** What the clients of some nodes have seen in so many seconds, and the messages that these nodes have sent. */
+    record Part(GridFigures figures, double seconds, long messages) {
+        /** As a line of text. */
+        String encoded() {
+            return seconds + " " + messages + " " + figures.encoded();
+        }
+
+        /**
+         * What was encoded.
+         *
+         * @throws IllegalArgumentException if the text is something else
+         */
+        static Part decoded(String text) {
+            String[] parts = text.split(" ", 3);
+            if (parts.length < 3) {
+                throw new IllegalArgumentException(text);
+            }
+            return new Part(GridFigures.decoded(parts[2]), Double.parseDouble(parts[0]), Long.parseLong(parts[1]));
+        }
+    }
+
     /** What all clients share. */
     private static final class Progress {
         private volatile Phase phase = Phase.WARMING;
@@ -73,9 +94,9 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
     GridFigures.Measured run() throws IOException, InterruptedException {
         try (GridSystem system = protocol.isOurs() ? GridNodes.start(this) : InfinispanNodes.start(this)) {
             load(system);
-            GridFigures.Measured measured = measure(system);
+            Part all = measure(system, 0);
             check(system);
-            return measured;
+            return all.figures.measured(GridFigures.World.REAL, this, all.seconds, all.messages);
         }
     }
 
@@ -88,7 +109,7 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
                 .withTimeouts(lockTimeout, Duration.ofSeconds(30), Duration.ofSeconds(60));
     }
 
-    private void load(GridSystem system) {
+    void load(GridSystem system) {
         for (int from = 0; workload == GridScript.Workload.RADARGUN && from < keys; from += LOADED_AT_ONCE) {
             GridScript script = new GridScript(false);
             for (int i = from; i < Math.min(keys, from + LOADED_AT_ONCE); i++) {
@@ -100,7 +121,7 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
     }
 
     /** What the workload says must hold, if no update may be lost. */
-    private void check(GridSystem system) {
+    void check(GridSystem system) {
         if (!isChecked()) {
             return;
         }
@@ -139,13 +160,18 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
         }
     }
 
-    private GridFigures.Measured measure(GridSystem system) throws InterruptedException {
+    /**
+     * Has the clients of a system's nodes run.
+     *
+     * @param firstClient the number of its first one, of all that are measured together
+     */
+    Part measure(GridSystem system, int firstClient) throws InterruptedException {
         Progress progress = new Progress();
         List<Client> clients = new ArrayList<>();
         List<Thread> running = new ArrayList<>();
         for (int node = 0; node < system.nodes(); node++) {
             for (int i = 0; i < threads; i++) {
-                Client client = new Client(system, node, progress, clients.size());
+                Client client = new Client(system, node, progress, firstClient + clients.size());
                 clients.add(client);
                 running.add(Thread.ofPlatform().daemon().name("client-" + running.size()).start(client));
             }
@@ -168,6 +194,6 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
         }
         GridFigures figures = new GridFigures();
         clients.forEach(client -> figures.add(client.figures));
-        return figures.measured(GridFigures.World.REAL, this, took, messages);
+        return new Part(figures, took, messages);
     }
 }

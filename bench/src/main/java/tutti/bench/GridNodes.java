@@ -30,9 +30,15 @@ final class GridNodes implements GridSystem {
         for (int i = 0; i < of.nodes(); i++) {
             addresses.put(i, new InetSocketAddress(InetAddress.getLoopbackAddress(), BenchFiles.freePort()));
         }
+        return start(of, addresses, 0, of.nodes());
+    }
+
+    /** Starts some of its nodes: from one to before another one. */
+    static GridNodes start(GridMeasurement of, Map<Integer, InetSocketAddress> addresses, int from, int to)
+            throws IOException {
         GridNodes started = new GridNodes(of.level());
         try {
-            for (int i = 0; i < of.nodes(); i++) {
+            for (int i = from; i < to; i++) {
                 Grid grid = Grid.open(of.config(i, addresses), of.level());
                 started.grids.add(grid);
                 started.caches.add(grid.cache(GridMeasurement.CACHE, GridScript.KEYS, GridScript.VALUES));

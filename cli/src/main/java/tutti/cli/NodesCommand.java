@@ -13,9 +13,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import tutti.cluster.AdminClient;
 import tutti.cluster.ChosenNodes;
-import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.server.http.NodeStatus;
@@ -67,17 +65,7 @@ final class NodesCommand {
     }
 
     private static String look(ChosenNodes nodes) throws InterruptedException {
-        List<String> refusals = new ArrayList<>();
-        try (AdminClient client = new AdminClient(PATIENCE)) {
-            for (ChosenNodes.Chosen node : nodes.all()) {
-                AdminClient.Answer answer = client.get(node.url(), "/members");
-                if (answer.well()) {
-                    return answer.text();
-                }
-                refusals.add("node " + node.name() + ": " + answer.text());
-            }
-        }
-        throw new Failure("no node says who the members are: " + String.join("; ", refusals), "");
+        return nodes.first(false, "/members", PATIENCE, "no node says who the members are").text();
     }
 
     /** What those that change them have in common. */
@@ -90,17 +78,7 @@ final class NodesCommand {
 
         /** Has one node change the members; the first that can. */
         final void change(String query) throws InterruptedException {
-            List<String> refusals = new ArrayList<>();
-            try (AdminClient client = new AdminClient(PATIENCE)) {
-                for (ChosenNodes.Chosen node : nodes.all()) {
-                    AdminClient.Answer answer = client.post(node.url(), "/members?" + query, node.token());
-                    if (answer.well()) {
-                        return;
-                    }
-                    refusals.add("node " + node.name() + ": " + answer.text());
-                }
-            }
-            throw new Failure("the members stay as they are: " + String.join("; ", refusals), "");
+            var _ = nodes.first(true, "/members?" + query, PATIENCE, "the members stay as they are");
         }
 
         /** The members, as the first node that answers knows them. */

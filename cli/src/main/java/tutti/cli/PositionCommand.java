@@ -15,7 +15,6 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tutti.cluster.AdminClient;
 import tutti.cluster.ChosenNodes;
-import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.server.http.NodeStatus;
@@ -133,20 +132,11 @@ final class PositionCommand {
 
         @Override
         public final Integer call() throws InterruptedException {
-            List<String> refusals = new ArrayList<>();
-            try (AdminClient client = new AdminClient(PATIENCE)) {
-                for (ChosenNodes.Chosen node : nodes.all()) {
-                    AdminClient.Answer answer = client.post(node.url(), "/positions?" + word + "=" + position,
-                            node.token());
-                    if (answer.well()) {
-                        spec.commandLine().getOut()
-                                .println("decided through node " + node.name() + "; `tutti position show` tells when");
-                        return Program.OK;
-                    }
-                    refusals.add("node " + node.name() + ": " + answer.text());
-                }
-            }
-            throw new Failure("nothing was decided: " + String.join("; ", refusals), "");
+            ChosenNodes.Said said = nodes.first(true, "/positions?" + word + "=" + position, PATIENCE,
+                    "nothing was decided");
+            spec.commandLine().getOut()
+                    .println("decided through node " + said.node().name() + "; `tutti position show` tells when");
+            return Program.OK;
         }
     }
 }

@@ -3,6 +3,7 @@ package tutti.cluster;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -61,6 +62,38 @@ public final class ChosenNodes {
         }
         return cluster.nodes().stream().filter(node -> nodes.isEmpty() || nodes.contains(node.id()))
                 .map(node -> new Chosen(node.id() + " " + node.name(), node.httpUrl(), token(node))).toList();
+    }
+
+    /**
+     * What the first of them says that does what it is asked to.
+     *
+     * @param node it
+     * @param text its answer
+     */
+    public record Said(Chosen node, String text) {}
+
+    /**
+     * Asks one after the other, until one answers well.
+     *
+     * @param changes whether that is to change something (POST)
+     * @param patience for each
+     * @param otherwise what to tell people if none does
+     * @throws Failure if none does, or if there is no such cluster or node
+     */
+    public Said first(boolean changes, String path, Duration patience, String otherwise) throws InterruptedException {
+        List<String> refusals = new ArrayList<>();
+        try (AdminClient client = new AdminClient(patience)) {
+            for (Chosen node : all()) {
+                AdminClient.Answer answer = changes
+                        ? client.post(node.url(), path, node.token())
+                        : client.get(node.url(), path);
+                if (answer.well()) {
+                    return new Said(node, answer.text());
+                }
+                refusals.add("node " + node.name() + ": " + answer.text());
+            }
+        }
+        throw new Failure(otherwise + ": " + String.join("; ", refusals), "");
     }
 
     private static String token(ClusterFile.Node node) {

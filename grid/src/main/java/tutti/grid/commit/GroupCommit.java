@@ -159,9 +159,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
             case CommitMessage.Vote vote -> voted(from, vote);
             default -> throw new IllegalArgumentException("no message of this protocol: " + message);
         }
-        if (!reads.isEmpty()) {
-            passFloor(floor);
-        }
+        letReadsPass();
     }
 
     @Override
@@ -178,6 +176,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     @Override
     public void tick(long nanos) {
         multicast.announce();
+        letReadsPass();
         if (nanos - lookedNanos < patienceNanos) {
             return;
         }
@@ -209,6 +208,12 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         } else {
             waitingReads++;
             reads.computeIfAbsent(stamp, _ -> new ArrayList<>(1)).add(then);
+            passFloor(floor);
+        }
+    }
+
+    private void letReadsPass() {
+        if (!reads.isEmpty()) {
             passFloor(floor);
         }
     }

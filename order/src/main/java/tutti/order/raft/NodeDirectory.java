@@ -4,6 +4,9 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.schema.Encoded;
 import tutti.runtime.Clock;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
@@ -16,6 +19,7 @@ import tutti.runtime.LostDirectoryException;
  * again ({@link MetNodes}).
  */
 final class NodeDirectory implements AutoCloseable {
+    private static final Logger LOGGER = LoggerFactory.getLogger(NodeDirectory.class);
     private static final String LOCK = "lock";
     /** The file that says which node of which cluster it is of. */
     static final String IDENTITY = "identity";
@@ -185,23 +189,29 @@ final class NodeDirectory implements AutoCloseable {
     }
 
     /**
-     * It is an old copy: no later start takes it.
+     * It is an old copy: no later start takes it. Tells the log if that cannot be noted.
      *
      * @param why for people
      */
-    void outdated(String why) throws IOException {
-        RaftFiles.write(directory, OUTDATED, new RaftFiles.Outdated(directory.location() + " was found to be an old"
-                + " copy: " + why));
+    void outdated(String why) {
+        mark(OUTDATED, new RaftFiles.Outdated(directory.location() + " was found to be an old copy: " + why));
     }
 
     /**
-     * Its node was removed from the cluster: no later start takes it.
+     * Its node was removed from the cluster: no later start takes it. Tells the log if that cannot be noted.
      *
      * @param why for people
      */
-    void removed(String why) throws IOException {
-        RaftFiles.write(directory, REMOVED, new RaftFiles.Removed(why + ". " + directory.location()
-                + " is of no use any more"));
+    void removed(String why) {
+        mark(REMOVED, new RaftFiles.Removed(why + ". " + directory.location() + " is of no use any more"));
+    }
+
+    private void mark(String file, Encoded why) {
+        try {
+            RaftFiles.write(directory, file, why);
+        } catch (IOException broken) {
+            LOGGER.error("{} cannot be marked as one that no later start may take", directory.location(), broken);
+        }
     }
 
     /** Number of this start of the node, greater than that of every earlier one. */

@@ -539,22 +539,14 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
         @Override
         public void wasRemoved(String reason) {
-            try {
-                directory.removed(reason);
-            } catch (IOException broken) {
-                LOGGER.error("node {} cannot mark its directory as that of a removed node", config.self(), broken);
-            }
+            directory.removed(reason);
             fail(new IOException(reason));
         }
 
         @Override
         public void rejected(String reason, boolean outdated, boolean lost) {
             if (outdated) {
-                try {
-                    directory.outdated(reason);
-                } catch (IOException broken) {
-                    LOGGER.error("node {} cannot mark its directory as an old copy", config.self(), broken);
-                }
+                directory.outdated(reason);
             }
             String refused = "node " + config.self() + " may not join: " + reason;
             fail(outdated || lost ? new LostDirectoryException(refused) : new IOException(refused));

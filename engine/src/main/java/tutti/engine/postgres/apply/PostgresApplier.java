@@ -2,7 +2,6 @@ package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -23,7 +22,6 @@ import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Promise;
-import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.Backend;
@@ -48,8 +46,6 @@ import tutti.pgwire.PostgresException;
  * All state belongs to the event loop; the methods hand over to it.
  */
 public final class PostgresApplier implements Applier {
-    /** Names the variables in which the changes of a request are gathered, which nobody reads. */
-    private static final byte[] APPLIER_KEY = "0000000000000000".getBytes(StandardCharsets.US_ASCII);
     private static final String BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
     /** Undoes what clients' code may have left in the session, and begins. */
     private static final String BEGIN_AFRESH = "RESET ROLE; RESET ALL; " + BEGIN;
@@ -59,6 +55,7 @@ public final class PostgresApplier implements Applier {
     private static final String NOT_THERE = "42704";
 
     private final ApplierServices engine;
+    private final EngineCalls calls;
     private final EventLoop loop;
     /** The session that writes rows and changes the schema; one of another role executes requests. */
     private final Map<Role, BackendConnection> connections = new EnumMap<>(Role.class);
@@ -76,6 +73,7 @@ public final class PostgresApplier implements Applier {
     /** Made by its engine. */
     public PostgresApplier(ApplierServices engine, EventLoop loop) {
         this.engine = engine;
+        calls = new EngineCalls(engine);
         this.loop = loop;
     }
 
@@ -125,7 +123,8 @@ public final class PostgresApplier implements Applier {
                 step(batch, schema, step);
             }
             if (statement != null) {
-                statement(batch, Statement.of(statement));
+                touched.add(Role.APPLIER);
+                calls.statement(batch, Statement.of(statement));
             }
         } catch (RuntimeException damaged) {
             batch.release();
@@ -180,17 +179,19 @@ public final class PostgresApplier implements Applier {
                     }
                     ids.add(Long.toString(table.oid()));
                 }
-                call(batch, engine.functions().truncate(), bytes(String.join(" ", ids)));
+                calls.call(batch, engine.functions().truncate(), EngineCalls.bytes(String.join(" ", ids)));
             }
             case Step.Notify(byte[] channel, byte[] payload) ->
-                call(batch, engine.functions().raise(), channel, payload);
+                calls.call(batch, engine.functions().raise(), channel, payload);
             case Step.Prepare(var transaction) -> {
                 engine.promises().keep(Promise.of(transaction.identifier(), transaction.token(), transaction.keys()));
                 kept.add(transaction);
-                call(batch, engine.functions().prepare(), transaction.parts().toArray(byte[][]::new));
+                calls.call(batch, engine.functions().prepare(), transaction.parts().toArray(byte[][]::new));
             }
-            case Step.Restart(var sequence) -> call(batch, engine.functions().restart(), bytes(sequence.schema()),
-                    bytes(sequence.name()), bytes(sequence.last()), bytes(sequence.called()));
+            case Step.Restart(var sequence) ->
+                calls.call(batch, engine.functions().restart(), EngineCalls.bytes(sequence.schema()),
+                        EngineCalls.bytes(sequence.name()), EngineCalls.bytes(sequence.last()),
+                        EngineCalls.bytes(sequence.called()));
             case Step.Rows(var table, var operation, var rows) -> {
                 ApplyFunctions.Function function = schema.functions().function(table, operation, rows.size());
                 if (function.runsCode()) {
@@ -202,51 +203,6 @@ public final class PostgresApplier implements Applier {
                         ApplyFunctions.singly(operation, rows.size()) ? rows.getFirst() : RowArray.of(rows));
             }
         }
-    }
-
-    private int call(Batch batch, int function, byte @Nullable []... parameters) {
-        return batch.call(function, BatchHandler.Expectation.ANY, engine.functionSecret(), parameters);
-    }
-
-    /**
-     * Sets up what the statement's meaning depends on, and executes it; or several, each like one that comes alone.
-     *
-     * @return the place in the batch up to which an error is the statement's own
-     */
-    private int statement(Batch batch, Statement statement) {
-        int end = 0;
-        for (String sql : statement.texts()) {
-            end = statement(batch, statement, sql);
-        }
-        return end;
-    }
-
-    private int statement(Batch batch, Statement statement, String sql) {
-        touched.add(Role.APPLIER);
-        batch.plain("RESET ALL");
-        batch.settings(statement);
-        call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
-        call(batch, engine.functions().beginAs(), bytes(statement.role()));
-        batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
-        int place = batch.plain(sql);
-        batch.keepResponses(place, place);
-        batch.plain("RESET ROLE");
-        batch.plain("RESET ALL");
-        batch.plain("SET LOCAL search_path = pg_catalog");
-        return call(batch, engine.functions().endAs());
-    }
-
-    /** Gives a life of a node the next values of sequences; nothing of that is refused. */
-    private int grant(Batch batch, Statement statement) {
-        for (SequenceName sequence : statement.sequences()) {
-            call(batch, engine.functions().grantShare(), bytes(sequence.schema()), bytes(sequence.name()),
-                    bytes(statement.role()), bytes(Integer.toString(sequence.shares())));
-        }
-        return 0;
-    }
-
-    private static byte[] bytes(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
     }
 
     @Override
@@ -273,25 +229,6 @@ public final class PostgresApplier implements Applier {
                 then.run();
             });
         }
-    }
-
-    /**
-     * Executes a client's request as its own session would: with triggers and foreign keys. What capture gathers meanwhile
-     * is not needed, since every replica executes the same.
-     *
-     * @return the place in the batch up to which an error is the request's own
-     */
-    private int request(Batch batch, Statement request) {
-        batch.settings(request);
-        call(batch, engine.functions().beginAs(), bytes(request.role()));
-        batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
-        int first = batch.size();
-        request.calls().forEach(batch::statement);
-        batch.keepResponses(first, batch.size() - 1);
-        call(batch, engine.functions().finish(), APPLIER_KEY);
-        batch.plain("RESET ROLE");
-        batch.plain("RESET ALL");
-        return call(batch, engine.functions().endAs());
     }
 
     @Override
@@ -336,7 +273,7 @@ public final class PostgresApplier implements Applier {
     }
 
     private void record(Batch batch, long position) {
-        call(batch, engine.functions().record(), Batch.bytes(position));
+        calls.call(batch, engine.functions().record(), Batch.bytes(position));
         batch.query("COMMIT", 1);
     }
 
@@ -391,11 +328,9 @@ public final class PostgresApplier implements Applier {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
             if (!statement.isGrant()) {
-                call(batch, engine.functions().checkPrepared());
+                calls.call(batch, engine.functions().checkPrepared());
             }
-            int end = statement.isGrant()
-                    ? grant(batch, statement)
-                    : statement.isRequest() ? request(batch, statement) : statement(batch, statement);
+            int end = calls.statement(batch, statement);
             record(batch, position);
             touched.add(role);
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
@@ -451,8 +386,9 @@ public final class PostgresApplier implements Applier {
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
             begin(batch);
-            int place = call(batch, engine.functions().takePrepared(), bytes(end.identifier()), bytes(end.token()),
-                    bytes(statement.role()));
+            int place = calls.call(batch, engine.functions().takePrepared(), EngineCalls.bytes(end.identifier()),
+                    EngineCalls.bytes(end.token()),
+                    EngineCalls.bytes(statement.role()));
             batch.keepResponses(place, place);
             batch.keepResult(place);
             batch.send(server, new BatchHandler.Listener() {
@@ -531,7 +467,7 @@ public final class PostgresApplier implements Applier {
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
             begin(batch);
-            call(batch, engine.functions().skip(), Batch.bytes(position));
+            calls.call(batch, engine.functions().skip(), Batch.bytes(position));
             batch.query("COMMIT", 1);
             batch.send(server, new BatchHandler.Listener() {
                 @Override

@@ -110,11 +110,15 @@ public final class CaptureInstaller {
             throw new IllegalStateException("the database's encoding is " + encoding
                     + "; only UTF8 can be replicated: create the database with ENCODING 'UTF8'");
         }
+        transaction(connection, script("roles.sql", settings.secret(), roleNames(connection)) + "\n"
+                + script(settings, roleNames(connection)));
+        transaction(connection, resource("shown.sql").replace("<mark>", MARK));
+    }
+
+    private static void transaction(BackendConnection connection, String script)
+            throws IOException, InterruptedException {
         connection.execute("BEGIN;\nSET LOCAL search_path = pg_catalog;\nSET LOCAL client_min_messages = warning;\n"
-                + "SET LOCAL session_replication_role = origin;\n"
-                + script("roles.sql", settings.secret(), roleNames(connection)) + "\n"
-                + script(settings, roleNames(connection))
-                + "\nCOMMIT;", TIMEOUT);
+                + "SET LOCAL session_replication_role = origin;\n" + script + "\nCOMMIT;", TIMEOUT);
     }
 
     /**

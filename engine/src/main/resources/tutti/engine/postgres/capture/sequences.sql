@@ -38,8 +38,6 @@ CREATE TABLE IF NOT EXISTS tutti.restarts (
 
 SET LOCAL allow_system_table_mods = on;
 DO $block$
-DECLARE
-    covered text;
 BEGIN
     IF EXISTS (SELECT FROM pg_class WHERE oid = 2224 AND relname = 'pg_sequence') THEN
         ALTER TABLE pg_catalog.pg_sequence RENAME TO pg_sequence_here;
@@ -54,10 +52,6 @@ BEGIN
         GRANT SELECT ON pg_catalog.pg_sequence TO PUBLIC;
         INSERT INTO pg_init_privs (objoid, classoid, objsubid, privtype, initprivs)
             SELECT oid, 'pg_class'::regclass, 0, 'i', relacl FROM pg_class WHERE oid = 'pg_catalog.pg_sequence'::regclass;
-        FOREACH covered IN ARRAY ARRAY['pg_catalog.pg_sequences', 'information_schema.sequences', 'information_schema.columns'] LOOP
-            EXECUTE format('CREATE OR REPLACE VIEW %s AS %s', covered,
-                regexp_replace(pg_get_viewdef(covered::regclass), '\mpg_sequence_here\M', 'pg_catalog.pg_sequence', 'g'));
-        END LOOP;
     END IF;
 END
 $block$;

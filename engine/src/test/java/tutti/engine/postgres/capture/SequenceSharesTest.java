@@ -204,6 +204,9 @@ class SequenceSharesTest {
     void aGrantThatACrashHasLostIsRepeatedForNobody() throws Exception {
         try (Nodes nodes = new Nodes(1)) {
             nodes.schema(0, "CREATE SEQUENCE s MAXVALUE 2048");
+            nodes.ask(0, "SELECT set_config('restrict_nonsystem_relation_kind', 'view, foreign-table', false)");
+            assertEquals("2048", nodes.ask(0, "SELECT seqmax FROM pg_sequence WHERE seqrelid = 's'::regclass"),
+                    "as pg_dump asks");
             nodes.ask(0, "SELECT count(nextval('s')) FROM generate_series(1, 32)");
             Statement granted = Statement.grant(List.of(new SequenceName("public", "s", 1)),
                     nodes.engines.getFirst().functions().life());

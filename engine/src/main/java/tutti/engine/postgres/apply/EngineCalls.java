@@ -1,0 +1,95 @@
+package tutti.engine.postgres.apply;
+
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.SequenceName;
+import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.catalog.Table;
+
+/** Writes calls of the engine's functions, and the statements that all replicas execute, into batches. */
+final class EngineCalls {
+    /** Names the variables in which the changes of a request are gathered, which nobody reads. */
+    private static final byte[] APPLIER_KEY = "0000000000000000".getBytes(StandardCharsets.US_ASCII);
+
+    private final ApplierServices engine;
+
+    EngineCalls(ApplierServices engine) {
+        this.engine = engine;
+    }
+
+    /** One of the engine's own functions, with its secret; answers its place in the batch. */
+    int call(Batch batch, int function, byte @Nullable []... parameters) {
+        return batch.call(function, BatchHandler.Expectation.ANY, engine.functionSecret(), parameters);
+    }
+
+    /**
+     * What a statement is, as all of it is done everywhere.
+     *
+     * @return the place in the batch up to which an error is its own; 0 if none is
+     */
+    int statement(Batch batch, Statement statement) {
+        if (statement.isGrant()) {
+            return grant(batch, statement);
+        }
+        return statement.isRequest() ? request(batch, statement) : change(batch, statement);
+    }
+
+    /**
+     * Sets up what the statement's meaning depends on, and executes it; or several, each like one that comes alone.
+     *
+     * @return the place in the batch up to which an error is the statement's own
+     */
+    private int change(Batch batch, Statement statement) {
+        int end = 0;
+        for (String sql : statement.texts()) {
+            end = change(batch, statement, sql);
+        }
+        return end;
+    }
+
+    private int change(Batch batch, Statement statement, String sql) {
+        batch.plain("RESET ALL");
+        batch.settings(statement);
+        call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
+        call(batch, engine.functions().beginAs(), bytes(statement.role()));
+        batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
+        int place = batch.plain(sql);
+        batch.keepResponses(place, place);
+        batch.plain("RESET ROLE");
+        batch.plain("RESET ALL");
+        batch.plain("SET LOCAL search_path = pg_catalog");
+        return call(batch, engine.functions().endAs());
+    }
+
+    /** Gives a life of a node the next values of sequences; nothing of that is refused. */
+    private int grant(Batch batch, Statement statement) {
+        for (SequenceName sequence : statement.sequences()) {
+            call(batch, engine.functions().grantShare(), bytes(sequence.schema()), bytes(sequence.name()),
+                    bytes(statement.role()), bytes(Integer.toString(sequence.shares())));
+        }
+        return 0;
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Executes a client's request as its own session would: with triggers and foreign keys. What capture gathers meanwhile
+     * is not needed, since every replica executes the same.
+     *
+     * @return the place in the batch up to which an error is the request's own
+     */
+    private int request(Batch batch, Statement request) {
+        batch.settings(request);
+        call(batch, engine.functions().beginAs(), bytes(request.role()));
+        batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
+        int first = batch.size();
+        request.calls().forEach(batch::statement);
+        batch.keepResponses(first, batch.size() - 1);
+        call(batch, engine.functions().finish(), APPLIER_KEY);
+        batch.plain("RESET ROLE");
+        batch.plain("RESET ALL");
+        return call(batch, engine.functions().endAs());
+    }
+}
