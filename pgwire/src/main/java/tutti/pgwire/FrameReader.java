@@ -192,7 +192,7 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
         byte type = startup ? 0 : all.getByte(next);
         int length = all.getInt(next + header - 4);
         int bodyLength = length - 4;
-        if (bodyLength < 0 || length > (startup ? STARTUP_LIMIT : FRAME_LIMIT)) {
+        if (length < Integer.BYTES || length > (startup ? STARTUP_LIMIT : FRAME_LIMIT)) {
             throw new ProtocolViolation(
                     "invalid length " + length + " of " + (startup ? "start-up packet" : describe(type)));
         }

@@ -155,6 +155,8 @@ class FrameReaderTest {
     void impossibleLengthsAndTooLongMessagesAreViolations() {
         assertViolation(Unpooled.buffer().writeByte('Q').writeInt(3), false, "invalid length 3");
         assertViolation(Unpooled.buffer().writeByte('Q').writeInt(-1), false, "invalid length -1");
+        assertViolation(Unpooled.buffer().writeByte('Q').writeInt(Integer.MIN_VALUE), false,
+                "invalid length -2147483648");
         assertViolation(Unpooled.buffer().writeByte('Q').writeInt(70_000), false, "limit of 65536");
         assertViolation(Unpooled.buffer().writeByte('!').writeInt(4), false, "no such message");
         assertViolation(Unpooled.buffer().writeInt(10_001), true, "invalid length 10001 of start-up packet");
