@@ -3,8 +3,8 @@ package tutti.core.certify;
 import java.util.Arrays;
 
 /**
- * How many keys were touched last at which position, above a floor. Takes 8 bytes for each position at which some key was touched last, and a
- * quarter more at most. Not safe for use by several threads.
+ * How many keys were touched last at which position, above a floor. Takes 8 bytes for each position at which some key was touched last, and
+ * half as much again at most. Not safe for use by several threads.
  */
 final class LastTouches {
     private static final int FIRST = 64;

@@ -2,6 +2,7 @@ package tutti.engine.postgres.apply;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -77,6 +78,13 @@ final class NetEffect {
         /** The row after, null if it is not there. */
         private byte @Nullable [] after;
         private boolean replace;
+        /** {@link #before} is all of it. */
+        private boolean whole;
+
+        /** Whether it comes to nothing; then it makes no difference in which order its changes were made. */
+        boolean none() {
+            return whole && Arrays.equals(before, after);
+        }
     }
 
     /** What becomes of the rows of a table without a key. */
@@ -258,6 +266,7 @@ final class NetEffect {
         Fate fate = fate(table, before);
         if (fate.after == null) {
             fate.before = before;
+            fate.whole = true;
         }
         fate.after = null;
     }
@@ -274,6 +283,9 @@ final class NetEffect {
             fates.forEach((table, rows) -> {
                 List<byte[]> chosen = new ArrayList<>();
                 for (Fate fate : rows.values()) {
+                    if (fate.none()) {
+                        continue;
+                    }
                     byte[] before = fate.before;
                     byte[] after = fate.after;
                     byte[] one = switch (operation) {

@@ -2,8 +2,11 @@ package tutti.engine.postgres.capture;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +29,15 @@ import tutti.engine.postgres.catalog.TableCatalog;
  *
  * <p>
  * The input is text, entries one after the other: {@code i}, {@code u}, {@code d} with the table's object id and a row,
- * {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
+ * {@code f} like {@code u} of a row that the transaction had not changed before, {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
  * a {@link Statement}.
+ *
+ * <p>
+ * <b>Order.</b> Triggers tell changes in the order in which statements end, so what a function changes comes before what the statement changes
+ * that calls it, though some of that may have been done before. Between different rows that makes no difference, since several
+ * changes of a row are folded into one. Of one row, each change must begin with what the one before it has left; if one does
+ * not, the order is not known, and the transaction is refused. Each change says with which text of the row it begins, but for the first one
+ * ({@code f}), and for those of statements that call no functions, which come in order ({@code u}).
  */
 public final class CaptureReader {
     private final List<@Nullable TableCatalog> catalogs;
@@ -41,9 +51,15 @@ public final class CaptureReader {
     private final Set<Long> tablesSeen = new HashSet<>();
     private final Set<String> takenWithoutKey = new HashSet<>();
     private final Changes.Writer changes;
+    /** Where the text is of what the transaction has left of rows, by the hash of their keys; nowhere if they are gone. */
+    private final Map<Long, Slice> left = new HashMap<>();
     private int at;
     private @Nullable Table table;
     private TableName tableName = new TableName("", "");
+
+    private record Slice(int start, int end) {
+        private static final Slice NOWHERE = new Slice(0, 0);
+    }
 
     private CaptureReader(TableCatalog catalog, List<@Nullable TableCatalog> catalogs, byte[] text) {
         this.catalog = catalog;
@@ -100,7 +116,7 @@ public final class CaptureReader {
         while (at < text.length) {
             byte operation = text[at++];
             switch (operation) {
-                case 'i', 'u', 'd' -> {
+                case 'i', 'u', 'f', 'd' -> {
                     number();
                     at = row.parse(text, at).end();
                 }
@@ -143,7 +159,7 @@ public final class CaptureReader {
             throw new IllegalArgumentException("a captured text ends too early");
         }
         at += length;
-        return java.util.Arrays.copyOfRange(text, at - length, at);
+        return Arrays.copyOfRange(text, at - length, at);
     }
 
     private Changes.Change.Restart restart() {
@@ -161,17 +177,20 @@ public final class CaptureReader {
             byte operation = text[at++];
             switch (operation) {
                 case 'i' -> insert(table());
-                case 'u' -> update(table());
+                case 'u' -> update(table(), false);
+                case 'f' -> update(table(), true);
                 case 'k' -> rekey(table());
                 case 'd' -> delete(table());
                 case 't' -> {
                     Table truncated = table();
                     expect(';');
+                    left.clear();
                     add(truncated.hash(), KeyKind.EXCLUSIVE, "table " + truncated.displayName());
                     changes.add(new Changes.Change.Truncate(tableName));
                 }
                 case 's' -> {
                     changes.add(new Changes.Change.Execute(counted()));
+                    left.clear();
                     nextCatalog(++schemaChanges);
                     if (schemaChanges == 1) {
                         add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE, "the schema");
@@ -214,8 +233,10 @@ public final class CaptureReader {
         return known;
     }
 
-    private void insert(Table into) throws UnknownTable {
+    private void insert(Table into) throws UnknownTable, CaptureException {
         int start = row(row, into);
+        begins(into, row, Slice.NOWHERE);
+        leaves(into, row, new Slice(start, at));
         for (UniqueKey key : into.uniqueKeys()) {
             unique(into, key, row, start, KeyKind.EXCLUSIVE);
         }
@@ -228,19 +249,26 @@ public final class CaptureReader {
         changes.rows((byte) 'i', tableName, text, start, at);
     }
 
-    private void update(Table of) throws UnknownTable {
+    private void update(Table of, boolean first) throws UnknownTable, CaptureException {
         if (!of.hasKey()) {
             throw new UnknownTable(of.oid()); // it had one when the row changed
         }
         int start = row(row, of);
+        if (first && named(of) && left.containsKey(hash(of.key(), row))) {
+            throw outOfOrder(of);
+        }
+        leaves(of, row, new Slice(start, at));
         unique(of, of.key(), row, start, KeyKind.UPDATE);
         changes.rows((byte) 'u', tableName, text, start, at);
     }
 
-    private void rekey(Table of) throws UnknownTable {
+    private void rekey(Table of) throws UnknownTable, CaptureException {
         int startBefore = row(before, of);
         int endBefore = at;
         int start = row(row, of);
+        begins(of, before, new Slice(startBefore, endBefore));
+        leaves(of, before, Slice.NOWHERE);
+        leaves(of, row, new Slice(start, at));
         boolean keysChanged = false;
         for (UniqueKey key : of.uniqueKeys()) {
             if (differs(key.watched())) {
@@ -269,8 +297,10 @@ public final class CaptureReader {
         }
     }
 
-    private void delete(Table from) throws UnknownTable {
+    private void delete(Table from) throws UnknownTable, CaptureException {
         int start = row(row, from);
+        begins(from, row, new Slice(start, at));
+        leaves(from, row, Slice.NOWHERE);
         for (UniqueKey key : from.uniqueKeys()) {
             unique(from, key, row, start, KeyKind.EXCLUSIVE);
         }
@@ -278,6 +308,32 @@ public final class CaptureReader {
             whole(from, row, start, KeyKind.EXCLUSIVE);
         }
         changes.rows((byte) 'd', tableName, text, start, at);
+    }
+
+    /** Whether equal rows have equal texts of their key here. */
+    private static boolean named(Table table) {
+        return table.hasKey() && table.key().exact();
+    }
+
+    /** A change begins with this text of a row, or with none. */
+    private void begins(Table of, RowText values, Slice with) throws CaptureException {
+        Slice found = named(of) ? left.get(hash(of.key(), values)) : null;
+        if (found != null
+                && !Arrays.equals(text, found.start(), found.end(), text, with.start(), with.end())) {
+            throw outOfOrder(of);
+        }
+    }
+
+    private void leaves(Table of, RowText values, Slice what) {
+        if (named(of)) {
+            left.put(hash(of.key(), values), what);
+        }
+    }
+
+    private static CaptureException outOfOrder(Table of) {
+        return new CaptureException("0A000", "a function or trigger has changed a row of table " + of.displayName()
+                + " that the statement which calls it has changed, too, while that was under way, so that the order of both is not"
+                + " known: change the row in statements that do not call each other");
     }
 
     private boolean differs(List<Integer> columns) {
@@ -301,27 +357,33 @@ public final class CaptureReader {
     }
 
     private void unique(Table of, UniqueKey key, RowText values, int start, KeyKind kind) {
-        long hash = key.seed();
-        if (!key.opaque()) {
-            List<Integer> columns = key.columns();
-            for (int i = 0; i < columns.size(); i++) {
-                byte[] value = values.value(columns.get(i));
-                if (value != null) {
-                    byte[] normalised = key.forms().get(i).normalise(value);
-                    hash = KeyHash.part(hash, normalised, 0, normalised.length);
-                } else if (key.nullsDistinct()) {
-                    return;
-                } else {
-                    hash = KeyHash.nullPart(hash);
-                }
-            }
+        if (!key.opaque() && key.nullsDistinct()
+                && key.columns().stream().anyMatch(column -> values.value(column) == null)) {
+            return;
         }
-        add(KeyHash.finish(hash), kind, start, key, () -> {
+        add(hash(key, values), kind, start, key, () -> {
             List<Integer> shown = key.columns().isEmpty() ? key.watched() : key.columns();
             return new Origins.Kind(of.displayName(),
                     shown.stream().map(place -> of.columns().get(place).name()).toList(),
                     shown);
         });
+    }
+
+    private static long hash(UniqueKey key, RowText values) {
+        long hash = key.seed();
+        if (!key.opaque()) {
+            List<Integer> columns = key.columns();
+            for (int i = 0; i < columns.size(); i++) {
+                byte[] value = values.value(columns.get(i));
+                if (value == null) {
+                    hash = KeyHash.nullPart(hash);
+                } else {
+                    byte[] normalised = key.forms().get(i).normalise(value);
+                    hash = KeyHash.part(hash, normalised, 0, normalised.length);
+                }
+            }
+        }
+        return KeyHash.finish(hash);
     }
 
     /**

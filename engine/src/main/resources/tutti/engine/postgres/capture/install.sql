@@ -880,8 +880,9 @@ CREATE VIEW tutti.user_tables AS
     WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'tutti' AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\_%';
 
--- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, or if the table
--- has no key that names its rows.
+-- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, if the table
+-- has no key that names its rows, or if the transaction has made the old row itself: what it has changed before is then known. A row of
+-- another transaction that is taken for such a one, for its number, does no harm.
 -- Columns are compared as their indexes compare them, by operators whose schema is named; others as text.
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
@@ -927,7 +928,9 @@ BEGIN
         RETURN NULL;
     END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
-                CASE WHEN %1$s THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('u', TG_RELID) END,
+                CASE WHEN %1$s OR pg_catalog.age(OLD.xmin) OPERATOR(pg_catalog.<=)
+                    pg_catalog.age(pg_catalog.pg_current_xact_id()::pg_catalog.xid)
+                    THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('f', TG_RELID) END,
                 NEW)<append after>;
 END
 $text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) FROM changed, tutti.user_tables u WHERE u.table_oid = $1

@@ -20,6 +20,8 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -72,6 +74,39 @@ class ReplicationTest {
             pair.transaction("UPDATE \"Odd \"\"Name\" SET n = n + 1, t = t || '!', late = NULL WHERE \"Id\" = 1",
                     "DELETE FROM \"Odd \"\"Name\" WHERE t = ''");
             pair.assertEqual("\"Odd \"\"Name\"");
+        }
+    }
+
+    /** What a function changes is told before what the statement changes that calls it, whatever was done first. */
+    @Test
+    void rowsThatAStatementAndAFunctionInItChangeAreRefused() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)", "INSERT INTO t VALUES (1, 1), (2, 2)",
+                """
+                        CREATE FUNCTION inserts() RETURNS int LANGUAGE plpgsql AS
+                            'BEGIN INSERT INTO t VALUES (1, 99); RETURN 2; END'""", """
+                        CREATE FUNCTION updates() RETURNS int LANGUAGE plpgsql AS
+                            'BEGIN UPDATE t SET v = 99 WHERE id = 1; RETURN 2; END'""", """
+                        CREATE FUNCTION updates_two() RETURNS int LANGUAGE plpgsql AS
+                            'BEGIN UPDATE t SET v = 99 WHERE id = 2; RETURN 2; END'""", """
+                        CREATE FUNCTION deletes() RETURNS int LANGUAGE plpgsql AS
+                            'BEGIN DELETE FROM t WHERE id = 3; RETURN 4; END'""", """
+                        CREATE FUNCTION updates_other() RETURNS int LANGUAGE plpgsql AS
+                            'BEGIN INSERT INTO t VALUES (7, 7); UPDATE t SET v = 8 WHERE id = 7; RETURN 2; END'""")) {
+            for (String statement : List.of("DELETE FROM t WHERE id = 1 OR (id = 2 AND inserts() = 3)",
+                    "UPDATE t SET v = CASE WHEN id = 1 THEN 3 ELSE updates() END",
+                    "UPDATE t SET v = 3 WHERE id = 1; UPDATE t SET v = CASE WHEN id = 2 THEN 3 ELSE updates_two() END")) {
+                pair.session.execute(statement);
+                assertEquals("0A000", assertThrows(CaptureException.class, () -> pair.session.capture(), statement)
+                        .sqlState());
+                pair.session.execute("ROLLBACK");
+            }
+            pair.transaction(
+                    "INSERT INTO t SELECT i, CASE WHEN i = 3 THEN 3 ELSE deletes() END FROM generate_series(3, 4) i");
+            pair.assertEqual("t");
+            pair.transaction("UPDATE t SET v = updates_other() WHERE id = 2", "UPDATE t SET v = 3",
+                    "DELETE FROM t WHERE id = 1", "INSERT INTO t VALUES (1, 5)", "UPDATE t SET v = v + 1",
+                    "UPDATE t SET id = 70 WHERE id = 7", "INSERT INTO t VALUES (7, 9)", "DELETE FROM t WHERE id = 70");
+            pair.assertEqual("t");
         }
     }
 
@@ -331,12 +366,17 @@ class ReplicationTest {
             // Besides the row's there are the schema's and the table's.
             int rows = WriteSet.KEYS_MAX - 2;
             assertEquals(WriteSet.KEYS_MAX,
-                    CaptureReader.read(catalog, row.repeat(rows).getBytes(StandardCharsets.UTF_8))
+                    CaptureReader.read(catalog, rows(row, rows))
                             .writes().keys().size());
             CaptureException tooMany = assertThrows(CaptureException.class,
-                    () -> CaptureReader.read(catalog, row.repeat(rows + 1).getBytes(StandardCharsets.UTF_8)));
+                    () -> CaptureReader.read(catalog, rows(row, rows + 1)));
             assertEquals("54000", tooMany.sqlState());
         }
+    }
+
+    private static byte[] rows(String one, int count) {
+        return IntStream.range(0, count).mapToObj(i -> one.replace("(1)", "(" + i + ")")).collect(Collectors.joining())
+                .getBytes(StandardCharsets.UTF_8);
     }
 
     private static String allow(Pair pair, Statement statement) {
