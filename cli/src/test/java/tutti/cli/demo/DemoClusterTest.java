@@ -30,7 +30,8 @@ class DemoClusterTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"postgres", "h2", "hsqldb"})
-    @Timeout(180)
+    // longer than the demo waits, so that it says what the node has logged
+    @Timeout(500)
     void threeNodesStayIdenticalThoughOneIsKilledAndComesBack(String engine) throws Exception {
         DemoPlan plan = new DemoPlan(3, 2, true, 3, Placement.ROUND_ROBIN, 9, 7, true, TpccForm.INTERACTIVE);
         ClusterSpec wanted = new ClusterSpec(directory.resolve("cluster"), 3, 0, "si", "postgres", "secret",
