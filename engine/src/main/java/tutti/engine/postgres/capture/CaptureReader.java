@@ -235,8 +235,7 @@ public final class CaptureReader {
 
     private void insert(Table into) throws UnknownTable, CaptureException {
         int start = row(row, into);
-        begins(into, row, Slice.NOWHERE);
-        leaves(into, row, new Slice(start, at));
+        follows(into, row, Slice.NOWHERE, new Slice(start, at));
         for (UniqueKey key : into.uniqueKeys()) {
             unique(into, key, row, start, KeyKind.EXCLUSIVE);
         }
@@ -254,10 +253,9 @@ public final class CaptureReader {
             throw new UnknownTable(of.oid()); // it had one when the row changed
         }
         int start = row(row, of);
-        if (first && named(of) && left.containsKey(hash(of.key(), row))) {
+        if (leave(of, row, new Slice(start, at)) != null && first) {
             throw outOfOrder(of);
         }
-        leaves(of, row, new Slice(start, at));
         unique(of, of.key(), row, start, KeyKind.UPDATE);
         changes.rows((byte) 'u', tableName, text, start, at);
     }
@@ -266,9 +264,8 @@ public final class CaptureReader {
         int startBefore = row(before, of);
         int endBefore = at;
         int start = row(row, of);
-        begins(of, before, new Slice(startBefore, endBefore));
-        leaves(of, before, Slice.NOWHERE);
-        leaves(of, row, new Slice(start, at));
+        follows(of, before, new Slice(startBefore, endBefore), Slice.NOWHERE);
+        var _ = leave(of, row, new Slice(start, at));
         boolean keysChanged = false;
         for (UniqueKey key : of.uniqueKeys()) {
             if (differs(key.watched())) {
@@ -299,8 +296,7 @@ public final class CaptureReader {
 
     private void delete(Table from) throws UnknownTable, CaptureException {
         int start = row(row, from);
-        begins(from, row, new Slice(start, at));
-        leaves(from, row, Slice.NOWHERE);
+        follows(from, row, new Slice(start, at), Slice.NOWHERE);
         for (UniqueKey key : from.uniqueKeys()) {
             unique(from, key, row, start, KeyKind.EXCLUSIVE);
         }
@@ -310,24 +306,18 @@ public final class CaptureReader {
         changes.rows((byte) 'd', tableName, text, start, at);
     }
 
-    /** Whether equal rows have equal texts of their key here. */
-    private static boolean named(Table table) {
-        return table.hasKey() && table.key().exact();
-    }
-
-    /** A change begins with this text of a row, or with none. */
-    private void begins(Table of, RowText values, Slice with) throws CaptureException {
-        Slice found = named(of) ? left.get(hash(of.key(), values)) : null;
+    /** A change begins with one text of a row, or with none, and leaves another. */
+    private void follows(Table of, RowText values, Slice with, Slice what) throws CaptureException {
+        Slice found = leave(of, values, what);
         if (found != null
                 && !Arrays.equals(text, found.start(), found.end(), text, with.start(), with.end())) {
             throw outOfOrder(of);
         }
     }
 
-    private void leaves(Table of, RowText values, Slice what) {
-        if (named(of)) {
-            left.put(hash(of.key(), values), what);
-        }
+    /** What had been left of a row; null if it had not been changed, or if equal rows need not have equal texts of their key here. */
+    private @Nullable Slice leave(Table of, RowText values, Slice what) {
+        return of.hasKey() && of.key().exact() ? left.put(hash(of.key(), values), what) : null;
     }
 
     private static CaptureException outOfOrder(Table of) {
