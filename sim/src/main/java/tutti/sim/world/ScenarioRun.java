@@ -443,6 +443,11 @@ public final class ScenarioRun {
                 end.operations()));
     }
 
+    /** Whether what a node is handed may be executed, and committed, by another. */
+    boolean othersExecute() {
+        return scenario.protocol().has(Trait.UNDERTAKES);
+    }
+
     /** Answers what became of transactions whose clients have not been told. */
     Questions questions() {
         return questions;
