@@ -74,7 +74,7 @@ final class CommitPipeline {
     private final NodeMetrics metrics;
     private final int applierCount;
     private final Preparations preparations;
-    private final Linger linger;
+    private final ApplyLinger linger;
     private final EngineCommits commits;
     private final ApplierPool appliers;
     private final ExecutorPool executors;
@@ -102,7 +102,7 @@ final class CommitPipeline {
     CommitPipeline(Engine engine, Clock clock, Loop loop, Events events, NodeMetrics metrics, int applierCount,
             int groupPositionsMax, long lingerNanos, BooleanSupplier unwatched) {
         this.metrics = metrics;
-        this.linger = new Linger(clock, lingerNanos, unwatched);
+        this.linger = new ApplyLinger(clock, lingerNanos, unwatched);
         this.applierCount = applierCount;
         this.clock = clock;
         this.loop = loop;

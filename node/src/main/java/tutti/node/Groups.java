@@ -22,7 +22,7 @@ import tutti.runtime.Loop;
  * <p>
  * <b>Few groups.</b> A transaction costs the engine less in a large group. So what comes while the head is at work waits
  * for it, and is one group then; only when much waits do other appliers begin with it. Where nobody waits to see it, the
- * head waits a little as well ({@link Linger}).
+ * head waits a little as well ({@link ApplyLinger}).
  *
  * <p>
  * <b>Exactly once.</b> When a commit's result is lost, its positions are tried again one by one, and each looks at the

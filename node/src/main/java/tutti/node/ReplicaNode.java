@@ -483,7 +483,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      */
     public void expect(long number, Look look, Completion<Void> done) {
         whenServing(done, () -> {
-            core.looks().expect(number, look);
+            core.readsAtPosition().expect(number, look);
             done.succeeded(null);
         });
     }
