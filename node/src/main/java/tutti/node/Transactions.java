@@ -290,7 +290,8 @@ public interface Transactions {
         /**
          * It has run, holds all its locks, its deferred constraints are checked, and its write set is complete: it asks
          * to commit. What follows is one of: {@code commit} then {@code answer(Committed)}; {@code rollback} then
-         * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}.
+         * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}. Never when it is being rolled back, or has
+         * been: if it is run again, that would be taken for what the next run has done.
          *
          * @param writes not empty
          * @param reads what it has read, if that {@linkplain Transactions#needsReads() is needed}, or {@linkplain Transactions#takesReads()

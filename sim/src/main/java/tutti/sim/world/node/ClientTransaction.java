@@ -241,6 +241,10 @@ final class ClientTransaction implements LocalTransaction {
             failed(StatementEnd.DISCONNECTED);
             return;
         }
+        if (of.isOver()) {
+            // Its node has had it rolled back, and goes on with it.
+            return;
+        }
         WriteSet writes = of.capture();
         executed = of.run();
         life.log().executed(of.run());
