@@ -127,7 +127,7 @@ public final class NodeHost {
         public void executed(Run run) {
             log.requested(run);
             NodeLife now = life;
-            ClientTransaction waiting = now == null ? null : now.client(run.transaction());
+            SimulatedSession waiting = now == null ? null : now.client(run.transaction());
             if (waiting != null) {
                 waiting.executedHere(run);
             }

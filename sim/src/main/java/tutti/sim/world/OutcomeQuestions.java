@@ -15,7 +15,7 @@ import tutti.sim.world.node.Client;
 import tutti.sim.world.node.NodeHost;
 
 /** Asks nodes what became of transactions, for clients that were not told: again, and other nodes, until one knows. */
-final class Questions {
+final class OutcomeQuestions {
     /** Whoever asked. */
     interface Asker {
         /** @param shown what the node that knew shows by now, if the transaction has committed; otherwise 0 */
@@ -31,7 +31,7 @@ final class Questions {
     private final Recording recording;
     private final List<NodeHost> nodes;
 
-    Questions(Kernel kernel, Recording recording, List<NodeHost> nodes) {
+    OutcomeQuestions(Kernel kernel, Recording recording, List<NodeHost> nodes) {
         this.kernel = kernel;
         this.recording = recording;
         this.nodes = nodes;
