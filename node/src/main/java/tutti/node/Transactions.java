@@ -106,6 +106,11 @@ public interface Transactions {
         }
     }
 
+    /** How clients are told the names of transactions. */
+    default TransactionNames names() {
+        return TransactionNames.PLAIN;
+    }
+
     /**
      * Names a transaction before it begins, so that its client can ask for it by that name whatever happens then. Each name
      * is used for one transaction of the client's, by {@link #begin}, or for {@link #barrier}, or for nothing; then it is
