@@ -206,6 +206,7 @@ final class BackendSide implements FrameSink {
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
                 && session.repetition().repeats(fields)) {
+            session.times().lost(fields, true);
             repeat(current, fields, statements, skips);
             return false;
         }
@@ -239,6 +240,7 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.repetition().notRepeated(fields);
+        session.times().failed(fields);
         if (!told.equals(said)) {
             client.error(told);
             return false;
