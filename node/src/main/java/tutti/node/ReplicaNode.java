@@ -325,6 +325,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public void lost(NodeMetrics.Loss loss) {
+        metrics.lost(loss);
+    }
+
+    @Override
+    public void slow(long nanos, String statement) {
+        metrics.slow(nanos, statement);
+    }
+
+    @Override
     public boolean everywhereIfPossible() {
         return core.claims().has(Trait.EVERYWHERE_IF_POSSIBLE);
     }

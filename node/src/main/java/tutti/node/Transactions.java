@@ -13,6 +13,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
 
 /** What a front end asks of its node. Safe for use from any thread; nothing here blocks. */
 public interface Transactions {
@@ -250,6 +251,12 @@ public interface Transactions {
 
     /** A client has to hear after all that its transaction has lost, since it would have seen something else this time. From any thread. */
     default void repeatedInVain() {}
+
+    /** A client's transaction has lost to another. From any thread. */
+    default void lost(NodeMetrics.Loss loss) {}
+
+    /** A client has waited for a statement for so long, in nanoseconds, that somebody may want to know its text. From any thread. */
+    default void slow(long nanos, String statement) {}
 
     /**
      * Why writes are refused at the moment (no majority, recovering, stopping), or null if they are accepted. Asked by

@@ -202,6 +202,7 @@ final class BackendSide implements FrameSink {
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
                 && session.repetition().repeats(fields)) {
+            session.times().lost(fields, true);
             repeat(current, fields, statements, skips);
             return false;
         }
@@ -235,6 +236,7 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.repetition().notRepeated(fields);
+        session.times().failed(fields);
         if (!told.equals(said)) {
             client.error(told);
             return false;

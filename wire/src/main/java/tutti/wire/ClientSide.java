@@ -76,6 +76,7 @@ final class ClientSide implements FrameSink {
             return refuse(type, refusal);
         }
         session.repetition().said(type, buffer, start, bodyLength);
+        session.times().said(type, buffer, start, bodyLength);
         return take(type, buffer, start, bodyLength);
     }
 
