@@ -570,6 +570,7 @@ final class ReplicaCore {
         }
         questions.visible(position);
         elsewhere.visible(position);
+        transactions.bookings().visible(position);
         copies.visible(position);
         long seen = horizon.visible(position);
         world.tell(() -> protocol.committed(position, seen));

@@ -332,6 +332,28 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public void slow(long nanos, String statement) {
         metrics.slow(nanos, statement);
+    public boolean isWanted(long key) {
+        return core.transactions().bookings().isWanted(key);
+    }
+
+    @Override
+    public boolean wantsAny() {
+        return core.transactions().bookings().wantsAny();
+    }
+
+    @Override
+    public boolean mayBeWanted(int kind) {
+        return core.transactions().bookings().mayBeWanted(kind);
+    }
+
+    @Override
+    public void want(long key) {
+        core.loop().execute(() -> core.transactions().bookings().want(key));
+    }
+
+    @Override
+    public Booking book(long key, Completion<Long> come) {
+        return core.transactions().bookings().begin(key, come);
     }
 
     @Override

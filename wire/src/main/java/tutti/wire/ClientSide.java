@@ -81,6 +81,7 @@ final class ClientSide implements FrameSink {
         session.repetition().said(type, buffer, start, bodyLength);
         session.times().said(type, buffer, start, bodyLength);
         return take(type, buffer, start, bodyLength);
+        return !session.repetition().waits(type) && take(type, buffer, start, bodyLength);
     }
 
     /** A message that is not taken is refused like a statement, which a smaller one of its kind stands for; others end the session. */

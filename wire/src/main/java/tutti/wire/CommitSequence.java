@@ -365,6 +365,7 @@ final class CommitSequence {
             giveUp(refusal);
         } else {
             transaction.becomes(SessionState.CERTIFYING);
+            session.repetition().asks(committing.ticket().id());
             committing.ticket().executed(committing.writes(),
                     session.notedReads().told(transaction.work(), serializable));
         }
