@@ -332,6 +332,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public void slow(long nanos, String statement) {
         metrics.slow(nanos, statement);
+    }
+
+    @Override
     public boolean isWanted(long key) {
         return core.transactions().bookings().isWanted(key);
     }

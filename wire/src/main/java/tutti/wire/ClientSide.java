@@ -80,7 +80,6 @@ final class ClientSide implements FrameSink {
         }
         session.repetition().said(type, buffer, start, bodyLength);
         session.times().said(type, buffer, start, bodyLength);
-        return take(type, buffer, start, bodyLength);
         return !session.repetition().waits(type) && take(type, buffer, start, bodyLength);
     }
 
