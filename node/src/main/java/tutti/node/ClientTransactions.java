@@ -376,7 +376,7 @@ final class ClientTransactions {
     /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
     void undertake(TransactionId id, TransactionRequest.Whole request) {
         metrics().undertaken();
-        Undertaking session = new Undertaking(loop, node.pipeline().executors(), request);
+        ExecutorSession session = new ExecutorSession(loop, node.pipeline().executors(), request);
         ClientTransaction transaction = new ClientTransaction(this, id, session, request);
         session.of(transaction);
         if (known.putIfAbsent(id, transaction) != null) {

@@ -13,6 +13,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
 
 /** What a front end asks of its node. Safe for use from any thread; nothing here blocks. */
 public interface Transactions {
@@ -104,6 +105,11 @@ public interface Transactions {
         } finally {
             unhold(since);
         }
+    }
+
+    /** How clients are told the names of transactions. */
+    default TransactionNames names() {
+        return TransactionNames.PLAIN;
     }
 
     /**
@@ -246,6 +252,12 @@ public interface Transactions {
     /** A client has to hear after all that its transaction has lost, since it would have seen something else this time. From any thread. */
     default void repeatedInVain() {}
 
+    /** A client's transaction has lost to another. From any thread. */
+    default void lost(NodeMetrics.Loss loss) {}
+
+    /** A client has waited for a statement for so long, in nanoseconds, that somebody may want to know its text. From any thread. */
+    default void slow(long nanos, String statement) {}
+
     /**
      * Whether what is looked at under this key is to be {@linkplain #book booked} before, because others look at it and change it meanwhile.
      * From any thread.
@@ -335,7 +347,8 @@ public interface Transactions {
         /**
          * It has run, holds all its locks, its deferred constraints are checked, and its write set is complete: it asks
          * to commit. What follows is one of: {@code commit} then {@code answer(Committed)}; {@code rollback} then
-         * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}.
+         * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}. Never when it is being rolled back, or has
+         * been: if it is run again, that would be taken for what the next run has done.
          *
          * @param writes not empty
          * @param reads what it has read, if that {@linkplain Transactions#needsReads() is needed}, or {@linkplain Transactions#takesReads()

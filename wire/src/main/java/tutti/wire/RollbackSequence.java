@@ -186,9 +186,12 @@ final class RollbackSequence {
             return;
         }
         ErrorFields fields = Errors.of(end, answered.describe());
-        if (fields != null && end instanceof Outcome.Aborted aborted
-                && session.repetition().lost(answered, aborted, fields)) {
-            return;
+        if (fields != null && end instanceof Outcome.Aborted aborted) {
+            boolean repeated = session.repetition().lost(answered, aborted, fields);
+            session.times().lost(fields, repeated);
+            if (repeated) {
+                return;
+            }
         }
         if (fields == null && !answered.writes().isEmpty() && session.shownToAll().awaits(answered)) {
             session.shownToAll().await(answered, this::tryAnswer);

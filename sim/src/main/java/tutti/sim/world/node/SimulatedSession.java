@@ -26,7 +26,7 @@ import tutti.workload.listappend.ListAppendOperation;
  * the node to commit, does what the node asks for, and tells the client once. What decides is the node's business. If it loses, some
  * sessions run it again, which is another transaction to the node ({@link #runAgain}), whether their client still sees the node or not.
  */
-final class ClientTransaction implements LocalTransaction {
+final class SimulatedSession implements LocalTransaction {
     /** How long a session waits for what has been delivered before its transaction begins. */
     private static final long FRESH_NANOS_MAX = 100 * Nanos.MILLI;
     /** How long it waits for what it has booked, and of how many sessions one books. */
@@ -49,7 +49,7 @@ final class ClientTransaction implements LocalTransaction {
     /** How often it was run before. */
     private final int former;
     private TransactionId id;
-    private @Nullable ClientTransaction next;
+    private @Nullable SimulatedSession next;
     private Transactions.@Nullable Ticket ticket;
     private @Nullable SimTransaction running;
     private @Nullable Run executed;
@@ -67,7 +67,7 @@ final class ClientTransaction implements LocalTransaction {
     private boolean ending;
     private int runs;
 
-    ClientTransaction(NodeLife life, Transactions node, Submission submission, Client client) {
+    SimulatedSession(NodeLife life, Transactions node, Submission submission, Client client) {
         this.life = life;
         this.node = node;
         this.submission = submission;
@@ -78,7 +78,7 @@ final class ClientTransaction implements LocalTransaction {
     }
 
     /** Another run of one that has lost. */
-    private ClientTransaction(ClientTransaction lost) {
+    private SimulatedSession(SimulatedSession lost) {
         this.life = lost.life;
         this.node = lost.node;
         this.submission = lost.submission;
@@ -267,6 +267,10 @@ final class ClientTransaction implements LocalTransaction {
             failed(StatementEnd.DISCONNECTED);
             return;
         }
+        if (of.isOver()) {
+            // Its node has had it rolled back, and goes on with it.
+            return;
+        }
         WriteSet writes = of.capture();
         executed = of.run();
         life.log().executed(of.run());
@@ -371,7 +375,7 @@ final class ClientTransaction implements LocalTransaction {
         over = true;
         life.log().answered(id, false);
         life.log().count("run again");
-        ClientTransaction again = new ClientTransaction(this);
+        SimulatedSession again = new SimulatedSession(this);
         next = again;
         life.goesOn(again);
         life.later((long) life.random().exponential(AGAIN_NANOS_MEAN), again::beginAgain);
