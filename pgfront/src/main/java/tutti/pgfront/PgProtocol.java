@@ -60,17 +60,7 @@ final class PgProtocol implements Runnable {
         this.client = client;
         this.replay = new Replay(replays, client, session);
         client.beforeSending(replay::sending);
-        session.tells(new PgSession.Commits() {
-            @Override
-            public boolean may() {
-                return replay.mayCommit();
-            }
-
-            @Override
-            public void done() {
-                replay.spoil();
-            }
-        });
+        session.tells(replay);
         this.session = session;
         this.translator = translator;
         this.commands = new Commands(session, client, this::forget);
@@ -231,6 +221,9 @@ final class PgProtocol implements Runnable {
             return true;
         }
         ErrorFields told = SqlStates.of(failed, session.cancelled());
+        if (failed instanceof LastStatement.NotBooked first) {
+            replay.books(first.key());
+        }
         boolean others = told.sqlState().equals("40001") || told.sqlState().equals("40P01");
         LostTransaction.Loss loss = others && replay.repeats() ? session.loss(failed) : null;
         if (loss == null) {
@@ -257,7 +250,9 @@ final class PgProtocol implements Runnable {
                 }
             }
             handle(type, said.body(at));
-            replay.compare();
+            if (replay.isInVain()) {
+                session.seenInVain();
+            }
         }
         if (replay.ended()) {
             inVain();

@@ -3,7 +3,6 @@ package tutti.pgfront;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.ZoneId;
-import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,7 +13,6 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
-import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.engine.jdbc.ClientSession;
 import tutti.node.Transactions;
@@ -24,7 +22,6 @@ import tutti.pgwire.ErrorFields;
 import tutti.session.EmbeddedSession;
 import tutti.session.LostTransaction;
 import tutti.wire.ClusterQuestion;
-import tutti.wire.LosersInLine;
 import tutti.wire.ShownToAll;
 
 /**
@@ -65,10 +62,18 @@ final class PgSession implements AutoCloseable {
         public void done() {
             // nobody wants to know
         }
+
+        @Override
+        public boolean mayBook() {
+            return false;
+        }
+
+        @Override
+        public void asks(TransactionId run) {
+            // nothing is booked
+        }
     };
-    /** What was executed last, and its values as the engine has them. */
-    private @Nullable PgStatement executed;
-    private List<@Nullable Object> executedWith = List.of();
+    private final LastStatement last;
 
     /** Hears of the ends of transactions. */
     interface Commits {
@@ -77,6 +82,12 @@ final class PgSession implements AutoCloseable {
 
         /** Something has taken effect. */
         void done();
+
+        /** Whether the transaction could begin anew before it looks at what is to be booked. */
+        boolean mayBook();
+
+        /** This run is about to ask to commit. */
+        void asks(TransactionId run);
     }
 
     /** Does something later. */
@@ -91,6 +102,7 @@ final class PgSession implements AutoCloseable {
         this.clock = clock;
         this.node = node;
         this.session = session;
+        this.last = new LastStatement(node, session);
         this.catalog = catalog;
         this.parameters = parameters;
     }
@@ -116,14 +128,12 @@ final class PgSession implements AutoCloseable {
      * @return null if it cannot be run again
      */
     LostTransaction.@Nullable Loss loss(SQLException failed) {
-        LostTransaction.Loss loss = session.loss(failed);
-        PgStatement statement = executed;
-        if (loss == null || statement == null || failed instanceof LostTransaction) {
-            return loss;
-        }
-        ReadSet.Builder looked = new ReadSet.Builder();
-        session.footprints().of(statement.sql()).addTo(looked, executedWith);
-        return loss.looking(LosersInLine.keys(looked.build()));
+        return last.loss(failed);
+    }
+
+    /** What was executed last has answered something else than its client has seen. */
+    void seenInVain() {
+        last.seenInVain();
     }
 
     /** Waits until nobody at this node holds rows that were lost, or the time is over. */
@@ -150,6 +160,7 @@ final class PgSession implements AutoCloseable {
         if (!commits.may()) {
             throw new SQLException("a transaction that was run again has come to something else", "40001");
         }
+        commits.asks(session.run());
         boolean changed = session.commit();
         commits.done();
         return changed;
@@ -282,12 +293,13 @@ final class PgSession implements AutoCloseable {
             }
         }
         PgStatement statement = prepared.statement();
-        executed = statement;
-        executedWith = new ArrayList<>(statement.parameters().size());
-        statement.parameters().forEach(place -> executedWith.add(values[place - 1]));
+        last.is(statement, values);
+        if (status == Backend.IN_TRANSACTION && !readOnly && commits.mayBook()) {
+            last.isBooked();
+        }
         if (forOwner(statement)) {
             commits.done();
-            long rows = session.undertaken(parameters.schema(), statement.sql(), executedWith);
+            long rows = session.undertaken(parameters.schema(), statement.sql(), last.values());
             shownToAll(rows > 0);
             return Rows.changed(rows);
         }

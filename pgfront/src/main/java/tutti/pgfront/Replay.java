@@ -9,6 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TransactionId;
 import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
@@ -26,10 +27,11 @@ import tutti.wire.SaidMessages;
  * <p>
  * Of a session's thread.
  */
-final class Replay {
+final class Replay implements PgSession.Commits {
     private static final Logger LOG = LoggerFactory.getLogger(Replay.class);
     private static final long FIRST_PATIENCE_MILLIS = 50;
     private static final long PATIENCE_MILLIS = 1000;
+    private static final long BOOKING_MILLIS = 2000;
 
     /** How the sessions of a node run transactions again. */
     record Shared(Transactions node, int most, LosersInLine losers) {}
@@ -61,6 +63,9 @@ final class Replay {
     private ErrorFields cause = ErrorFields.of("ERROR", "40001", "");
     private boolean blockFails;
     private LosersInLine.@Nullable Place place;
+    private Transactions.@Nullable Booking booking;
+    /** What has to be booked before it is run again; 0 if nothing has. */
+    private long toBook;
     /** Up to where what is written has been heard, or will be in any case. */
     private int mark;
 
@@ -96,6 +101,11 @@ final class Replay {
     /** What ends the client's cycle has been answered. */
     void cycleOver() {
         inCycle = false;
+    }
+
+    @Override
+    public void done() {
+        spoil();
     }
 
     /** What has been said cannot be said again: data has been copied, or something has taken effect. */
@@ -168,10 +178,40 @@ final class Replay {
     }
 
     /** Whether it is proven, so that the transaction may commit. */
-    boolean mayCommit() {
+    @Override
+    public boolean may() {
         compare();
         differs |= heard.owed() > 0;
         return !differs;
+    }
+
+    // ------------------------------------------------------------------------------------------ what others change meanwhile
+
+    /** It can if it has booked nothing so far. */
+    @Override
+    public boolean mayBook() {
+        return state == State.NONE && booking == null && repeats();
+    }
+
+    /** It is {@link #lost}, so that it begins anew when what it has to book comes. */
+    void books(long key) {
+        toBook = key;
+    }
+
+    /** If it commits, what it has booked is over. */
+    @Override
+    public void asks(TransactionId run) {
+        Transactions.Booking booked = booking;
+        if (booked != null) {
+            booked.isFor(run);
+        }
+    }
+
+    private void book() throws InterruptedException {
+        CountDownLatch come = new CountDownLatch(1);
+        booking = shared.node.book(toBook, whenThere(come));
+        toBook = 0;
+        boolean _ = come.await(BOOKING_MILLIS, TimeUnit.MILLISECONDS);
     }
 
     // ------------------------------------------------------------------------------------------ a loss
@@ -209,6 +249,11 @@ final class Replay {
     /** Waits until it is of use to begin again, and begins. */
     void begin() throws InterruptedException {
         state = State.RUNNING;
+        if (toBook != 0) {
+            book();
+            heard.again();
+            return;
+        }
         times++;
         shared.node.repeats();
         LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
@@ -227,18 +272,22 @@ final class Replay {
     /** Before the winner is visible, it would lose again. */
     private void awaitVisible(long position) throws InterruptedException {
         CountDownLatch visible = new CountDownLatch(1);
-        shared.node.await(position, new Completion<Long>() {
+        shared.node.await(position, whenThere(visible));
+        boolean _ = visible.await(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    private static Completion<Long> whenThere(CountDownLatch there) {
+        return new Completion<>() {
             @Override
             public void succeeded(Long visiblePosition) {
-                visible.countDown();
+                there.countDown();
             }
 
             @Override
             public void failed(EngineFailure failure) {
-                visible.countDown();
+                there.countDown();
             }
-        });
-        boolean _ = visible.await(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        };
     }
 
     /** What is to be said again. */
@@ -299,6 +348,12 @@ final class Replay {
         place = null;
         if (left != null) {
             left.leave();
+        }
+        Transactions.Booking booked = booking;
+        booking = null;
+        toBook = 0;
+        if (booked != null) {
+            booked.end();
         }
     }
 }

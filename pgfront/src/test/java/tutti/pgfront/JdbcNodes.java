@@ -3,6 +3,7 @@ package tutti.pgfront;
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import java.net.InetAddress;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -13,7 +14,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
@@ -21,6 +26,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
@@ -28,6 +35,7 @@ import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
 import tutti.node.ReplicaNode;
+import tutti.node.Transactions;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.pgwire.Transport;
@@ -47,6 +55,7 @@ final class JdbcNodes implements AutoCloseable {
     private final List<String> urls = new ArrayList<>();
     private final List<AtomicLong> undertaken = new ArrayList<>();
     private final AtomicLong repeated = new AtomicLong();
+    private final BlockingQueue<CompletableFuture<Void>> booked = new LinkedBlockingQueue<>();
 
     JdbcNodes(EngineKind kind, Path directory, int count) throws Exception {
         this(kind, directory, count, "si", null);
@@ -91,10 +100,45 @@ final class JdbcNodes implements AutoCloseable {
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,
                             kind.engine(), TRANSACTION_BYTES_MAX, 16, 10),
-                    nodes.get(i), engines.get(i), engines.get(i).primary()::tables, loops);
+                    holding(nodes.get(i)), engines.get(i), engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
         }
+    }
+
+    /** A node of which what is booked comes when a test says so. */
+    private Transactions holding(ReplicaNode node) {
+        return (Transactions) Proxy.newProxyInstance(Transactions.class.getClassLoader(),
+                new Class<?>[]{Transactions.class}, (_, method, arguments) -> {
+                    if (method.getName().equals("book")) {
+                        CompletableFuture<Void> may = new CompletableFuture<>();
+                        @SuppressWarnings("unchecked") // as declared
+                        Completion<Long> come = (Completion<Long>) arguments[1];
+                        Transactions.Booking booking = node.book((Long) arguments[0], new Completion<>() {
+                            @Override
+                            public void succeeded(Long position) {
+                                may.thenRun(() -> come.succeeded(position));
+                            }
+
+                            @Override
+                            public void failed(EngineFailure failure) {
+                                come.failed(failure);
+                            }
+                        });
+                        booked.add(may);
+                        return booking;
+                    }
+                    try {
+                        return method.invoke(node, arguments);
+                    } catch (InvocationTargetException failed) {
+                        throw failed.getCause();
+                    }
+                });
+    }
+
+    /** Takes the next that was booked; it comes when this is completed, if its turn has come. */
+    CompletableFuture<Void> booked() throws InterruptedException {
+        return Objects.requireNonNull(booked.poll(20, TimeUnit.SECONDS), "nothing was booked");
     }
 
     private NodeMetrics counting() {

@@ -233,6 +233,11 @@ public final class EmbeddedSession implements AutoCloseable {
                 : LostTransaction.Loss.UNKNOWN;
     }
 
+    /** Under which the node knows the run that is open; one is. */
+    public TransactionId run() {
+        return java.util.Objects.requireNonNull(current, "a transaction is open").ticket().id();
+    }
+
     /** Waits until nobody here holds rows that were lost, or the time is over; with no transaction open. */
     public void awaitFree(long[] rows, long millis) throws InterruptedException {
         KeySet.Builder wanted = new KeySet.Builder();

@@ -1,0 +1,101 @@
+package tutti.pgfront;
+
+import java.io.Serial;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ReadSet;
+import tutti.node.Transactions;
+import tutti.session.EmbeddedSession;
+import tutti.session.LostTransaction;
+import tutti.wire.LosersInLine;
+
+/**
+ * What a session executes now, or has executed last: which keys are lost when it fails, and under which key it is booked
+ * ({@link Transactions#book}). Of the session's thread.
+ */
+final class LastStatement {
+    private final Transactions node;
+    private final EmbeddedSession session;
+    private @Nullable PgStatement executed;
+    /** Its values as the engine has them. */
+    private List<@Nullable Object> with = List.of();
+
+    /** Thrown in place of executing what is to be booked before: the transaction begins anew when it comes. */
+    static final class NotBooked extends SQLException {
+        @Serial
+        private static final long serialVersionUID = 1;
+        private final long key;
+
+        NotBooked(long key) {
+            super("could not serialize access: others change what the transaction is about to look at", "40001");
+            this.key = key;
+        }
+
+        long key() {
+            return key;
+        }
+    }
+
+    LastStatement(Transactions node, EmbeddedSession session) {
+        this.node = node;
+        this.session = session;
+    }
+
+    /** A statement is about to be executed. */
+    void is(PgStatement statement, @Nullable Object[] values) {
+        executed = statement;
+        with = new ArrayList<>(statement.parameters().size());
+        statement.parameters().forEach(place -> with.add(values[place - 1]));
+    }
+
+    List<@Nullable Object> values() {
+        return with;
+    }
+
+    /** As {@link PgSession#loss}. */
+    LostTransaction.@Nullable Loss loss(SQLException failed) {
+        LostTransaction.Loss loss = session.loss(failed);
+        PgStatement statement = executed;
+        return loss == null || statement == null || failed instanceof LostTransaction
+                ? loss
+                : loss.looking(LosersInLine.keys(looked(statement)));
+    }
+
+    private ReadSet looked(PgStatement statement) {
+        ReadSet.Builder looked = new ReadSet.Builder();
+        session.footprints().of(statement.sql()).addTo(looked, with);
+        return looked.build();
+    }
+
+    /** What it has answered has changed since its client has seen it. */
+    void seenInVain() {
+        PgStatement statement = executed;
+        if (statement != null) {
+            node.want(key(statement));
+        }
+    }
+
+    /** @throws NotBooked if it must be booked before */
+    void isBooked() throws NotBooked {
+        PgStatement statement = executed;
+        if (statement == null || !node.wantsAny() || !node.mayBeWanted(statement.sql().hashCode())) {
+            return;
+        }
+        long key = key(statement);
+        if (node.isWanted(key)) {
+            throw new NotBooked(key);
+        }
+    }
+
+    /** The upper half is of the text, the lower of the rows, if they are known by their keys, and of the values otherwise. */
+    private long key(PgStatement statement) {
+        ReadSet looked = looked(statement);
+        long[] rows = looked.rowKeys();
+        boolean known = rows.length > 0 && LosersInLine.keys(looked).length == rows.length;
+        int what = known ? Arrays.hashCode(rows) : with.hashCode();
+        return (long) statement.sql().hashCode() << Integer.SIZE | (what & 0xffff_ffffL);
+    }
+}
