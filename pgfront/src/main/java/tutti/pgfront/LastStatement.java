@@ -57,11 +57,19 @@ final class LastStatement {
 
     /** As {@link PgSession#loss}. */
     LostTransaction.@Nullable Loss loss(SQLException failed) {
+        if (isFirst(failed)) {
+            return LostTransaction.Loss.UNKNOWN;
+        }
         LostTransaction.Loss loss = session.loss(failed);
         PgStatement statement = executed;
         return loss == null || statement == null || failed instanceof LostTransaction
                 ? loss
                 : loss.looking(LosersInLine.keys(looked(statement)));
+    }
+
+    /** Whether a block has to begin anew of which no statement has been executed: to the node, no transaction has begun. */
+    boolean isFirst(SQLException failed) {
+        return failed instanceof NotBooked && !session.inTransaction();
     }
 
     private ReadSet looked(PgStatement statement) {

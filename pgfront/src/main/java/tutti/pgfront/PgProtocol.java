@@ -230,7 +230,7 @@ final class PgProtocol implements Runnable {
             return false;
         }
         replay.lost(loss, told, session.status() != Backend.IDLE);
-        session.runAgain();
+        session.runAgain(failed);
         portals.clear();
         heldTag = null;
         skipping = false;

@@ -142,8 +142,12 @@ final class PgSession implements AutoCloseable {
     }
 
     /** The transaction that is lost is rolled back; its client has not heard of that, and will say the same again. */
-    void runAgain() {
-        session.runAgain();
+    void runAgain(SQLException failed) {
+        if (last.isFirst(failed)) {
+            session.rollback();
+        } else {
+            session.runAgain();
+        }
         ended(false);
     }
 
