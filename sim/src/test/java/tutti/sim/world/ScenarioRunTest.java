@@ -132,6 +132,17 @@ class ScenarioRunTest {
         assertTrue(result.passed(), result::why);
     }
 
+    /** A session that has booked begins when those before it are over, at whichever node, and not because it does not want to wait any longer. */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r"})
+    void whatIsBookedComes(String protocol) {
+        ScenarioResult result = ScenarioRun.run(Scenario.random(1, PROTOCOLS.descriptor(protocol), Map.of(),
+                OrderKind.RAFT, 300, FaultProfile.parse("none")));
+        assertTrue(result.passed(), result::why);
+        assertTrue(result.counts().getOrDefault("booked", 0) > 10, result.counts()::toString);
+        assertEquals(0, result.counts().getOrDefault("booked for too long", 0), result.counts()::toString);
+    }
+
     /** A node that could not reach the others again so soon after the faults was probed forty times in one instant. */
     @ParameterizedTest
     @ValueSource(longs = {11, 135})
