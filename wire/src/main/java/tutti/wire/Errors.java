@@ -58,8 +58,9 @@ final class Errors {
     /** An engine's error with what to do about it, where that is the node's fault. */
     static ErrorFields explained(ErrorFields error) {
         return error.sqlState().equals(TERMINATION) && error.get('H') == null
-                ? error.with('H', "COMMIT and ROLLBACK in procedures and DO blocks do not reach other nodes: let the client commit,"
-                        + " with a call for each transaction.")
+                ? error.with('H',
+                        "COMMIT and ROLLBACK in procedures and DO blocks do not reach other nodes: let the client commit,"
+                                + " with a call for each transaction.")
                 : error;
     }
 
