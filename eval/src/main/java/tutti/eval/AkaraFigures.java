@@ -66,7 +66,7 @@ final class AkaraFigures {
                 this::compareThroughput));
         figures.add(waiting());
         figures.add(Figure.overClients("8b", "akara-8b", "Aborts", "%", CLIENTS, three,
-                result -> 100 * result.total().abortRate()));
+                AkaraFigures::aborts));
         figures.add(fairness());
         Map<String, FigureRun> last = Figure.only(curves, "DBSM", "NODO", "AKARA-25");
         figures.add(Figure.overClients("9a", "akara-9a", "Latency", "ms", CLIENTS, last, AkaraFigures::latency));
@@ -92,9 +92,9 @@ final class AkaraFigures {
             List<List<String>> table = new ArrayList<>();
             table.add(List.of("the limit of AKARA", "latency ms", "tpm", "unsuccessful %", "tpm of the last minute"));
             rows.forEach((name, setting) -> {
-                RunResult result = sheet.result(setting);
-                table.add(List.of(name, Figure.text(latency(result), 0), Figure.text(result.tpm(), 0),
-                        Figure.text(100 * result.total().repeatRate(), 1), Figure.text(atTheEnd(result), 0)));
+                table.add(List.of(name, sheet.text(setting, AkaraFigures::latency, 0),
+                        sheet.text(setting, RunResult::tpm, 0), sheet.text(setting, AkaraFigures::repeated, 1),
+                        sheet.text(setting, AkaraFigures::atTheEnd, 0)));
             });
             sheet.heading("The limit of AKARA");
             sheet.table("akara-limit", table);
@@ -105,6 +105,14 @@ final class AkaraFigures {
         List<RunResult.Sample> samples = result.samples();
         return 60 * samples.subList(Math.max(0, samples.size() - 60), samples.size()).stream()
                 .mapToDouble(RunResult.Sample::committedPerSecond).average().orElse(0);
+    }
+
+    private static double repeated(RunResult result) {
+        return 100 * result.total().repeatRate();
+    }
+
+    private static double aborts(RunResult result) {
+        return 100 * result.total().abortRate();
     }
 
     private static double latency(RunResult result) {
@@ -124,17 +132,17 @@ final class AkaraFigures {
     }
 
     private void compareThroughput(FigurePages sheet) {
-        RunResult nodo = sheet.result(curve("NODO").clients(LOADED));
+        FigureRun nodo = curve("NODO").clients(LOADED);
         sheet.compare("7a", "DBSM, 3960 clients, tpm", "above 20,000",
-                Figure.text(sheet.result(curve("DBSM").clients(SATURATED)).tpm(), 0));
+                sheet.text(curve("DBSM").clients(SATURATED), RunResult::tpm, 0));
         sheet.compare("7a", "PGR, 3960 clients, tpm", "above 20,000",
-                Figure.text(sheet.result(curve("PGR").clients(SATURATED)).tpm(), 0));
-        sheet.compare("7a", "NODO, 3240 clients, tpm", "about 4000", Figure.text(nodo.tpm(), 0));
-        sheet.compare("8a", "NODO, 3240 clients, transactions in Q2", "2481", Figure.text(inQ2(nodo), 0));
+                sheet.text(curve("PGR").clients(SATURATED), RunResult::tpm, 0));
+        sheet.compare("7a", "NODO, 3240 clients, tpm", "about 4000", sheet.text(nodo, RunResult::tpm, 0));
+        sheet.compare("8a", "NODO, 3240 clients, transactions in Q2", "2481", sheet.text(nodo, AkaraFigures::inQ2, 0));
         sheet.compare("8b", "DBSM, 3240 clients, aborts %", "below 1",
-                Figure.text(100 * sheet.result(curve("DBSM").clients(LOADED)).total().abortRate(), 2));
+                sheet.text(curve("DBSM").clients(LOADED), AkaraFigures::aborts, 2));
         sheet.compare("8b", "PGR, 3240 clients, aborts %", "below 1",
-                Figure.text(100 * sheet.result(curve("PGR").clients(LOADED)).total().abortRate(), 2));
+                sheet.text(curve("PGR").clients(LOADED), AkaraFigures::aborts, 2));
     }
 
     private Figure waiting() {
@@ -146,13 +154,14 @@ final class AkaraFigures {
             rows.add(heading);
             for (Stage stage : Stage.values()) {
                 List<String> row = new ArrayList<>(List.of(stage.description()));
-                names.forEach(name -> row.add(Figure.text(stage(sheet.result(curve(name).clients(LOADED)), stage), 2)));
+                names.forEach(name -> row.add(
+                        sheet.text(curve(name).clients(LOADED), result -> stage(result, stage), 2)));
                 rows.add(row);
             }
             sheet.heading("Figure 8(a): where time goes with 3240 clients");
             sheet.table("akara-8a", rows);
-            sheet.compare("8a", "NODO, 3240 clients, wait in Q2, s", "about 40", Figure.text(
-                    stage(sheet.result(curve("NODO").clients(LOADED)), Stage.ORDERING) / 1000, 1));
+            sheet.compare("8a", "NODO, 3240 clients, wait in Q2, s", "about 40", sheet.text(
+                    curve("NODO").clients(LOADED), result -> stage(result, Stage.ORDERING) / 1000, 1));
         });
     }
 
@@ -173,30 +182,32 @@ final class AkaraFigures {
 
     private Figure fairness() {
         return new Figure("8c", List.of(lockedDelivery.clients(LOADED)), sheet -> {
-            RunResult result = sheet.result(lockedDelivery.clients(LOADED));
+            FigureRun setting = lockedDelivery.clients(LOADED);
+            String all = sheet.text(setting, AkaraFigures::aborts, 2);
             List<List<String>> rows = new ArrayList<>();
             rows.add(List.of("DBSM with a table lock of Delivery, 3240 clients", "aborts %"));
             for (RequestKind kind : RequestKind.DRAWN) {
                 if (kind != RequestKind.MAINTENANCE) {
-                    rows.add(List.of(kind.label(), Figure.text(100 * result.of(kind).abortRate(), 2)));
+                    rows.add(List.of(kind.label(),
+                            sheet.text(setting, result -> 100 * result.of(kind).abortRate(), 2)));
                 }
             }
-            rows.add(List.of("all", Figure.text(100 * result.total().abortRate(), 2)));
+            rows.add(List.of("all", all));
             sheet.heading("Figure 8(c): who is aborted");
             sheet.table("akara-8c", rows);
-            sheet.compare("8c", "all, aborts %", "about 5", Figure.text(100 * result.total().abortRate(), 2));
+            sheet.compare("8c", "all, aborts %", "about 5", all);
             sheet.compare("8c", "Delivery, aborts %", "about 99",
-                    Figure.text(100 * result.of(RequestKind.DELIVERY).abortRate(), 2));
+                    sheet.text(setting, result -> 100 * result.of(RequestKind.DELIVERY).abortRate(), 2));
         });
     }
 
     private void compareAkara(FigurePages sheet) {
         sheet.compare("9a", "DBSM, 3240 clients, ms", "about 9",
-                Figure.text(latency(sheet.result(curve("DBSM").clients(LOADED))), 1));
+                sheet.text(curve("DBSM").clients(LOADED), AkaraFigures::latency, 1));
         sheet.compare("9a", "AKARA-25, 3240 clients, ms", "about 178",
-                Figure.text(latency(sheet.result(curve("AKARA-25").clients(LOADED))), 0));
+                sheet.text(curve("AKARA-25").clients(LOADED), AkaraFigures::latency, 0));
         sheet.compare("9b", "AKARA-25, 3960 clients, tpm", "18,605",
-                Figure.text(sheet.result(curve("AKARA-25").clients(SATURATED)).tpm(), 0));
+                sheet.text(curve("AKARA-25").clients(SATURATED), RunResult::tpm, 0));
     }
 
     private Figure table() {
@@ -208,10 +219,10 @@ final class AkaraFigures {
                     "here"));
             int line = 0;
             for (Map.Entry<String, FigureRun> one : akara.entrySet()) {
-                RunResult result = sheet.result(one.getValue().clients(LOADED));
+                FigureRun setting = one.getValue().clients(LOADED);
                 String[] theirs = paper[line++];
-                List<String> ours = List.of(Figure.text(latency(result), 0), Figure.text(result.tpm(), 0),
-                        Figure.text(100 * result.total().repeatRate(), 1));
+                List<String> ours = List.of(sheet.text(setting, AkaraFigures::latency, 0),
+                        sheet.text(setting, RunResult::tpm, 0), sheet.text(setting, AkaraFigures::repeated, 1));
                 rows.add(List.of(one.getKey(), theirs[0], ours.get(0), theirs[1], ours.get(1), theirs[2], ours.get(2)));
                 sheet.compare(TABLE, one.getKey() + ", latency ms", theirs[0], ours.get(0));
                 sheet.compare(TABLE, one.getKey() + ", tpm", theirs[1], ours.get(1));

@@ -1,5 +1,6 @@
 package tutti.eval;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToDoubleFunction;
@@ -16,12 +17,17 @@ import tutti.model.RunResult;
  */
 record Estimate(double mean, double halfWidth, int repetitions) {
     static Estimate of(List<RunResult> results, ToDoubleFunction<RunResult> value) {
-        int n = results.size();
-        double mean = results.stream().mapToDouble(value).average().orElse(Double.NaN);
+        return of(results.stream().mapToDouble(value).toArray());
+    }
+
+    /** Of one value for each repetition. */
+    static Estimate of(double[] values) {
+        int n = values.length;
+        double mean = Arrays.stream(values).average().orElse(Double.NaN);
         if (n < 2) {
             return new Estimate(mean, 0, n);
         }
-        double squares = results.stream().mapToDouble(value).map(one -> (one - mean) * (one - mean)).sum();
+        double squares = Arrays.stream(values).map(one -> (one - mean) * (one - mean)).sum();
         double student = TDistribution.of(n - 1).inverseSurvivalProbability(0.025);
         return new Estimate(mean, student * Math.sqrt(squares / (n - 1) / n), n);
     }

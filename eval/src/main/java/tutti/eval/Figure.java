@@ -25,10 +25,9 @@ record Figure(String id, List<FigureRun> needs, Consumer<FigurePages> draw) {
         curves.values().forEach(setting -> clients.forEach(count -> needs.add(setting.clients(count))));
         return new Figure(id, needs, sheet -> {
             List<Chart.Curve> drawn = new ArrayList<>();
-            curves.forEach((name, setting) -> drawn.add(new Chart.Curve(name, false,
-                    clients.stream().mapToDouble(Integer::doubleValue).toArray(),
-                    clients.stream().mapToDouble(count -> value.applyAsDouble(sheet.result(setting.clients(count))))
-                            .toArray())));
+            double[] at = clients.stream().mapToDouble(Integer::doubleValue).toArray();
+            curves.forEach((name, setting) -> drawn
+                    .add(sheet.curve(name, at, clients.stream().map(setting::clients).toList(), value)));
             sheet.chart(file, new Chart(title, "clients", up, false, false, true, drawn));
         });
     }

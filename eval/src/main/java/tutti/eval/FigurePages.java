@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
 import tutti.model.RunResult;
 import tutti.report.Chart;
 import tutti.report.Page;
@@ -15,13 +16,13 @@ import tutti.report.Page;
 /** Where figures are drawn: files in a directory, and one page with all of them. */
 final class FigurePages {
     private final Path directory;
-    private final Map<FigureRun, RunResult> results;
+    private final Map<FigureRun, List<RunResult>> results;
     private final boolean pictures;
     private final Page page;
     private final List<List<String>> values = new ArrayList<>();
 
     /** @param pictures whether charts are written as PNG as well */
-    FigurePages(Path directory, Map<FigureRun, RunResult> results, boolean pictures, Page page) {
+    FigurePages(Path directory, Map<FigureRun, List<RunResult>> results, boolean pictures, Page page) {
         this.directory = directory;
         this.pictures = pictures;
         this.results = results;
@@ -29,12 +30,40 @@ final class FigurePages {
         values.add(List.of("figure", "what", "paper", "here"));
     }
 
-    RunResult result(FigureRun setting) {
-        RunResult result = results.get(setting);
+    /** Of each seed. */
+    List<RunResult> results(FigureRun setting) {
+        List<RunResult> result = results.get(setting);
         if (result == null) {
             throw new IllegalStateException("a figure uses a run that it has not asked for: " + setting.name());
         }
         return result;
+    }
+
+    /** Of the first seed, for what is shown of one run only. */
+    RunResult first(FigureRun setting) {
+        return results(setting).getFirst();
+    }
+
+    Estimate estimate(FigureRun setting, ToDoubleFunction<RunResult> value) {
+        return Estimate.of(results(setting), value);
+    }
+
+    /** A value with so many decimals, and its interval if there are several seeds. */
+    String text(FigureRun setting, ToDoubleFunction<RunResult> value, int decimals) {
+        return estimate(setting, value).text(decimals);
+    }
+
+    /** A value of some settings over a quantity, with intervals if there are several seeds. */
+    Chart.Curve curve(String name, double[] at, List<FigureRun> settings, ToDoubleFunction<RunResult> value) {
+        return curve(name, at, settings.stream().map(setting -> estimate(setting, value)).toList());
+    }
+
+    /** Estimates over a quantity. */
+    static Chart.Curve curve(String name, double[] at, List<Estimate> values) {
+        double[] halfWidths = values.stream().anyMatch(one -> one.repetitions() > 1)
+                ? values.stream().mapToDouble(Estimate::halfWidth).toArray()
+                : new double[0];
+        return new Chart.Curve(name, false, at, values.stream().mapToDouble(Estimate::mean).toArray(), halfWidths);
     }
 
     void heading(String text) {

@@ -21,6 +21,13 @@ record FigureRun(String scenario, Map<String, String> keys) {
         return new FigureRun(scenario, more);
     }
 
+    /** The same with other keys set. */
+    FigureRun with(Map<String, String> changes) {
+        Map<String, String> more = new TreeMap<>(keys);
+        more.putAll(changes);
+        return new FigureRun(scenario, more);
+    }
+
     FigureRun clients(int clients) {
         return with("workload.clients", Integer.toString(clients));
     }

@@ -91,12 +91,7 @@ final class ModelTransactions {
         ModelTransaction local = new ModelTransaction(this, work, client, site.world().kernel().now() - travelNanos);
         site.world().recorder().came(site.node(), Stage.ORDERING);
         if (work.kind.readOnly()) {
-            enter(local, Stage.EXECUTING);
-            site.cpu().execute(computing(work), () -> waiting(work, () -> {
-                if (!replica.isOver()) {
-                    end(local, "");
-                }
-            }));
+            read(local);
             return;
         }
         open.put(work.id, local);
@@ -104,6 +99,24 @@ final class ModelTransactions {
             start(local);
         } else {
             submit(local);
+        }
+    }
+
+    /**
+     * What changes nothing is no matter of the protocol. Under strict two-phase locking it locks what it reads; it loses its
+     * locks to what has its place in the order, as any transaction does that has none.
+     */
+    private void read(ModelTransaction local) {
+        site.world().workload().resolve(local.work);
+        local.shared = local.work.shared;
+        local.active = true;
+        if (local.shared.length == 0) {
+            acquired(local);
+            return;
+        }
+        enter(local, Stage.LOCKING);
+        if (site.locks().acquire(local)) {
+            acquired(local);
         }
     }
 
@@ -170,6 +183,12 @@ final class ModelTransactions {
 
     private void executed(ModelTransaction local) {
         if (replica.isOver()) {
+            return;
+        }
+        if (local.work.kind.readOnly()) {
+            local.active = false;
+            site.locks().release(local, false);
+            end(local, "");
             return;
         }
         if (local.work.givenUp) {

@@ -51,6 +51,7 @@ final class TpccModel implements WorkSource {
     private static final int FIRST_ORDER = 3001;
     private static final int FIRST_UNDELIVERED = 2101;
     private static final int LAST_NAMES = 1000;
+    private static final int ITEMS = 100_000;
     private static final int STATEMENT_BYTES = 200;
     private static final int TABLE_KEY = 1 << 28;
 
@@ -200,7 +201,7 @@ final class TpccModel implements WorkSource {
 
     @Override
     public void resolve(Work work) {
-        if (work.resolved || work.kind.readOnly()) {
+        if (work.resolved || (work.kind.readOnly() && !sharedLocks)) {
             return;
         }
         work.resolved = true;
@@ -210,13 +211,14 @@ final class TpccModel implements WorkSource {
             case PAYMENT -> payment((TpccInput.Payment) work.input, rows);
             case DELIVERY -> delivery(work.warehouse, rows);
             case MAINTENANCE -> maintenance(rows);
-            case ORDER_STATUS, STOCK_LEVEL, READ, UPDATE ->
-                throw new IllegalStateException(work.kind + " writes nothing that is known here");
+            case ORDER_STATUS -> orderStatus((TpccInput.OrderStatus) work.input, rows);
+            case STOCK_LEVEL -> stockLevel((TpccInput.StockLevel) work.input, rows);
+            case READ, UPDATE -> throw new IllegalStateException(work.kind + " is no transaction of TPC-C");
         }
         work.exclusive = Arrays.copyOf(rows.locks, rows.locked);
         work.rows = rows.locked + rows.unlocked;
         work.writes = new WriteSet(rows.keys(), bytes(rows.bytes));
-        if (readSets) {
+        if (readSets && !work.kind.readOnly()) {
             work.reads = workload.deliveryLocks()
                     ? work.kind == RequestKind.DELIVERY
                             ? new ReadSet.Builder().scan(table(ORDER_LINE)).build()
@@ -258,15 +260,16 @@ final class TpccModel implements WorkSource {
     }
 
     private void payment(TpccInput.Payment input, Rows rows) {
-        int customer = switch (input.customer()) {
-            case TpccInput.Customer.ById(int id) -> id;
-            case TpccInput.Customer.ByLastName(String name) -> 1 + Math.floorMod(name.hashCode(), LAST_NAMES);
-        };
+        int customer = number(input.customer());
         rows.write(WAREHOUSE, key(WAREHOUSE, input.warehouse(), 0, 0), KeyKind.UPDATE, true);
         rows.write(DISTRICT, key(DISTRICT, input.warehouse(), input.district(), 0), KeyKind.UPDATE, true);
         rows.write(CUSTOMER, key(CUSTOMER, input.customerWarehouse(), input.customerDistrict(), customer),
                 KeyKind.UPDATE, true);
-        rows.write(HISTORY, (long) HISTORY << 58 | ++historyNumber, KeyKind.EXCLUSIVE, false);
+        if (workload.wholeHistory()) {
+            rows.write(HISTORY, (long) HISTORY << 58, KeyKind.UPDATE, true);
+        } else {
+            rows.write(HISTORY, (long) HISTORY << 58 | ++historyNumber, KeyKind.EXCLUSIVE, false);
+        }
     }
 
     private void delivery(int warehouse, Rows rows) {
@@ -276,14 +279,56 @@ final class TpccModel implements WorkSource {
                 continue;
             }
             long orderKey = key(ORDERS, warehouse, district, order);
-            long chance = (orderKey * 0x9E37_79B9_7F4A_7C15L) >>> 33;
+            long chance = chance(orderKey);
             rows.write(NEW_ORDER, key(NEW_ORDER, warehouse, district, order), KeyKind.EXCLUSIVE, true);
             rows.write(ORDERS, orderKey, KeyKind.UPDATE, true);
-            for (int number = 1; number <= 5 + chance % 11; number++) {
+            for (int number = 1; number <= lines(chance); number++) {
                 rows.write(ORDER_LINE, line(warehouse, district, order, number), KeyKind.UPDATE, true);
             }
             rows.write(CUSTOMER, key(CUSTOMER, warehouse, district, 1 + (int) (chance / 11 % CUSTOMERS)),
                     KeyKind.UPDATE, true);
+        }
+    }
+
+    private static int number(TpccInput.Customer customer) {
+        return switch (customer) {
+            case TpccInput.Customer.ById(int id) -> id;
+            case TpccInput.Customer.ByLastName(String name) -> 1 + Math.floorMod(name.hashCode(), LAST_NAMES);
+        };
+    }
+
+    /** What follows from the key of an order. */
+    private static long chance(long orderKey) {
+        return (orderKey * 0x9E37_79B9_7F4A_7C15L) >>> 33;
+    }
+
+    private static int lines(long chance) {
+        return 5 + (int) (chance % 11);
+    }
+
+    /** A customer's last order is one of the last 3000 of the district; which one follows from the customer. */
+    private void orderStatus(TpccInput.OrderStatus input, Rows rows) {
+        long customer = key(CUSTOMER, input.warehouse(), input.district(), number(input.customer()));
+        rows.read(CUSTOMER, customer);
+        int order = nextOrder[index(input.warehouse(), input.district())] - 1 - (int) (chance(customer) % CUSTOMERS);
+        long orderKey = key(ORDERS, input.warehouse(), input.district(), order);
+        rows.read(ORDERS, orderKey);
+        for (int number = 1; number <= lines(chance(orderKey)); number++) {
+            rows.read(ORDER_LINE, line(input.warehouse(), input.district(), order, number));
+        }
+    }
+
+    /** The lines of the district's last twenty orders, and the stock of their items, which follow from their keys. */
+    private void stockLevel(TpccInput.StockLevel input, Rows rows) {
+        rows.read(DISTRICT, key(DISTRICT, input.warehouse(), input.district(), 0));
+        int next = nextOrder[index(input.warehouse(), input.district())];
+        for (int order = next - 20; order < next; order++) {
+            long chance = chance(key(ORDERS, input.warehouse(), input.district(), order));
+            for (int number = 1; number <= lines(chance); number++) {
+                long line = line(input.warehouse(), input.district(), order, number);
+                rows.read(ORDER_LINE, line);
+                rows.read(STOCK, key(STOCK, input.warehouse(), 0, 1 + (int) (chance(line) % ITEMS)));
+            }
         }
     }
 

@@ -21,6 +21,8 @@ import tutti.sim.kernel.Distribution;
  * @param resubmit whether a client tries an aborted transaction again, after thinking
  * @param deliveryLocks whether Delivery asks for a lock on the whole of OrderLine (AKARA, figure 8(c)); seen by protocols that
  *            certify reads, which then certify nothing else
+ * @param wholeHistory whether all rows of History are one to locks and certification, as they are to whoever names rows by
+ *            their primary keys: History has none
  * @param maintenance what a transaction of that kind does
  * @param granularity of conflict classes
  * @param atOnce whether the clients of a closed system all ask for their first transaction when the run begins, instead of
@@ -31,7 +33,7 @@ public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment att
         Map<RequestKind, Double> shares,
         Map<RequestKind, Distribution> thinking, Arrival arrival, double arrivalsPerSecond, double staying,
         boolean rollbacks,
-        boolean resubmit, boolean deliveryLocks, Maintenance maintenance, Granularity granularity,
+        boolean resubmit, boolean deliveryLocks, boolean wholeHistory, Maintenance maintenance, Granularity granularity,
         boolean atOnce, @Nullable RecordedWorkload recorded) {
     /** How clients come. */
     public enum Arrival {

@@ -119,6 +119,17 @@ class LockTableTest {
     }
 
     @Test
+    void readersLoseTheirRowsToWhatHasAPlace() {
+        LockTable locks = new LockTable(false);
+        Somebody reader = client("reader");
+        reader.shared = new long[]{1, 2};
+        assertTrue(locks.acquire(reader));
+        assertTrue(locks.claim(client("earlier", 1)));
+        assertEquals(List.of("reader pushed aside"), told);
+        assertTrue(locks.acquire(client("writer", 2)), "who is pushed aside gives all back");
+    }
+
+    @Test
     void whoPushesAsideMeetsThoseWhoWaitedToo() {
         LockTable locks = new LockTable(true);
         Somebody first = client("first", 1);

@@ -70,6 +70,34 @@ class ModelRunTest {
     }
 
     @Test
+    void readersWaitForWritersUnderTwoPhaseLockingOnly() throws UnusableFileException {
+        String[] few = {"workload.clients", "360", "workload.clients-per-warehouse", "360", "workload.attachment",
+                "spread", "workload.mix.payment", "4", "workload.mix.stocklevel", "44", "protocol.name", "dbsm",
+                "database.locks", "locking"};
+        RunResult locking = run(config("gorda-lan", few), 1);
+        RunResult.Outcomes readers = locking.of(RequestKind.STOCK_LEVEL);
+        assertTrue(readers.stageMillis()[Stage.LOCKING.ordinal()] > 0,
+                () -> "they wait " + readers.stageMillis()[Stage.LOCKING.ordinal()] + " ms");
+        assertTrue(readers.aborts().getOrDefault("victim", 0L) > 0, () -> "they give way: " + readers.aborts());
+        few[few.length - 1] = "timestamp";
+        RunResult.Outcomes free = run(config("gorda-lan", few), 1).of(RequestKind.STOCK_LEVEL);
+        assertEquals(0, free.stageMillis()[Stage.LOCKING.ordinal()]);
+        assertEquals(Map.of(), free.aborts());
+    }
+
+    /** D5.1, table 3.5: of the Payments of three sites 12.78 % are aborted. */
+    @Test
+    void paymentsMeetInHistoryIfItIsOneRow() throws UnusableFileException {
+        String[] payments = {"workload.clients", "1000", "protocol.name", "dbsm", "workload.whole-history", "false"};
+        assertTrue(run(config("gorda-lan", payments), 1).of(RequestKind.PAYMENT).abortRate() < 0.02);
+        payments[payments.length - 1] = "true";
+        RunResult whole = run(config("gorda-lan", payments), 1);
+        double share = whole.of(RequestKind.PAYMENT).abortRate();
+        assertTrue(share > 0.08 && share < 0.2, () -> share + " of the Payments are aborted");
+        assertTrue(whole.of(RequestKind.NEW_ORDER).abortRate() < 0.03, "others do not write there");
+    }
+
+    @Test
     void coarseReadSetsStarveDelivery() throws UnusableFileException {
         RunResult coarse = run(config("gorda-lan", "workload.clients", "1980", "protocol.name", "dbsm",
                 "protocol.parameters.rows-per-table", "50"), 1);

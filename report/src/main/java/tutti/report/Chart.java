@@ -39,8 +39,25 @@ public record Chart(String title, String across, String up, boolean logAcross, b
      * @param dashed whether it is drawn so
      * @param at horizontal values, ascending
      * @param values as many vertical ones
+     * @param halfWidths of the values' confidence intervals, drawn as bars; as many, or none
      */
-    public record Curve(String name, boolean dashed, double[] at, double[] values) {}
+    public record Curve(String name, boolean dashed, double[] at, double[] values, double[] halfWidths) {
+        /** Values without intervals. */
+        public Curve(String name, boolean dashed, double[] at, double[] values) {
+            this(name, dashed, at, values, new double[0]);
+        }
+
+        /** The values, or the upper ends of their intervals. */
+        private double[] upTo() {
+            return hasIntervals()
+                    ? IntStream.range(0, values.length).mapToDouble(i -> values[i] + halfWidths[i]).toArray()
+                    : values;
+        }
+
+        private boolean hasIntervals() {
+            return halfWidths.length > 0;
+        }
+    }
 
     /** The chart as a file of its own, on white. */
     public String svg() {
@@ -75,27 +92,34 @@ public record Chart(String title, String across, String up, boolean logAcross, b
         return canvas.png();
     }
 
-    /** The numbers: one line for each horizontal value, one column for each curve. */
+    /** The numbers: one line for each horizontal value, one column for each curve, and one for its half widths if it has them. */
     public String csv() {
         StringBuilder csv = new StringBuilder(quoted(across));
-        curves.forEach(curve -> csv.append(',').append(quoted(curve.name)));
+        curves.forEach(curve -> csv.append(',').append(quoted(curve.name))
+                .append(curve.hasIntervals() ? "," + quoted(curve.name + " ±") : ""));
         csv.append('\n');
         double[] all = curves.stream().flatMapToDouble(curve -> Arrays.stream(curve.at)).sorted().distinct()
                 .toArray();
         for (double at : all) {
             csv.append(plain(at));
             for (Curve curve : curves) {
-                csv.append(',');
-                for (int i = 0; i < curve.at.length; i++) {
-                    if (curve.at[i] == at && !Double.isNaN(curve.values[i])) {
-                        csv.append(plain(curve.values[i]));
-                        break;
-                    }
+                csv.append(cell(curve, curve.values, at));
+                if (curve.hasIntervals()) {
+                    csv.append(cell(curve, curve.halfWidths, at));
                 }
             }
             csv.append('\n');
         }
         return csv.toString();
+    }
+
+    private static String cell(Curve curve, double[] column, double at) {
+        for (int i = 0; i < curve.at.length; i++) {
+            if (curve.at[i] == at && !Double.isNaN(column[i])) {
+                return "," + plain(column[i]);
+            }
+        }
+        return ",";
     }
 
     private static String quoted(String text) {
@@ -126,7 +150,7 @@ public record Chart(String title, String across, String up, boolean logAcross, b
 
     private void inside(Canvas canvas) {
         Axis horizontal = Axis.of(logAcross, DECADES, curves.stream().map(Curve::at).toList());
-        Axis vertical = Axis.of(logUp, Double.MAX_EXPONENT, curves.stream().map(Curve::values).toList());
+        Axis vertical = Axis.of(logUp, Double.MAX_EXPONENT, curves.stream().map(Curve::upTo).toList());
         for (double tick : vertical.ticks()) {
             double y = y(vertical, tick);
             canvas.grid(LEFT, y, WIDTH - RIGHT, y);
@@ -149,6 +173,14 @@ public record Chart(String title, String across, String up, boolean logAcross, b
         double[] x = Arrays.stream(there).mapToDouble(i -> x(horizontal, curve.at[i])).toArray();
         double[] y = Arrays.stream(there).mapToDouble(i -> y(vertical, curve.values[i])).toArray();
         canvas.curve(colour, curve.dashed, curve.name, x, y);
+        if (curve.hasIntervals()) {
+            for (int i = 0; i < there.length; i++) {
+                double value = curve.values[there[i]];
+                double halfWidth = curve.halfWidths[there[i]];
+                canvas.curve(colour, false, curve.name, new double[]{x[i], x[i]},
+                        new double[]{y(vertical, value - halfWidth), y(vertical, value + halfWidth)});
+            }
+        }
         if (dots) {
             for (int i = 0; i < x.length; i++) {
                 canvas.dot(colour, x[i], y[i]);

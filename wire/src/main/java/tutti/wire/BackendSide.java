@@ -8,7 +8,6 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Fields;
 import tutti.pgwire.FrameSink;
-import tutti.pgwire.ProtocolViolation;
 
 /** Reads what the engine sends to a session: passes on what is the client's, keeps what is the node's. */
 final class BackendSide implements FrameSink {
@@ -69,10 +68,7 @@ final class BackendSide implements FrameSink {
                 return first == SentMessage.OWN_COMMIT ? bodyLength : 0;
             }
             default -> {
-                if (!Backend.isType(type)) {
-                    throw new ProtocolViolation("no such message type from a server: " + (type & 0xff));
-                }
-                return 0;
+                return Backend.wanted(type, 0);
             }
         }
     }

@@ -92,6 +92,22 @@ final class RollbackSequence {
         }
     }
 
+    /** The same when there is time: what the engine has been sent is executed before. */
+    void inPeace(OpenTransaction current) {
+        if (backend.idle() && cycle.none()) {
+            begin();
+            return;
+        }
+        client.suppress();
+        session.resumeEngine();
+        cycle.await();
+        backend.batch().sync(_ -> {
+            if (transaction.is(current)) {
+                begin();
+            }
+        });
+    }
+
     /** From the node: the end. */
     void answer(OpenTransaction asked, Outcome end) {
         if (!transaction.is(asked)) {

@@ -114,7 +114,8 @@ final class RealOptions {
         WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(),
                 workload.attachment(), workload.shares(),
                 scaled, workload.arrival(), workload.arrivalsPerSecond(), workload.staying(), false,
-                workload.resubmit(), false, workload.maintenance(), workload.granularity(), false, null);
+                workload.resubmit(), false, workload.wholeHistory(), workload.maintenance(), workload.granularity(),
+                false, null);
         return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.protocol(),
                 config.order(), config.length(), config.faults(), config.charge());
     }

@@ -37,7 +37,8 @@ class RealRunTest {
         Map<RequestKind, Distribution> thinking = Map.of(RequestKind.NEW_ORDER, new Distribution.Constant(100_000));
         return new RealRun.Plan(
                 new WorkloadModel(CLIENTS, CLIENTS, paper.attachment(), paper.shares(), thinking, paper.arrival(),
-                        paper.arrivalsPerSecond(), paper.staying(), false, paper.resubmit(), false, paper.maintenance(),
+                        paper.arrivalsPerSecond(), paper.staying(), false, paper.resubmit(), false, false,
+                        paper.maintenance(),
                         paper.granularity(), false, null),
                 purpose, 0, ROUNDS, 1, 3, "test");
     }

@@ -47,7 +47,8 @@ final class Interpreter {
         String title = root.text("title", "");
         Topology topology = topology(root.section("topology"));
         Section database = root.section("database");
-        Calibration calibration = calibration(database.text("calibration", "paper"));
+        Calibration calibration = calibration(database.text("calibration", "paper"),
+                database.section("with"));
         ModelConfig.LockPolicy policy = database.word("locks", ModelConfig.LockPolicy.TIMESTAMP);
         database.end();
         WorkloadModel workload = workload(root.section("workload"));
@@ -142,8 +143,9 @@ final class Interpreter {
         return link;
     }
 
-    private Calibration calibration(String name) {
-        List<Section.Layer> layers = new ArrayList<>();
+    /** @param with keys of the calibration that have other values here */
+    private Calibration calibration(String name, Section with) {
+        List<Section.Layer> layers = new ArrayList<>(with.layers());
         reader.open(name, ScenarioReader.SHIPPED_CALIBRATIONS, "calibration", Path.of(""), layers, 0);
         Section section = new Section("", layers, reader.problems());
         section.text("extends", "");
@@ -225,7 +227,8 @@ final class Interpreter {
                 (int) section.count("clients-per-warehouse", 10, 1, 1_000_000),
                 section.word("attachment", WorkloadModel.Attachment.WAREHOUSE), shares, thinking, arrival, rate,
                 section.number("staying", 0.9, 0, 0.999_999), section.flag("rollbacks", false),
-                section.flag("resubmit", false), section.flag("delivery-lock", false), upkeep,
+                section.flag("resubmit", false), section.flag("delivery-lock", false),
+                section.flag("whole-history", false), upkeep,
                 section.word("classes", WorkloadModel.Granularity.TABLES),
                 section.word("start", THINKING, List.of(THINKING, "at-once")).equals("at-once"), recorded(section));
         section.end();

@@ -83,6 +83,11 @@ final class Section {
         }
     }
 
+    /** As which it may lie on top of another. */
+    List<Layer> layers() {
+        return layers;
+    }
+
     boolean has(String key) {
         return first(key) != null;
     }

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import tutti.model.Calibration;
 import tutti.model.ModelConfig;
 import tutti.yaml.UnusableFileException;
 
@@ -50,6 +51,17 @@ class ScenarioReaderTest {
     }
 
     @Test
+    void aScenarioMayHaveOtherValuesThanItsCalibration() throws Exception {
+        Calibration calibration = read("""
+                extends: gorda-lan
+                database: {with: {apply-share: 0.16, code: {packet: 54us}}}
+                """).config().calibration();
+        assertEquals(0.16, calibration.rows().applyShare());
+        assertEquals(54_000, calibration.code().packetNanos());
+        assertEquals(3.8088, calibration.log().writesPerRow(), "as the calibration has it");
+    }
+
+    @Test
     void aSweepIsEveryCombination() throws Exception {
         ScenarioFile file = read("""
                 extends: gorda-lan
@@ -80,6 +92,7 @@ class ScenarioReaderTest {
             faults: [{kind: crash}]         |my.yaml:2: faults crash 9 of the 9 sites that take part in the order
             faults: [{kind: random-loss, rate: 1}]|my.yaml:2: faults[0].rate is '1'
             faults: [{sites: 9}]            |my.yaml:2: faults[0].sites is '9'; valid: all, or numbers from 0 to 8
+            database: {with: {apply-shar: 1}}|my.yaml:2: apply-shar is no key; did you mean apply-share?
             database: {calibration: papr}   |is no shipped calibration; did you mean paper?
             run: {seed: 1, seed: 2}         |run.seed is given twice
             run: [                          |my.yaml:3: is not YAML
