@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
  * For one thread at a time, as its connection is.
  */
 public final class TuttiLog implements AutoCloseable {
-    private static final Pattern TICKET = Pattern.compile("\\d{1,10}:\\d{1,10}\\.\\d{1,10}");
+    private static final Pattern TICKET = Pattern.compile("\\d{1,10}:\\d{1,10}\\.\\d{1,10}(?:@[0-9a-f]{1,8})?");
     private static final Pattern LOGGED = Pattern.compile("logged as (" + TICKET + ")");
 
     private final Connection connection;
@@ -31,7 +31,7 @@ public final class TuttiLog implements AutoCloseable {
     }
 
     /**
-     * The name of a logged request, by which any node can be asked about it. Of its cluster only.
+     * The name of a logged request, by which any node of its cluster can be asked about it. Other clusters refuse it: it names the cluster.
      *
      * @param name as the node gave it
      */
@@ -43,7 +43,7 @@ public final class TuttiLog implements AutoCloseable {
          */
         public Ticket {
             if (!TICKET.matcher(name).matches()) {
-                throw new IllegalArgumentException("not a ticket, which has the form 1:2.3: " + name);
+                throw new IllegalArgumentException("not a ticket, which has the form 1:2.3@26eb343a: " + name);
             }
         }
 

@@ -37,11 +37,8 @@ import tutti.runtime.Loop;
  */
 final class ClientTransactions {
     /** What of the node is needed here. */
-    interface Node {
+    interface Node extends Bookings.Node {
         Protocol protocol();
-
-        /** Has all nodes told something, in the order. */
-        void send(Control control);
 
         CommitPipeline pipeline();
 
@@ -50,11 +47,6 @@ final class ClientTransactions {
 
         @Nullable
         String refusal();
-
-        long deliveredPosition();
-
-        /** A position that is visible in the engine. Any thread. */
-        long visible();
 
         /**
          * Whether the engine itself sees to it that nothing in the way of a transaction is made visible while the transaction
@@ -77,6 +69,7 @@ final class ClientTransactions {
     private final AtomicLong serial;
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
+    private final Bookings bookings;
     private volatile @Nullable WorkloadRecorder recorder;
 
     /* Used by any thread. */
@@ -105,6 +98,7 @@ final class ClientTransactions {
         this.serial = new AtomicLong(incarnation << 32);
         this.admission = new CommitAdmission(inFlightMax);
         this.everywhere = new ActiveRequestTable(clock, metrics);
+        this.bookings = new Bookings(node, loop, this::nextId);
         this.clock = clock;
         this.loop = loop;
         this.node = node;
@@ -142,6 +136,11 @@ final class ClientTransactions {
 
     CommitAdmission admission() {
         return admission;
+    }
+
+    /** What transactions of all nodes look at one after the other. */
+    Bookings bookings() {
+        return bookings;
     }
 
     @Nullable
@@ -194,7 +193,7 @@ final class ClientTransactions {
 
     // ------------------------------------------------------------------------------------------ sessions
 
-    private TransactionId nextId() {
+    TransactionId nextId() {
         return new TransactionId(number, serial.incrementAndGet());
     }
 
@@ -377,7 +376,7 @@ final class ClientTransactions {
     /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
     void undertake(TransactionId id, TransactionRequest.Whole request) {
         metrics().undertaken();
-        Undertaking session = new Undertaking(loop, node.pipeline().executors(), request);
+        ExecutorSession session = new ExecutorSession(loop, node.pipeline().executors(), request);
         ClientTransaction transaction = new ClientTransaction(this, id, session, request);
         session.of(transaction);
         if (known.putIfAbsent(id, transaction) != null) {

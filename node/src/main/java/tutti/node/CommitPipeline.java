@@ -27,7 +27,7 @@ import tutti.runtime.Loop;
  * every snapshot taken in the engine is a prefix of the total order.
  *
  * <p>
- * <b>Appliers</b> wait for each other never, and what they apply is made exactly once: {@link Groups}.
+ * <b>Appliers</b> wait for each other never, and what they apply is made exactly once: {@link ApplyGroups}.
  *
  * <p>
  * <b>Checked.</b> Positions are decided once each and without a gap, from the one behind the protocol's snapshot on, and become
@@ -74,7 +74,7 @@ final class CommitPipeline {
     private final NodeMetrics metrics;
     private final int applierCount;
     private final Preparations preparations;
-    private final Linger linger;
+    private final ApplyLinger linger;
     private final EngineCommits commits;
     private final ApplierPool appliers;
     private final ExecutorPool executors;
@@ -82,7 +82,7 @@ final class CommitPipeline {
     private final ArrayDeque<Slot> slots = new ArrayDeque<>();
     private final BusyKeys busy = new BusyKeys();
     private final PipelineLoad load = new PipelineLoad();
-    private final Groups groups;
+    private final ApplyGroups groups;
     /** Position that the engine held when this life began. */
     private long recovered;
     private long decided;
@@ -102,7 +102,7 @@ final class CommitPipeline {
     CommitPipeline(Engine engine, Clock clock, Loop loop, Events events, NodeMetrics metrics, int applierCount,
             int groupPositionsMax, long lingerNanos, BooleanSupplier unwatched) {
         this.metrics = metrics;
-        this.linger = new Linger(clock, lingerNanos, unwatched);
+        this.linger = new ApplyLinger(clock, lingerNanos, unwatched);
         this.applierCount = applierCount;
         this.clock = clock;
         this.loop = loop;
@@ -111,7 +111,7 @@ final class CommitPipeline {
         this.commits = new EngineCommits(engine, loop, events::failed);
         this.appliers = new ApplierPool(engine);
         this.executors = new ExecutorPool(engine);
-        this.groups = new Groups(slots, busy, load, appliers, commits, clock, loop, groupPositionsMax,
+        this.groups = new ApplyGroups(slots, busy, load, appliers, commits, clock, loop, groupPositionsMax,
                 new GroupEvents());
     }
 
@@ -326,7 +326,7 @@ final class CommitPipeline {
         if (head == null) {
             return;
         }
-        Group group = head.group();
+        ApplyGroup group = head.group();
         EngineFailure wrong = events.leftOut(head.position());
         if (group != null) {
             if (head.state() == Slot.State.APPLIED) {
@@ -361,7 +361,7 @@ final class CommitPipeline {
         tellVisible();
     }
 
-    private final class GroupEvents implements Groups.Events {
+    private final class GroupEvents implements ApplyGroups.Events {
         @Override
         public boolean isLeftOut(long position) {
             return events.leftOut(position) != null;
@@ -378,7 +378,7 @@ final class CommitPipeline {
         }
 
         @Override
-        public void visible(Group group) {
+        public void visible(ApplyGroup group) {
             metrics.applied(group.writes().size(), clock.nanoTime() - group.startedNanos());
             commits.confirms(group.last().position());
             group.slots().forEach(CommitPipeline.this::finish);
@@ -422,7 +422,7 @@ final class CommitPipeline {
                 _ -> commitFailed(slot));
     }
 
-    /** It may have committed or not; if not, its write set is applied. {@link Groups#commit} looks before it commits. */
+    /** It may have committed or not; if not, its write set is applied. {@link ApplyGroups#commit} looks before it commits. */
     private void commitFailed(Slot slot) {
         becomeRemote(slot);
         slot.attempted();

@@ -75,6 +75,34 @@ sealed interface Control extends Encoded {
                         Field.of("run", TransactionId.SCHEMA, Again::run), Again::new);
     }
 
+    /**
+     * A transaction of the sender is about to look at something, under this key, that others want to look at and change: it waits until those
+     * before it are over ({@link Bookings}).
+     */
+    record Booked(TransactionId booking, long key) implements Control {
+        static final Schema<Booked> SCHEMA = Schema
+                .message("booked", 21, Booked.class,
+                        "A transaction of the sender is about to look at what others want to change, when those before it are over.")
+                .of(Field.of("booking", TransactionId.SCHEMA, Booked::booking),
+                        Field.of("key", Types.LONG, Booked::key), Booked::new);
+    }
+
+    /** What the sender has booked is over when this transaction commits. */
+    record BookedFor(TransactionId booking, TransactionId transaction) implements Control {
+        static final Schema<BookedFor> SCHEMA = Schema
+                .message("booked-for", 22, BookedFor.class,
+                        "What the sender has booked is over when this transaction commits.")
+                .of(Field.of("booking", TransactionId.SCHEMA, BookedFor::booking),
+                        Field.of("transaction", TransactionId.SCHEMA, BookedFor::transaction), BookedFor::new);
+    }
+
+    /** What the sender has booked is over. */
+    record BookingOver(TransactionId booking) implements Control {
+        static final Schema<BookingOver> SCHEMA = Schema
+                .message("booking-over", 23, BookingOver.class, "What the sender has booked is over.")
+                .of(Field.of("booking", TransactionId.SCHEMA, BookingOver::booking), BookingOver::new);
+    }
+
     /** From here on nothing counts that this life of a node has sent; see {@link Outcomes}. */
     record Fence(int node, long incarnation) implements Control {
         static final Schema<Fence> SCHEMA = Schema
@@ -196,7 +224,8 @@ sealed interface Control extends Encoded {
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
                             Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
-                            Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA));
+                            Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA,
+                            Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA));
         }
 
         /** A message of the protocol as one of these. */

@@ -99,6 +99,9 @@ final class ControlMessages {
                     outcomes.again(told.name(), told.run());
                 }
             }
+            case Control.Booked told -> transactions.bookings().delivered(sender, told, position);
+            case Control.BookedFor told -> transactions.bookings().delivered(sender, told);
+            case Control.BookingOver told -> transactions.bookings().delivered(sender, told, position);
             case Control.Inapplicable told -> settlement.delivered(sender, told);
             case Control.Applied told -> settlement.delivered(sender, told);
             case Control.Decided told -> settlement.delivered(told);
@@ -148,6 +151,7 @@ final class ControlMessages {
         }
         long lastLife = outcomes.lastLife(sender);
         boolean born = outcomes.born(sender, hello.incarnation());
+        transactions.bookings().born(sender, hello.incarnation(), position);
         if (born && ballots.born(sender)) {
             node.membersChanged();
         }

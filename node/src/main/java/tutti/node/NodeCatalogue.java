@@ -13,6 +13,6 @@ public final class NodeCatalogue implements Catalogue {
     @Override
     public List<MessageSet<?>> sets() {
         return List.of(new Control.Messages(Protocols.STANDARD.choose(Protocols.DEFAULT).messages()).set(),
-                Showing.SET, NodeFiles.SET);
+                VisibilityMessage.SET, NodeFiles.SET);
     }
 }

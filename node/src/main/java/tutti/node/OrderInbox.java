@@ -28,7 +28,7 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
         void received(int sender, Message message);
 
         /** Another node has said outside of the order what it shows, or wants to know it. */
-        void received(int sender, Showing message);
+        void received(int sender, VisibilityMessage message);
 
         /** A message of the protocol will most likely be delivered soon. */
         void tentative(int sender, Message message);
@@ -118,8 +118,8 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void received(int sender, ByteBuffer payload) {
-        if (Showing.is(payload)) {
-            Showing message = Showing.SET.decode(payload);
+        if (VisibilityMessage.is(payload)) {
+            VisibilityMessage message = VisibilityMessage.SET.decode(payload);
             loop.execute(() -> events.received(sender, message));
             return;
         }

@@ -72,6 +72,7 @@ final class ProtocolWorld implements ReplicaWorld {
     @Override
     public void apply(TransactionId transaction, long position, WriteSet writes) {
         node.outcomes().committed(transaction);
+        node.transactions().bookings().commits(transaction, position);
         effects.add(() -> {
             node.pipeline().drop(transaction);
             if (!node.pipeline().engineHeld(position)) {
@@ -84,6 +85,7 @@ final class ProtocolWorld implements ReplicaWorld {
     @Override
     public void commit(TransactionId transaction, long position, WriteSet writes) {
         node.outcomes().committed(transaction);
+        node.transactions().bookings().commits(transaction, position);
         effects.add(() -> {
             metrics.certified(writes.keys().size());
             if (!node.transactions().commit(transaction, position, writes)

@@ -61,7 +61,7 @@ final class ReplicaCore {
     private final LogContinuity continuity = new LogContinuity();
     private final Snapshots snapshots;
     private final Copies copies;
-    private final Looks looks;
+    private final ReadsAtPosition readsAtPosition;
     private final Members members;
     private final MemberChanges changes;
     private final Arrival arrival = new Arrival();
@@ -108,7 +108,7 @@ final class ReplicaCore {
                 members);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
-        this.looks = new Looks(loop, pipeline);
+        this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping,
                 settlement, parts);
@@ -213,8 +213,8 @@ final class ReplicaCore {
         return copies;
     }
 
-    Looks looks() {
-        return looks;
+    ReadsAtPosition readsAtPosition() {
+        return readsAtPosition;
     }
 
     MemberChanges changes() {
@@ -386,7 +386,7 @@ final class ReplicaCore {
         }
 
         @Override
-        public void multicast(Showing message, Set<Integer> nodes) {
+        public void multicast(VisibilityMessage message, Set<Integer> nodes) {
             order.group().multicast(message.bytes(order.group().wireVersion()), nodes);
         }
 
@@ -458,7 +458,7 @@ final class ReplicaCore {
         }
 
         @Override
-        public void received(int sender, Showing message) {
+        public void received(int sender, VisibilityMessage message) {
             elsewhere.received(sender, message);
         }
 
@@ -526,7 +526,7 @@ final class ReplicaCore {
 
     private void skipUnlessListening(OrderInbox.Delivery next) {
         if (!settlement.listens()) {
-            looks.decide(next.position(), next.message());
+            readsAtPosition.decide(next.position(), next.message());
         }
     }
 
@@ -570,6 +570,7 @@ final class ReplicaCore {
         }
         questions.visible(position);
         elsewhere.visible(position);
+        transactions.bookings().visible(position);
         copies.visible(position);
         long seen = horizon.visible(position);
         world.tell(() -> protocol.committed(position, seen));

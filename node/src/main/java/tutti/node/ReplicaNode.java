@@ -81,17 +81,18 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
      *            nanoseconds; 0 for never
      * @param retention for how long the order's log is kept for nodes that are away
+     * @param names by which clients know transactions
      */
     public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
-            long snapshotPositions, long lingerNanos, Retention retention) {
+            long snapshotPositions, long lingerNanos, Retention retention, TransactionNames names) {
         /**
          * Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more, the log kept
-         * for all nodes.
+         * for all nodes, names without a cluster's id.
          */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
             return new Settings(node, replicas, protocol, 4, 64, 1000, 256L << 20,
-                    2_000_000_000L, 50_000, 0, Retention.UNLIMITED);
+                    2_000_000_000L, 50_000, 0, Retention.UNLIMITED, TransactionNames.PLAIN);
         }
     }
 
@@ -324,6 +325,41 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
+    public void lost(NodeMetrics.Loss loss) {
+        metrics.lost(loss);
+    }
+
+    @Override
+    public void slow(long nanos, String statement) {
+        metrics.slow(nanos, statement);
+    }
+
+    @Override
+    public boolean isWanted(long key) {
+        return core.transactions().bookings().isWanted(key);
+    }
+
+    @Override
+    public boolean wantsAny() {
+        return core.transactions().bookings().wantsAny();
+    }
+
+    @Override
+    public boolean mayBeWanted(int kind) {
+        return core.transactions().bookings().mayBeWanted(kind);
+    }
+
+    @Override
+    public void want(long key) {
+        core.loop().execute(() -> core.transactions().bookings().want(key));
+    }
+
+    @Override
+    public Booking book(long key, Completion<Long> come) {
+        return core.transactions().bookings().begin(key, come);
+    }
+
+    @Override
     public boolean everywhereIfPossible() {
         return core.claims().has(Trait.EVERYWHERE_IF_POSSIBLE);
     }
@@ -361,6 +397,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public Ticket begin(LocalTransaction session, long since) {
         return core.transactions().begin(session, since, null);
+    }
+
+    @Override
+    public TransactionNames names() {
+        return settings.names();
     }
 
     @Override
@@ -483,7 +524,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      */
     public void expect(long number, Look look, Completion<Void> done) {
         whenServing(done, () -> {
-            core.looks().expect(number, look);
+            core.readsAtPosition().expect(number, look);
             done.succeeded(null);
         });
     }

@@ -33,7 +33,7 @@ final class ShownElsewhere {
         /** Nodes that are waited for: all members that can be reached, are not excluded, and not new; this one included. */
         Set<Integer> serving();
 
-        void multicast(Showing message, Set<Integer> nodes);
+        void multicast(VisibilityMessage message, Set<Integer> nodes);
 
         void schedule(long delayNanos, Runnable task);
 
@@ -77,7 +77,7 @@ final class ShownElsewhere {
         }
         Waiter waiter = new Waiter(position, done);
         waiters.add(waiter);
-        node.multicast(new Showing.Asked(position), missing);
+        node.multicast(new VisibilityMessage.Asked(position), missing);
         node.schedule(patienceNanos, () -> {
             if (waiters.remove(waiter)) {
                 done.succeeded(missing(position));
@@ -103,7 +103,7 @@ final class ShownElsewhere {
             reconsider();
             long highest = waiters.stream().mapToLong(Waiter::position).max().orElse(-1);
             if (highest >= 0) {
-                node.multicast(new Showing.Asked(highest), missing(highest));
+                node.multicast(new VisibilityMessage.Asked(highest), missing(highest));
                 askAgainLater();
             }
         });
@@ -120,17 +120,17 @@ final class ShownElsewhere {
     }
 
     /** Another node has said something. */
-    void received(int sender, Showing message) {
+    void received(int sender, VisibilityMessage message) {
         switch (message) {
-            case Showing.Asked question -> {
+            case VisibilityMessage.Asked question -> {
                 if (node.visible() >= question.position()) {
-                    node.multicast(new Showing.Shown(node.visible()), Set.of(sender));
+                    node.multicast(new VisibilityMessage.Shown(node.visible()), Set.of(sender));
                 } else {
                     asked.merge(sender, new Wanted(question.position(), question.position()), Wanted::and);
                     node.hurry(question.position());
                 }
             }
-            case Showing.Shown answer -> {
+            case VisibilityMessage.Shown answer -> {
                 shown.merge(sender, answer.position(), Math::max);
                 reconsider();
             }
@@ -152,7 +152,7 @@ final class ShownElsewhere {
         });
         asked.values().removeIf(wanted -> wanted.lowest() > wanted.highest());
         if (!told.isEmpty()) {
-            node.multicast(new Showing.Shown(position), told);
+            node.multicast(new VisibilityMessage.Shown(position), told);
         }
     }
 }

@@ -64,7 +64,7 @@ final class Slot {
     private State state = State.WAITING;
     private @Nullable LocalTransaction local;
     private Preparations.@Nullable Preparation preparation;
-    private @Nullable Group group;
+    private @Nullable ApplyGroup group;
     private @Nullable Consumer<Runnable> look;
     private int attempts;
     private @Nullable ExecuteResult refusal;
@@ -191,11 +191,11 @@ final class Slot {
 
     /** The group with which it is applied, if it has one. */
     @Nullable
-    Group group() {
+    ApplyGroup group() {
         return group;
     }
 
-    void group(@Nullable Group with) {
+    void group(@Nullable ApplyGroup with) {
         group = with;
     }
 

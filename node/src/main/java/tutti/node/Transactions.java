@@ -13,6 +13,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.node.metrics.NodeMetrics;
 
 /** What a front end asks of its node. Safe for use from any thread; nothing here blocks. */
 public interface Transactions {
@@ -104,6 +105,11 @@ public interface Transactions {
         } finally {
             unhold(since);
         }
+    }
+
+    /** How clients are told the names of transactions. */
+    default TransactionNames names() {
+        return TransactionNames.PLAIN;
     }
 
     /**
@@ -246,6 +252,57 @@ public interface Transactions {
     /** A client has to hear after all that its transaction has lost, since it would have seen something else this time. From any thread. */
     default void repeatedInVain() {}
 
+    /** A client's transaction has lost to another. From any thread. */
+    default void lost(NodeMetrics.Loss loss) {}
+
+    /** A client has waited for a statement for so long, in nanoseconds, that somebody may want to know its text. From any thread. */
+    default void slow(long nanos, String statement) {}
+
+    /**
+     * Whether what is looked at under this key is to be {@linkplain #book booked} before, because others look at it and change it meanwhile.
+     * From any thread.
+     */
+    default boolean isWanted(long key) {
+        return false;
+    }
+
+    /** Whether {@link #isWanted} is true of any key. From any thread. */
+    default boolean wantsAny() {
+        return false;
+    }
+
+    /** Whether {@link #isWanted} can be true of a key with this upper half. From any thread. */
+    default boolean mayBeWanted(int kind) {
+        return false;
+    }
+
+    /**
+     * A client has to hear that its transaction has lost because it would have seen something else this time under this key. From any
+     * thread.
+     *
+     * @param key its upper half is of how it has looked, the lower of what it has looked at
+     */
+    default void want(long key) {}
+
+    /**
+     * Has a transaction of this session's come after those of all nodes that have booked this key before, and before those that book it
+     * later. Only a courtesy: nothing depends on it but how many lose. From any thread.
+     *
+     * @param come told a visible position, as soon as all is visible that those before it have done; perhaps never
+     */
+    default Booking book(long key, Completion<Long> come) {
+        throw new UnsupportedOperationException("this node takes no bookings");
+    }
+
+    /** What has been booked. Its methods are called from any thread. */
+    interface Booking {
+        /** This run of the transaction is about to ask to commit: if it commits, the booking is over. */
+        void isFor(TransactionId run);
+
+        /** It is over, unless it was. */
+        void end();
+    }
+
     /**
      * Why writes are refused at the moment (no majority, recovering, stopping), or null if they are accepted. Asked by
      * the front end at the first write of a transaction, so that the client hears early.
@@ -290,7 +347,8 @@ public interface Transactions {
         /**
          * It has run, holds all its locks, its deferred constraints are checked, and its write set is complete: it asks
          * to commit. What follows is one of: {@code commit} then {@code answer(Committed)}; {@code rollback} then
-         * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}.
+         * {@code answer} either way; {@code answer(Aborted)} preceded by {@code rollback}. Never when it is being rolled back, or has
+         * been: if it is run again, that would be taken for what the next run has done.
          *
          * @param writes not empty
          * @param reads what it has read, if that {@linkplain Transactions#needsReads() is needed}, or {@linkplain Transactions#takesReads()

@@ -21,7 +21,7 @@ class NodeGoldenTest extends GoldenContract {
 
     @Override
     protected Catalogue catalogue() {
-        return () -> List.of(MESSAGES.set(), Showing.SET, NodeFiles.SET);
+        return () -> List.of(MESSAGES.set(), VisibilityMessage.SET, NodeFiles.SET);
     }
 
     @Override
@@ -47,8 +47,11 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Replaced(2, 77),
                         new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12)),
                         new Control.Changed(40, Control.Changed.Step.ADDED, 3, Map.of(0, "a:1", 3, "d:4")),
-                        new Control.CaughtUp(41), new Control.Look(-9)),
-                "showing", List.of(new Showing.Asked(17), new Showing.Shown(18)),
+                        new Control.CaughtUp(41), new Control.Look(-9),
+                        new Control.Booked(new TransactionId(3, 7L << 32 | 13), -77),
+                        new Control.BookedFor(new TransactionId(3, 7L << 32 | 13), TRANSACTION),
+                        new Control.BookingOver(new TransactionId(3, 7L << 32 | 13))),
+                "showing", List.of(new VisibilityMessage.Asked(17), new VisibilityMessage.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
                         new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots()),

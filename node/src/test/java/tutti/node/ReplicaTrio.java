@@ -118,7 +118,7 @@ abstract class ReplicaTrio {
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, snapshotPositions,
-                        lingerNanos, retention),
+                        lingerNanos, retention, TransactionNames.PLAIN),
                 machine, PathDirectory.of(files(node)), group.open(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));
         nodes.put(node, replica);

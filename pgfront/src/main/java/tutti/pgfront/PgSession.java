@@ -206,7 +206,7 @@ final class PgSession implements AutoCloseable {
         TransactionId name = session.nextName();
         if (name != null && !name.equals(reportedName)) {
             reportedName = name;
-            told.put("tutti.transaction", name.toString());
+            told.put("tutti.transaction", node.names().of(name));
         }
         long position = node.visiblePosition();
         if (position != reportedPosition) {

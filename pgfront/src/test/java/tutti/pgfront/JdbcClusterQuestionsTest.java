@@ -66,6 +66,8 @@ class JdbcClusterQuestionsTest {
             run(connection, "CREATE TABLE item (id int PRIMARY KEY)");
             assertEquals("committed", outcome(other, schemaChange));
 
+            assertEquals("22023", failure(() -> outcome(other, "nonsense")));
+
             String byItself = told(connection, "transaction");
             assertNotEquals(schemaChange, byItself);
             run(connection, "INSERT INTO item VALUES (1)");

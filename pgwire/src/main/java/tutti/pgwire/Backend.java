@@ -79,8 +79,20 @@ public final class Backend {
 
     private Backend() {}
 
-    /** Whether the byte is the type of a message that a server may send. */
-    public static boolean isType(byte type) {
+    /**
+     * How much of a message's body whoever reads from a server wants.
+     *
+     * @return {@code bytes}
+     * @throws ProtocolViolation if no server sends messages of this type
+     */
+    public static int wanted(byte type, int bytes) {
+        if (!isType(type)) {
+            throw new ProtocolViolation("no such message type from a server: " + (type & 0xff));
+        }
+        return bytes;
+    }
+
+    private static boolean isType(byte type) {
         return switch (type) {
             case AUTHENTICATION, BACKEND_KEY_DATA, PARAMETER_STATUS, READY_FOR_QUERY, ROW_DESCRIPTION, DATA_ROW,
                     COMMAND_COMPLETE, EMPTY_QUERY, ERROR_RESPONSE, NOTICE_RESPONSE, NOTIFICATION_RESPONSE,

@@ -328,10 +328,7 @@ public final class BackendConnection {
     private final class Responses implements FrameSink {
         @Override
         public int wanted(byte type, int bodyLength) {
-            if (!Backend.isType(type)) {
-                throw new ProtocolViolation("no such message type from a server: " + (type & 0xff));
-            }
-            return bodyLength;
+            return Backend.wanted(type, bodyLength);
         }
 
         @Override

@@ -129,10 +129,7 @@ final class BackendStartup implements FrameSink {
 
     @Override
     public int wanted(byte type, int bodyLength) {
-        if (!Backend.isType(type)) {
-            throw new ProtocolViolation("no such message type from a server: " + (type & 0xff));
-        }
-        return bodyLength;
+        return Backend.wanted(type, bodyLength);
     }
 
     @Override

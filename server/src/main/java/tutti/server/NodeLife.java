@@ -33,6 +33,7 @@ import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
+import tutti.node.TransactionNames;
 import tutti.node.copy.CopyDonor;
 import tutti.node.copy.CopySource;
 import tutti.node.WorkloadRecorder;
@@ -260,7 +261,8 @@ final class NodeLife implements AutoCloseable {
                 config.chosenProtocol(), config.apply().appliers(),
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000, config.apply().linger().toNanos(),
-                new ReplicaNode.Retention(config.order().retentionBytes(), config.order().retentionTime().toNanos()));
+                new ReplicaNode.Retention(config.order().retentionBytes(), config.order().retentionTime().toNanos()),
+                TransactionNames.of(read.cluster()));
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
         Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);

@@ -32,6 +32,8 @@ import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
 import tutti.server.metrics.PrometheusNodeMetrics;
+import tutti.server.watch.ClusterWatch;
+import tutti.server.watch.History;
 import tutti.runtime.real.PrivateFiles;
 import tutti.wire.FrontEnd;
 
@@ -134,6 +136,7 @@ public final class NodeServer implements NodeRuntime {
         private final NodeConfig config;
         private final FileChannel lockFile;
         private final PrometheusNodeMetrics metrics;
+        private final ClusterWatch watch;
         private final AdminServer admin;
         private final PositionTimes times;
         private final long startedNanos = System.nanoTime();
@@ -162,8 +165,11 @@ public final class NodeServer implements NodeRuntime {
                 FrontEnd front = present == null ? null : present.frontEnd();
                 return front == null ? FrontEnd.Memory.NONE : front.memory();
             });
+            History history = new History(this::status, metrics.latencies());
+            this.watch = new ClusterWatch(history, metrics.activity());
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
-                    this::status, metrics, this, token(config.data().resolve(TOKEN)));
+                    this::status, metrics, this, watch, token(config.data().resolve(TOKEN)));
+            history.start();
             this.times = new PositionTimes(config.data(), () -> {
                 NodeLife now = life;
                 ReplicaNode replica = now == null ? null : now.replica();
@@ -215,6 +221,7 @@ public final class NodeServer implements NodeRuntime {
                 cause = broken;
             } finally {
                 admin.close();
+                watch.close();
                 times.close();
                 try {
                     lockFile.close();

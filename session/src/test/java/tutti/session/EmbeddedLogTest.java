@@ -16,6 +16,7 @@ import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.h2.H2Database;
 import tutti.node.ReplicaNode;
+import tutti.node.TransactionNames;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
 import tutti.runtime.real.PathDirectory;
@@ -42,7 +43,7 @@ class EmbeddedLogTest {
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"), 2, 64, 100, 1 << 24,
-                            5_000_000L, 20, 0, ReplicaNode.Retention.UNLIMITED),
+                            5_000_000L, 20, 0, ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN),
                     RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));

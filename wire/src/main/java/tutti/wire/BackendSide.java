@@ -8,7 +8,6 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Fields;
 import tutti.pgwire.FrameSink;
-import tutti.pgwire.ProtocolViolation;
 
 /** Reads what the engine sends to a session: passes on what is the client's, keeps what is the node's. */
 final class BackendSide implements FrameSink {
@@ -69,10 +68,7 @@ final class BackendSide implements FrameSink {
                 return first == SentMessage.OWN_COMMIT ? bodyLength : 0;
             }
             default -> {
-                if (!Backend.isType(type)) {
-                    throw new ProtocolViolation("no such message type from a server: " + (type & 0xff));
-                }
-                return 0;
+                return Backend.wanted(type, 0);
             }
         }
     }
@@ -206,6 +202,7 @@ final class BackendSide implements FrameSink {
         OpenTransaction current = session.transaction().orNull();
         if (current != null && (first == null || !first.own()) && !client.suppressed()
                 && session.repetition().repeats(fields)) {
+            session.times().lost(fields, true);
             repeat(current, fields, statements, skips);
             return false;
         }
@@ -239,6 +236,7 @@ final class BackendSide implements FrameSink {
             return false;
         }
         session.repetition().notRepeated(fields);
+        session.times().failed(fields);
         if (!told.equals(said)) {
             client.error(told);
             return false;

@@ -191,8 +191,9 @@ public interface Capture {
      *
      * @param writes not empty
      * @param describe says in words which row a key, by its index, stands for
+     * @param schemaChanged whether that is the schema, too
      */
-    record Captured(WriteSet writes, IntFunction<String> describe) {}
+    record Captured(WriteSet writes, IntFunction<String> describe, boolean schemaChanged) {}
 
     /**
      * Functions by their object ids, which are called with parameters and results in binary form, and statements.

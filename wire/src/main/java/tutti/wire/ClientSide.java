@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
@@ -23,6 +24,7 @@ final class ClientSide implements FrameSink {
     private final SimpleQueries queries;
     private final ExtendedMessages extended;
     private final RolePasswords passwords;
+    private final DoBlocks blocks;
 
     ClientSide(Session session, TextSettings texts, Classifier classifier) {
         this.session = session;
@@ -30,6 +32,7 @@ final class ClientSide implements FrameSink {
         this.backend = session.backend();
         this.client = session.client();
         this.passwords = new RolePasswords(texts);
+        this.blocks = new DoBlocks(texts, passwords);
         ClientSql sql = new ClientSql(classifier, texts, session.notedReads()::ask);
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
@@ -76,7 +79,8 @@ final class ClientSide implements FrameSink {
             return refuse(type, refusal);
         }
         session.repetition().said(type, buffer, start, bodyLength);
-        return take(type, buffer, start, bodyLength);
+        session.times().said(type, buffer, start, bodyLength);
+        return !session.repetition().waits(type) && take(type, buffer, start, bodyLength);
     }
 
     /** A message that is not taken is refused like a statement, which a smaller one of its kind stands for; others end the session. */
@@ -110,23 +114,37 @@ final class ClientSide implements FrameSink {
             extended.portalsAreClosed();
         }
         session.cycleMayBegin();
-        ByteBuf hashed;
+        ByteBuf changed;
         try {
-            hashed = passwords.hashed(type, buffer, start, bodyLength);
+            changed = changed(type, buffer, start, bodyLength);
         } catch (RolePasswords.RefusedException refused) {
             return type == Frontend.QUERY
                     ? queries.refuseWhole(refused.fields())
                     : extended.refuseParse(refused.fields());
         }
-        if (hashed == null) {
+        if (changed == null) {
             return message(type, buffer, start, bodyLength);
         }
-        if (message(type, hashed, Messages.HEADER, hashed.readableBytes() - Messages.HEADER)) {
-            backend.write(hashed);
+        if (message(type, changed, Messages.HEADER, changed.readableBytes() - Messages.HEADER)) {
+            backend.write(changed);
         } else {
-            hashed.release();
+            changed.release();
         }
         return false;
+    }
+
+    private @Nullable ByteBuf changed(byte type, ByteBuf buffer, int start, int bodyLength)
+            throws RolePasswords.RefusedException {
+        ByteBuf hashed = passwords.hashed(type, buffer, start, bodyLength);
+        if (hashed == null) {
+            return blocks.rewritten(type, buffer, start, bodyLength);
+        }
+        try {
+            ByteBuf both = blocks.rewritten(type, hashed, Messages.HEADER, hashed.readableBytes() - Messages.HEADER);
+            return both == null ? hashed.retain() : both;
+        } finally {
+            hashed.release();
+        }
     }
 
     private boolean message(byte type, ByteBuf buffer, int start, int bodyLength) {

@@ -44,10 +44,10 @@ public final class ClusterQuestion {
     }
 
     private final String about;
-    private final @Nullable TransactionId transaction;
+    private final @Nullable String transaction;
     private final long position;
 
-    private ClusterQuestion(String about, @Nullable TransactionId transaction, long position) {
+    private ClusterQuestion(String about, @Nullable String transaction, long position) {
         this.about = about;
         this.transaction = transaction;
         this.position = position;
@@ -68,13 +68,7 @@ public final class ClusterQuestion {
         String text = form.group(2);
         String number = form.group(3);
         return switch (about) {
-            case "outcome" -> {
-                try {
-                    yield text == null ? null : new ClusterQuestion(about, TransactionId.parse(text), -1);
-                } catch (IllegalArgumentException notOne) {
-                    yield null;
-                }
-            }
+            case "outcome" -> text == null ? null : new ClusterQuestion(about, text, -1);
             case "position" -> text == null && number == null ? new ClusterQuestion(about, null, -1) : null;
             default -> text != null
                     ? null
@@ -95,7 +89,14 @@ public final class ClusterQuestion {
     /** Asks the node, on any thread; told perhaps at once. */
     public void ask(Transactions node, Completion<Answer> answer) {
         if (transaction != null) {
-            node.outcome(transaction, map(answer, outcome -> new Answer(column(), switch (outcome) {
+            TransactionId named;
+            try {
+                named = node.names().read(transaction);
+            } catch (IllegalArgumentException notOne) {
+                answer.failed(new EngineFailure("22023", String.valueOf(notOne.getMessage()), false));
+                return;
+            }
+            node.outcome(named, map(answer, outcome -> new Answer(column(), switch (outcome) {
                 case COMMITTED -> "committed";
                 case ABORTED -> "aborted";
                 case IN_PROGRESS -> "in progress";

@@ -243,6 +243,10 @@ final class CommitSequence {
         try {
             Capture.Captured read = capture.close(changes, catalogs);
             transaction.get().changed(read.writes(), read.describe());
+            if (read.schemaChanged()) {
+                // a function may have done that
+                transaction.work().mayChange(TransactionActivity.Change.SCHEMA);
+            }
         } catch (Capture.CatalogNeeded needed) {
             if (catalogs.isEmpty()) {
                 readCatalog(changes);
@@ -361,6 +365,7 @@ final class CommitSequence {
             giveUp(refusal);
         } else {
             transaction.becomes(SessionState.CERTIFYING);
+            session.repetition().asks(committing.ticket().id());
             committing.ticket().executed(committing.writes(),
                     session.notedReads().told(transaction.work(), serializable));
         }

@@ -36,13 +36,6 @@ import tutti.wire.sql.ReadPlan;
 
 /** The front end's view of the PostgreSQL engine's capture service. */
 public final class EngineCapture implements Capture {
-    /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
-    private static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
-            "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
-            "IntervalStyle", "TimeZone", "lc_monetary", "lc_numeric", "lc_time", "default_text_search_config",
-            "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
-            "array_nulls", "quote_all_identifiers");
-
     private static final Logger LOG = LoggerFactory.getLogger(EngineCapture.class);
     private static final int WARNED_MAX = 1000;
     private static final int TOKEN_BYTES = 16;
@@ -82,7 +75,7 @@ public final class EngineCapture implements Capture {
         this.promises = promises;
         this.life = functions.life();
         StringBuilder settings = new StringBuilder("SELECT current_user");
-        SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
+        Statement.SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
         settings.append(", pg_catalog.pg_my_temp_schema() OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
                 + " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'")
                 .append(", EXISTS (SELECT FROM pg_catalog.pg_class")
@@ -110,7 +103,7 @@ public final class EngineCapture implements Capture {
                     ? CaptureReader.read(catalog.get(), gathered)
                     : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
             captured.takenWithoutKey().forEach(this::warn);
-            return new Captured(captured.writes(), captured::describe);
+            return new Captured(captured.writes(), captured::describe, captured.schemaChanged());
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();
         } catch (tutti.engine.postgres.capture.CaptureException refused) {
@@ -240,7 +233,7 @@ public final class EngineCapture implements Capture {
 
     @Override
     public boolean likeOthers(List<@Nullable String> row) {
-        return "t".equals(row.get(SETTINGS.size() + 1));
+        return "t".equals(row.get(Statement.SETTINGS.size() + 1));
     }
 
     @Override
@@ -283,10 +276,10 @@ public final class EngineCapture implements Capture {
 
     private static Map<String, String> settings(List<@Nullable String> row) {
         Map<String, String> settings = new LinkedHashMap<>();
-        for (int i = 0; i < SETTINGS.size(); i++) {
+        for (int i = 0; i < Statement.SETTINGS.size(); i++) {
             String value = row.get(i + 1);
             if (value != null) {
-                settings.put(SETTINGS.get(i), value);
+                settings.put(Statement.SETTINGS.get(i), value);
             }
         }
         return settings;

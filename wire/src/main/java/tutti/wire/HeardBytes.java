@@ -1,10 +1,12 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import tutti.pgwire.Backend;
 
 /**
  * What a client has heard since its transaction began, to be compared with what the engine answers when the transaction is run
@@ -19,6 +21,8 @@ public final class HeardBytes {
     private long length;
     /** Of these, so many have been answered again; all of them if nothing is being compared. */
     private long answered;
+    /** Where something else was answered; as long as all of it if nothing was, or that is not known. */
+    private int differsAt;
     /** Of what lies behind those that are kept, as far as it has been heard, or answered again. */
     private @Nullable MessageDigest rest;
     /** What it has to be when all has been answered again. */
@@ -58,6 +62,7 @@ public final class HeardBytes {
             digest.reset();
         }
         answered = 0;
+        differsAt = KEPT_MAX;
     }
 
     /** The client hears more; nothing is owed. */
@@ -104,6 +109,7 @@ public final class HeardBytes {
         int known = (int) Math.max(0, Math.min(count, Math.min(length, KEPT_MAX) - answered));
         for (int i = 0; i < known; i++) {
             if (bytes.getByte(start + i) != kept[(int) answered + i]) {
+                differsAt = (int) answered + i;
                 return false;
             }
         }
@@ -111,6 +117,26 @@ public final class HeardBytes {
         answered += count;
         MessageDigest digest = rest;
         return owed() > 0 || digest == null || MessageDigest.isEqual(expected, copy(digest).digest());
+    }
+
+    /**
+     * Of how many statements all that was heard has been answered again, before something else was; -1 if that is not known. The messages
+     * that were heard are walked through: one of them ends each statement.
+     */
+    int statementsAlike() {
+        int size = (int) Math.min(length, KEPT_MAX);
+        int statements = 0;
+        int at = 0;
+        while (at + Messages.HEADER <= size) {
+            byte type = kept[at];
+            at += 1 + ByteBuffer.wrap(kept).getInt(at + 1);
+            if (at > differsAt) {
+                return statements;
+            }
+            statements += type == Backend.COMMAND_COMPLETE || type == Backend.EMPTY_QUERY
+                    || type == Backend.PORTAL_SUSPENDED ? 1 : 0;
+        }
+        return -1;
     }
 
     /** What is heard from here on is added to it. */

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ReadSet;
 import tutti.pgwire.ProtocolViolation;
@@ -35,41 +36,95 @@ final class LostRows {
 
     /** The keys of the rows that a statement looked for, and of the tables of which it may have looked for any row. */
     long[] of(SaidMessages.@Nullable Executed statement) {
-        if (statement == null) {
-            return UNKNOWN;
-        }
+        ReadSet reads = statement == null ? null : reads(statement);
+        return reads == null ? UNKNOWN : LosersInLine.keys(reads);
+    }
+
+    private @Nullable ReadSet reads(SaidMessages.Executed statement) {
         ReadSet.Builder reads = new ReadSet.Builder();
         byte[] message = statement.message();
         if (statement.query()) {
             capture.reads(message, Messages.HEADER, message.length - 1, texts.standardStrings())
                     .addTo(reads, ReadPlan.NO_VALUES);
-        } else {
-            byte[] parse = statement.parse();
-            ByteBuf bind = Unpooled.wrappedBuffer(message);
-            try {
-                int portal = Messages.end(bind, Messages.HEADER, message.length);
-                int values = Messages.end(bind, portal + 1, message.length) + 1;
-                StatementAccess access = parse == null
-                        ? prepared.bound(bind, Messages.HEADER, message.length - Messages.HEADER).access()
-                        : access(parse);
-                if (access == null) {
-                    return UNKNOWN;
-                }
-                access.bind(bind, values, message.length).addTo(reads);
-            } catch (ProtocolViolation tooShort) {
-                return UNKNOWN;
-            }
+            return reads.build();
         }
-        return LosersInLine.keys(reads.build());
+        ByteBuf bind = Unpooled.wrappedBuffer(message);
+        try {
+            StatementAccess access = access(statement, bind);
+            if (access == null) {
+                return null;
+            }
+            access.bind(bind, values(bind), message.length).addTo(reads);
+        } catch (ProtocolViolation tooShort) {
+            return null;
+        }
+        return reads.build();
+    }
+
+    private @Nullable StatementAccess access(SaidMessages.Executed statement, ByteBuf bind) {
+        byte[] parse = statement.parse();
+        return parse == null
+                ? prepared.bound(bind, Messages.HEADER, bind.readableBytes() - Messages.HEADER).access()
+                : access(parse);
+    }
+
+    /** Where the formats and values of a Bind message begin. */
+    private static int values(ByteBuf bind) {
+        int limit = bind.readableBytes();
+        int portal = Messages.end(bind, Messages.HEADER, limit);
+        return Messages.end(bind, portal + 1, limit) + 1;
+    }
+
+    // ------------------------------------------------------------------------------------------ bookings
+
+    /**
+     * How a statement looks at something: a hash of its text.
+     *
+     * @return 0 if it is not known
+     */
+    int kind(SaidMessages.Executed statement) {
+        if (statement.query()) {
+            return Arrays.hashCode(statement.message());
+        }
+        byte[] parse = statement.parse();
+        if (parse != null) {
+            return Arrays.hashCode(text(parse));
+        }
+        try {
+            StatementAccess access = access(statement, Unpooled.wrappedBuffer(statement.message()));
+            return access == null ? 0 : Arrays.hashCode(access.sql());
+        } catch (ProtocolViolation tooShort) {
+            return 0;
+        }
+    }
+
+    /**
+     * Under which key a statement is booked ({@link tutti.node.Transactions#book}): its upper half is the {@link #kind}, the lower a hash of the rows
+     * that it looks for, if they are known by their keys, and of its values otherwise.
+     */
+    long booked(SaidMessages.Executed statement, int kind) {
+        ReadSet reads = reads(statement);
+        boolean known = reads != null && reads.rowKeys().length > 0
+                && LosersInLine.keys(reads).length == reads.rowKeys().length;
+        byte[] message = statement.message();
+        int what = known && reads != null
+                ? Arrays.hashCode(reads.rowKeys())
+                : Arrays.hashCode(Arrays.copyOfRange(message,
+                        statement.query() ? Messages.HEADER : values(Unpooled.wrappedBuffer(message)), message.length));
+        return (long) kind << Integer.SIZE | (what & 0xffff_ffffL);
     }
 
     private StatementAccess access(byte[] parse) {
+        byte[] sql = text(parse);
+        ByteBuf message = Unpooled.wrappedBuffer(parse);
+        return new StatementAccess(capture, sql, texts.standardStrings(),
+                StatementAccess.types(message, Messages.end(message, Messages.HEADER, parse.length) + sql.length + 2,
+                        parse.length));
+    }
+
+    private static byte[] text(byte[] parse) {
         ByteBuf message = Unpooled.wrappedBuffer(parse);
         int name = Messages.end(message, Messages.HEADER, parse.length);
-        int text = Messages.end(message, name + 1, parse.length);
-        byte[] sql = new byte[text - name - 1];
-        message.getBytes(name + 1, sql);
-        return new StatementAccess(capture, sql, texts.standardStrings(),
-                StatementAccess.types(message, text + 1, parse.length));
+        return Arrays.copyOfRange(parse, name + 1, Messages.end(message, name + 1, parse.length));
     }
 }

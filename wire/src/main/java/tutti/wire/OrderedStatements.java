@@ -180,7 +180,8 @@ final class OrderedStatements {
     private Completion<TransactionId> whenLogged(UnaryOperator<byte[]> response, int statements) {
         return new Completion<>() {
             @Override
-            public void succeeded(TransactionId ticket) {
+            public void succeeded(TransactionId logged) {
+                String ticket = session.node().names().of(logged);
                 session.onLoop(() -> {
                     ByteBuf out = client.buffer();
                     Backend.noticeResponse(out, ErrorFields.of("NOTICE", "00000", "logged as " + ticket)

@@ -11,6 +11,8 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 
@@ -52,6 +54,7 @@ final class Repetition {
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
     private static final int FIRST_PATIENCE_MILLIS = 50;
     private static final int PATIENCE_MILLIS = 1000;
+    private static final int BOOKING_MILLIS = 2000;
     /** What a client may hear in the cycle in which its transaction begins, before that. */
     private static final int EARLY_BYTES_MAX = 1 << 10;
 
@@ -88,6 +91,10 @@ final class Repetition {
     /** What must happen before: a position becomes visible, its turn comes. */
     private int awaited;
     private LosersInLine.@Nullable Place place;
+    /** In which order those come that would see what others change. */
+    private Transactions.@Nullable Booking booking;
+    /** What has to be booked before it is run again; 0 if nothing has. */
+    private long toBook;
     private boolean speaking;
     private int next;
     private boolean differs;
@@ -140,6 +147,7 @@ final class Repetition {
     private void over() {
         running = false;
         awaited = 0;
+        toBook = 0;
         heard.forgive();
         differs = false;
         leave();
@@ -151,6 +159,11 @@ final class Repetition {
         place = null;
         if (left != null) {
             left.leave();
+        }
+        Transactions.Booking booked = booking;
+        booking = null;
+        if (booked != null) {
+            booked.end();
         }
     }
 
@@ -175,6 +188,9 @@ final class Repetition {
         int old = (int) Math.min(heard.owed(), bytes.readableBytes());
         if (old > 0) {
             differs = !heard.same(bytes, bytes.readerIndex(), old);
+            if (differs) {
+                wants();
+            }
             bytes.skipBytes(differs ? bytes.readableBytes() : old);
         }
         int fresh = bytes.readableBytes();
@@ -184,6 +200,70 @@ final class Repetition {
             heard.add(bytes, bytes.readerIndex(), fresh);
         }
         return bytes;
+    }
+
+    // ------------------------------------------------------------------------------------------ what others change meanwhile
+
+    /** What the client has seen has changed since: who looks at it next, books it before. */
+    private void wants() {
+        int statement = heard.statementsAlike();
+        SaidMessages.Executed seen = statement < 0 ? null : said.executed(statement);
+        LostRows rows = lostRows;
+        int kind = seen == null || rows == null ? 0 : rows.kind(seen);
+        if (seen != null && rows != null && kind != 0) {
+            session.node().want(rows.booked(seen, kind));
+        }
+    }
+
+    /**
+     * A message of the client's has come, which was said and not looked at. If it is about to look at what others want to change, the
+     * transaction is rolled back and begins anew, as if it had lost, when those before it are over: so it holds nothing while it waits, and sees what
+     * they have left.
+     *
+     * @return whether the message has been dealt with
+     */
+    boolean waits(byte type) {
+        OpenTransaction current = session.transaction().orNull();
+        LostRows rows = lostRows;
+        if (current == null || rows == null || (type != Frontend.BIND && type != Frontend.QUERY)
+                || !session.node().wantsAny() || !mayBook(current)) {
+            return false;
+        }
+        SaidMessages.Executed statement = said.executedNext();
+        int kind = rows.kind(statement);
+        if (kind == 0 || !session.node().mayBeWanted(kind) || !said.undone()) {
+            return false;
+        }
+        long key = rows.booked(statement, kind);
+        if (!session.node().isWanted(key)) {
+            return false;
+        }
+        cause = RollbackSequence.answerLost();
+        note(current);
+        toBook = key;
+        client = ClientSide.endsCycle(type) ? Client.WAITING : Client.SPEAKING;
+        current.retryFor(cause);
+        session.rollback().inPeace(current);
+        return true;
+    }
+
+    /** Whether it could begin anew: it is a block that may write, has booked nothing so far, and nothing has befallen it. */
+    private boolean mayBook(OpenTransaction current) {
+        ClientCycle cycle = session.cycle();
+        return most > 0 && booking == null && !running && proven() && said.repeatable()
+                && session.node().executesAtOnce() && current.needsTurn()
+                && current.extent() == OpenTransaction.Extent.BLOCK && current.retry() == null
+                && !current.rollbackWanted()
+                && session.transaction().is(SessionState.IN_TRANSACTION) && !session.backend().transactionFailed()
+                && !cycle.skipping() && !cycle.isEnding() && !cycle.blocked();
+    }
+
+    /** It asks to commit: if it does, what it has booked is over. */
+    void asks(TransactionId run) {
+        Transactions.Booking booked = booking;
+        if (booked != null) {
+            booked.isFor(run);
+        }
     }
 
     // ------------------------------------------------------------------------------------------ a loss
@@ -262,7 +342,7 @@ final class Repetition {
 
     /** Notes what the client does now, unless the transaction is being repeated, so that this is known. */
     private void note(OpenTransaction current) {
-        if (running) {
+        if (running || toBook != 0) {
             return;
         }
         if (proven()) {
@@ -287,13 +367,17 @@ final class Repetition {
 
     private void again(OpenTransaction over, long winner, boolean decided) {
         end(over, decided);
-        times++;
-        session.node().repeats();
-        LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
         running = true;
         next = 0;
         heard.again();
         awaited = 0;
+        if (toBook != 0) {
+            book();
+            return;
+        }
+        times++;
+        session.node().repeats();
+        LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
         long seen = Math.max(winner, session.node().arrivedPosition());
         if (seen > session.node().visiblePosition()) {
             awaitVisible(seen, winner);
@@ -304,6 +388,13 @@ final class Repetition {
             awaitValues(error);
         }
         awaitTurn();
+    }
+
+    private void book() {
+        Runnable come = awaited();
+        booking = session.node().book(toBook, whenThere(come));
+        toBook = 0;
+        session.later(BOOKING_MILLIS, come);
     }
 
     /** The node had no value of a sequence left: it gets more, each time many more, so that there are enough in the end. */
@@ -324,17 +415,21 @@ final class Repetition {
         if (winner <= session.node().visiblePosition()) {
             session.later(FIRST_PATIENCE_MILLIS, visible);
         }
-        session.node().await(position, new Completion<Long>() {
+        session.node().await(position, whenThere(visible));
+    }
+
+    private static Completion<Long> whenThere(Runnable then) {
+        return new Completion<>() {
             @Override
             public void succeeded(Long visiblePosition) {
-                visible.run();
+                then.run();
             }
 
             @Override
             public void failed(EngineFailure failure) {
-                visible.run();
+                then.run();
             }
-        });
+        };
     }
 
     private void awaitTurn() {

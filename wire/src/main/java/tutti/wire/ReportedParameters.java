@@ -45,7 +45,7 @@ final class ReportedParameters {
         if (name == null && !transactionOpen) {
             name = node.reserve();
             if (name != null) {
-                Backend.parameterStatus(out, "tutti.transaction", name.toString());
+                Backend.parameterStatus(out, "tutti.transaction", node.names().of(name));
             }
         }
         long position = node.visiblePosition();

@@ -19,7 +19,7 @@ import tutti.wire.sql.SqlTokens;
  * loop.
  *
  * <p>
- * Not seen are passwords in the body of a function or DO, and in strings that are put together.
+ * Not seen are passwords in the body of a function, and in strings that are put together.
  */
 final class RolePasswords {
     private static final long ALTER = SqlTokens.key("alter");
@@ -74,18 +74,29 @@ final class RolePasswords {
         if ((type != Frontend.QUERY && type != Frontend.PARSE) || !names(buffer, start, start + bodyLength)) {
             return null;
         }
+        return changed(type, buffer, start, bodyLength, this::hashed);
+    }
+
+    /** Another text in place of one, or null. */
+    interface Change {
+        byte @Nullable [] of(byte[] text) throws RefusedException;
+    }
+
+    /** A Query or Parse with another text, header included; null if it stays as it is. */
+    static @Nullable ByteBuf changed(byte type, ByteBuf buffer, int start, int bodyLength, Change change)
+            throws RefusedException {
         int limit = start + bodyLength;
         int textStart = type == Frontend.QUERY ? start : Messages.end(buffer, start, limit) + 1;
         int textEnd = Messages.end(buffer, textStart, limit);
         byte[] text = new byte[textEnd - textStart];
         buffer.getBytes(textStart, text);
-        byte[] hashed = hashed(text);
-        if (hashed == null) {
+        byte[] other = change.of(text);
+        if (other == null) {
             return null;
         }
-        int whole = bodyLength - text.length + hashed.length;
+        int whole = bodyLength - text.length + other.length;
         return Unpooled.buffer(Messages.HEADER + whole).writeByte(type).writeInt(Integer.BYTES + whole)
-                .writeBytes(buffer, start, textStart - start).writeBytes(hashed)
+                .writeBytes(buffer, start, textStart - start).writeBytes(other)
                 .writeBytes(buffer, textEnd, limit - textEnd);
     }
 
@@ -113,7 +124,7 @@ final class RolePasswords {
     }
 
     /** A text with its passwords hashed; null if there are none. */
-    private byte @Nullable [] hashed(byte[] text) throws RefusedException {
+    byte @Nullable [] hashed(byte[] text) throws RefusedException {
         ByteArrayOutputStream out = new ByteArrayOutputStream(text.length + 128);
         int copied = 0;
         int count = 0;

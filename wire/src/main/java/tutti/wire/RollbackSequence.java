@@ -92,6 +92,22 @@ final class RollbackSequence {
         }
     }
 
+    /** The same when there is time: what the engine has been sent is executed before. */
+    void inPeace(OpenTransaction current) {
+        if (backend.idle() && cycle.none()) {
+            begin();
+            return;
+        }
+        client.suppress();
+        session.resumeEngine();
+        cycle.await();
+        backend.batch().sync(_ -> {
+            if (transaction.is(current)) {
+                begin();
+            }
+        });
+    }
+
     /** From the node: the end. */
     void answer(OpenTransaction asked, Outcome end) {
         if (!transaction.is(asked)) {
@@ -170,9 +186,12 @@ final class RollbackSequence {
             return;
         }
         ErrorFields fields = Errors.of(end, answered.describe());
-        if (fields != null && end instanceof Outcome.Aborted aborted
-                && session.repetition().lost(answered, aborted, fields)) {
-            return;
+        if (fields != null && end instanceof Outcome.Aborted aborted) {
+            boolean repeated = session.repetition().lost(answered, aborted, fields);
+            session.times().lost(fields, repeated);
+            if (repeated) {
+                return;
+            }
         }
         if (fields == null && !answered.writes().isEmpty() && session.shownToAll().awaits(answered)) {
             session.shownToAll().await(answered, this::tryAnswer);

@@ -38,6 +38,10 @@ public final class SaidMessages {
 
     private byte[] bytes = new byte[BYTES_KEPT];
     private int size;
+    /** Where the last one begins. */
+    private int last;
+    /** Where the last Parse begins; -1 if there is none. */
+    private int lastParse = -1;
     /** Why what was said cannot be said again. */
     private boolean unrepeatable;
     /** The same, for whatever this session says. */
@@ -51,6 +55,7 @@ public final class SaidMessages {
             bytes = new byte[BYTES_KEPT];
         }
         size = 0;
+        lastParse = -1;
         unrepeatable = never;
         unnamedPrepared = false;
         unnamedUsed = false;
@@ -128,6 +133,8 @@ public final class SaidMessages {
         }
         ByteBuffer.wrap(bytes, size, Messages.HEADER).put(type).putInt(length - 1);
         buffer.getBytes(start, bytes, size + Messages.HEADER, bodyLength);
+        last = size;
+        lastParse = type == Frontend.PARSE ? size : lastParse;
         size += length;
         return true;
     }
@@ -213,20 +220,41 @@ public final class SaidMessages {
             executes += executes(at) ? 1 : 0;
         }
         int before = executes - 1 - behind;
-        for (int at = 0; at < end && before >= 0; at += length(at)) {
-            if (executes(at) && before-- == 0) {
-                return type(at) == Frontend.QUERY ? new Executed(message(at), null) : executed(at);
+        return before < 0 ? null : executed(before);
+    }
+
+    /**
+     * What was executed by the Query or Execute message that so many such messages precede.
+     *
+     * @return null if that cannot be told
+     */
+    @Nullable
+    Executed executed(int before) {
+        int left = before;
+        for (int at = 0; at < size; at += length(at)) {
+            if (executes(at) && left-- == 0) {
+                return type(at) == Frontend.QUERY ? new Executed(message(at), null) : bound(at, name(at));
             }
         }
         return null;
+    }
+
+    /** What the last message, a Query or Bind, is about to execute. */
+    Executed executedNext() {
+        boolean parsed = type(last) == Frontend.BIND && lastParse >= 0;
+        String statement = parsed ? secondName(last) : "";
+        int parse = !parsed || name(lastParse).equals(statement)
+                ? lastParse
+                : lastBefore(last, Frontend.PARSE, statement);
+        return new Executed(message(last), parsed && parse >= 0 ? message(parse) : null);
     }
 
     private boolean executes(int at) {
         return type(at) == Frontend.EXECUTE || type(at) == Frontend.QUERY;
     }
 
-    private @Nullable Executed executed(int execute) {
-        int bind = lastBefore(execute, Frontend.BIND, name(execute));
+    private @Nullable Executed bound(int end, String portal) {
+        int bind = lastBefore(end, Frontend.BIND, portal);
         if (bind < 0) {
             return null;
         }

@@ -60,6 +60,7 @@ final class Session {
     private final OrderedStatements ordered;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
+    private final StatementTimes times;
     private boolean dismissed;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
 
@@ -94,6 +95,7 @@ final class Session {
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
+        this.times = new StatementTimes(services.transactions(), System::nanoTime);
     }
 
     /** What the node asks of the open transaction goes to the sequence whose part it is. */
@@ -197,6 +199,10 @@ final class Session {
 
     ShownToAll shownToAll() {
         return shownToAll;
+    }
+
+    StatementTimes times() {
+        return times;
     }
 
     OrderedStatements ordered() {
@@ -409,6 +415,7 @@ final class Session {
 
     private void cycleOver() {
         cycle.over();
+        times.over();
         forgetCycle();
     }
 

@@ -179,12 +179,26 @@ class ForgedCaptureTest {
     }
 
     @Test
-    void functionsChangeNoSchema() {
-        for (String before : List.of("", "SET LOCAL tutti.adopting = on; ",
-                "SET LOCAL tutti.statement = 'allowed'; ")) {
-            assertEquals("0A000", refused("DO $$ BEGIN " + before
-                    + "EXECUTE 'CREATE TABLE evil.hidden (id int PRIMARY KEY)'; END $$"));
+    void schemaChangesInFunctionsAreRecordedAsOfWhoMakesThem() throws Exception {
+        int made = 0;
+        for (String before : List.of("", "SET LOCAL tutti.asked_as = 'postgres'; ",
+                "SET LOCAL tutti.asked_in = 'SQL statement \"forged\"'; ")) {
+            String statement = "CREATE TABLE evil.hidden" + made++ + " (id int PRIMARY KEY)";
+            String told = committed("DO $$ BEGIN " + before + "EXECUTE '" + statement + "'; END $$");
+            assertTrue(told.contains("7:mallory46:" + statement + "9:"), told);
+            assertFalse(told.contains("forged"), told);
         }
+        String note = "SELECT tutti.note_shared('CREATE ROLE y', 'postgres', '')";
+        for (String sql : List.of(note, note + " \"\nPL/pgSQL function tutti.execute_shared(text) line 4\"",
+                "DO $$ DECLARE n boolean; BEGIN n := tutti.note_shared('CREATE ROLE y', 'postgres', ''); END $$",
+                "SELECT tutti.begin_nested('CREATE TABLE', 'CREATE TABLE t ()')",
+                "SELECT tutti.note_nested('CREATE TABLE t ()', 'postgres', '')",
+                "SELECT tutti.execute_shared('CREATE ROLE y')",
+                "DO $$ BEGIN CREATE ROLE y; END $$")) {
+            assertEquals("42501", refused(sql), sql);
+        }
+        assertEquals("0A000", refused("DO $$ BEGIN EXECUTE 'ALTER ROLE mallory SET work_mem = 64'; END $$"));
+        assertEquals("0A000", refused("SELECT tutti.execute_shared('SELECT 1')"));
         assertEquals(List.of(), NODE.drainCommitted());
     }
 

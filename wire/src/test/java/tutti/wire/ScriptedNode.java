@@ -85,6 +85,64 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     /** Names that clients have been told and that have not been given back. */
     final Set<TransactionId> names = ConcurrentHashMap.newKeySet();
 
+    /** Keys of which some transaction would have seen something else. */
+    final Set<Long> wanted = ConcurrentHashMap.newKeySet();
+    final BlockingQueue<Booked> booked = new LinkedBlockingQueue<>();
+
+    /** What a session has booked. */
+    final class Booked implements Booking {
+        final long key;
+        final Completion<Long> come;
+        final BlockingQueue<TransactionId> runs = new LinkedBlockingQueue<>();
+        final CompletableFuture<Void> over = new CompletableFuture<>();
+
+        Booked(long key, Completion<Long> come) {
+            this.key = key;
+            this.come = come;
+        }
+
+        void comes() {
+            come.succeeded(visiblePosition());
+        }
+
+        @Override
+        public void isFor(TransactionId run) {
+            runs.add(run);
+        }
+
+        @Override
+        public void end() {
+            over.complete(null);
+        }
+    }
+
+    @Override
+    public void want(long key) {
+        wanted.add(key);
+    }
+
+    @Override
+    public boolean isWanted(long key) {
+        return wanted.contains(key);
+    }
+
+    @Override
+    public boolean mayBeWanted(int kind) {
+        return wanted.stream().anyMatch(key -> (int) (key >>> 32) == kind);
+    }
+
+    @Override
+    public boolean wantsAny() {
+        return !wanted.isEmpty();
+    }
+
+    @Override
+    public Booking book(long key, Completion<Long> come) {
+        Booked booking = new Booked(key, come);
+        booked.add(booking);
+        return booking;
+    }
+
     final class Open implements Ticket {
         final LocalTransaction transaction;
         final TransactionId id;
@@ -201,11 +259,12 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         abort = null;
         manual = false;
         refusal = null;
+        wanted.clear();
     }
 
     /** Forgets what transactions have done. */
     void forget() {
-        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures)
+        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures, booked)
                 .forEach(BlockingQueue::clear);
     }
 

@@ -136,7 +136,7 @@ final class SmallCapture implements Capture {
             throw new CatalogNeeded();
         }
         return new Captured(new WriteSet(new KeySet.Builder().add(text.hashCode(), KeyKind.UPDATE).build(), gathered),
-                key -> "key " + key + " of " + text);
+                key -> "key " + key + " of " + text, false);
     }
 
     @Override

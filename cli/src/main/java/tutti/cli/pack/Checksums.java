@@ -15,14 +15,17 @@ final class Checksums {
 
     private Checksums() {}
 
-    /** A file's, in hexadecimal. */
-    static String of(Path file) throws IOException {
-        MessageDigest digest;
+    static MessageDigest digest() {
         try {
-            digest = MessageDigest.getInstance("SHA-256");
+            return MessageDigest.getInstance("SHA-256");
         } catch (NoSuchAlgorithmException impossible) {
             throw new IllegalStateException(impossible);
         }
+    }
+
+    /** A file's, in hexadecimal. */
+    static String of(Path file) throws IOException {
+        MessageDigest digest = digest();
         byte[] buffer = new byte[BUFFER_BYTES];
         try (InputStream in = Files.newInputStream(file)) {
             for (int read = in.read(buffer); read >= 0; read = in.read(buffer)) {

@@ -44,7 +44,7 @@ final class DebPackage {
             long kibibytes;
             try {
                 kibibytes = kibibytes(files);
-                Distribution.tar(data, files, List.of("./opt", "./usr"));
+                distribution.tar(data, files, List.of("./opt", "./usr"));
             } finally {
                 Files.move(opt.resolve("tutti"), distribution.root());
             }
@@ -56,7 +56,7 @@ final class DebPackage {
                 Distribution.resource(script, control.resolve(script), "rwxr-xr-x");
             }
             Path told = work.resolve("control.tar.gz");
-            Distribution.tar(told, control, List.of("./control", "./postinst", "./prerm", "./postrm"));
+            distribution.tar(told, control, List.of("./control", "./postinst", "./prerm", "./postrm"));
             Path made = out.resolve("tutti_" + version + "_" + architecture + ".deb");
             try (OutputStream to = Files.newOutputStream(made)) {
                 to.write(ARCHIVE);

@@ -28,7 +28,9 @@ public final class PackageCommand implements Callable<Integer> {
         /** An archive, unpacked anywhere. */
         TAR,
         /** For Debian, Ubuntu and what comes of them. */
-        DEB
+        DEB,
+        /** For containers. */
+        IMAGE
     }
 
     @Option(names = "--out", paramLabel = "DIR", defaultValue = "packages", description = "Where to (default: ${DEFAULT-VALUE}).")
@@ -68,6 +70,7 @@ public final class PackageCommand implements Callable<Integer> {
                 Path file = switch (kind) {
                     case TAR -> distribution.archive(out);
                     case DEB -> DebPackage.of(distribution, out);
+                    case IMAGE -> ImageArchive.of(distribution, out);
                 };
                 made.put(Checksums.of(file), file);
             }

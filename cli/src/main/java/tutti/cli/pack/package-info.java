@@ -1,5 +1,6 @@
 /**
- * Packages: what a host needs to run a node, and nothing of what built it, as an archive and as a package of Debian's.
+ * Packages: what a host needs to run a node, and nothing of what built it, as an archive, a package of Debian's, and an image for
+ * containers.
  */
 @NullMarked
 package tutti.cli.pack;

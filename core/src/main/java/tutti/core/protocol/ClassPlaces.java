@@ -22,7 +22,7 @@ record ClassPlaces(long delivered, List<Place> places) implements Encoded {
                     ClassPlaces::new);
 
     /** A place in the class queues. */
-    record Place(long sequence, TransactionId transaction, ConflictClasses classes) implements ClassQueues.Member {
+    record Place(long sequence, TransactionId transaction, ConflictClasses classes) implements TransactionQueues.Named {
         static final Schema<Place> SCHEMA = Schema.part("place", Place.class).of(
                 Field.of("sequence", Types.LONG, Place::sequence),
                 Field.of("transaction", TransactionId.SCHEMA, Place::transaction),

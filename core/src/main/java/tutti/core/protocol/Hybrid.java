@@ -2,7 +2,6 @@ package tutti.core.protocol;
 
 import java.util.ArrayDeque;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -169,8 +168,7 @@ public final class Hybrid implements Protocol {
     private final Parameters parameters;
     private final ReplicaWorld world;
     private final RequestLogs logs;
-    private final ClassQueues<Entry> queues = new ClassQueues<>();
-    private final Map<TransactionId, Entry> entries = new HashMap<>();
+    private final TransactionQueues<Entry> queues = new TransactionQueues<>();
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Map<TransactionId, Run> runs = new LinkedHashMap<>();
     /** In order of {@code after}. */
@@ -377,7 +375,7 @@ public final class Hybrid implements Protocol {
             case Changes changes -> changes(position, changes);
             case Done done -> done(position, done);
             case Everywhere everywhere -> {
-                Entry entry = leave(everywhere.transaction());
+                Entry entry = queues.leave(everywhere.transaction(), this::promote);
                 if (entry == null || entry.request() == null) {
                     world.skip(position);
                 } else {
@@ -400,7 +398,7 @@ public final class Hybrid implements Protocol {
 
     private void log(long position, Log log) {
         Entry entry = new Entry(position, log.transaction(), log.request().classes(), log.request());
-        if (entry.everywhere() && queues.next(entry.classes()) == null) {
+        if (entry.everywhere() && queues.isFree(entry.classes())) {
             execute(position, log.transaction(), log.request());
         } else {
             world.skip(position);
@@ -416,10 +414,7 @@ public final class Hybrid implements Protocol {
     }
 
     private void enter(Entry entry) {
-        if (entries.putIfAbsent(entry.transaction(), entry) != null) {
-            throw new IllegalStateException(entry.transaction() + " was ordered twice");
-        }
-        queues.add(entry);
+        queues.enter(entry);
         Local own = local.get(entry.transaction());
         if (own != null) {
             own.phase = Phase.QUEUED;
@@ -429,18 +424,8 @@ public final class Hybrid implements Protocol {
         promote(entry);
     }
 
-    /** Takes a transaction out of the logs and lets those behind it step forward; null if it has left before. */
-    private @Nullable Entry leave(TransactionId transaction) {
-        Entry entry = entries.remove(transaction);
-        if (entry != null) {
-            queues.remove(entry);
-            queues.heads(entry.classes()).forEach(this::promote);
-        }
-        return entry;
-    }
-
     private void changes(long position, Changes changes) {
-        Entry entry = leave(changes.transaction());
+        Entry entry = queues.leave(changes.transaction(), this::promote);
         Local own = local.remove(changes.transaction());
         if (entry == null) {
             world.skip(position);
@@ -457,7 +442,7 @@ public final class Hybrid implements Protocol {
     /** The first outcome of a request that is delivered is its outcome. */
     private void done(long position, Done done) {
         TransactionId transaction = done.transaction();
-        Entry entry = leave(transaction);
+        Entry entry = queues.leave(transaction, this::promote);
         if (entry == null) {
             world.skip(position);
             return;
@@ -494,11 +479,11 @@ public final class Hybrid implements Protocol {
     }
 
     private void released(TransactionId transaction) {
-        Entry entry = entries.get(transaction);
+        Entry entry = queues.of(transaction);
         if (entry != null && entry.request() != null) {
             return;
         }
-        leave(transaction);
+        queues.leave(transaction, this::promote);
         if (local.remove(transaction) != null) {
             world.abort(transaction);
             world.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
@@ -523,7 +508,7 @@ public final class Hybrid implements Protocol {
 
     @Override
     public boolean undecided(TransactionId transaction) {
-        Entry entry = entries.get(transaction);
+        Entry entry = queues.of(transaction);
         return entry != null && entry.request() != null;
     }
 
@@ -589,9 +574,6 @@ public final class Hybrid implements Protocol {
         Snapshot from = Snapshots.open(snapshot, Snapshot.class);
         delivered = from.delivered();
         logs.restore(from.logs());
-        for (Entry entry : from.entries()) {
-            entries.put(entry.transaction(), entry);
-            queues.add(entry);
-        }
+        from.entries().forEach(queues::enter);
     }
 }

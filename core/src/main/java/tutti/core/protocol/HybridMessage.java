@@ -75,7 +75,7 @@ sealed interface HybridMessage extends Message {
      * @param request null if the replica that it was submitted to runs it
      */
     record Entry(long sequence, TransactionId transaction, ConflictClasses classes,
-            TransactionRequest.@Nullable Whole request) implements ClassQueues.Member {
+            TransactionRequest.@Nullable Whole request) implements TransactionQueues.Named {
         static final Schema<Entry> SCHEMA = Schema.part("entry", Entry.class).of(
                 Field.of("sequence", Types.LONG, Entry::sequence),
                 Field.of("transaction", TransactionId.SCHEMA, Entry::transaction),

@@ -1,7 +1,6 @@
 package tutti.core.protocol;
 
 import java.util.ArrayDeque;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -136,8 +135,7 @@ public final class Nodo implements Protocol {
 
     private final Parameters parameters;
     private final ReplicaWorld world;
-    private final ClassQueues<Place> queues = new ClassQueues<>();
-    private final Map<TransactionId, Place> places = new HashMap<>();
+    private final TransactionQueues<Place> queues = new TransactionQueues<>();
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     /** Those of them that run, or have run, on the strength of a tentative delivery. */
     private final Map<TransactionId, Local> tentative = new LinkedHashMap<>();
@@ -173,7 +171,7 @@ public final class Nodo implements Protocol {
         }
         Local own = local.get(submit.transaction());
         if (own == null || own.phase != Phase.SUBMITTED || !own.repeatable() || own.everywhere()
-                || queues.next(submit.classes()) != null
+                || !queues.isFree(submit.classes())
                 || tentative.values().stream()
                         .anyMatch(other -> other.request.classes().meet(submit.classes()))) {
             return;
@@ -286,7 +284,7 @@ public final class Nodo implements Protocol {
         switch ((ClassMessage) message) {
             case Submit submit -> enqueue(position, submit);
             case Changes changes -> {
-                Place place = leave(changes.transaction());
+                Place place = queues.leave(changes.transaction(), this::promote);
                 Local own = local.remove(changes.transaction());
                 if (place == null) {
                     world.skip(position);
@@ -298,7 +296,7 @@ public final class Nodo implements Protocol {
                 decided(position, place, own);
             }
             case Execute execute -> {
-                Place place = leave(execute.transaction());
+                Place place = queues.leave(execute.transaction(), this::promote);
                 Local own = local.remove(execute.transaction());
                 if (place == null) {
                     world.skip(position);
@@ -322,10 +320,7 @@ public final class Nodo implements Protocol {
             missedOrder(submit);
         }
         Place place = new Place(position, submit.transaction(), submit.classes());
-        if (places.putIfAbsent(submit.transaction(), place) != null) {
-            throw new IllegalStateException(submit.transaction() + " was ordered twice");
-        }
-        queues.add(place);
+        queues.enter(place);
         if (own == null) {
             if (orphan(place.transaction())) {
                 orphans.watch(world);
@@ -369,16 +364,6 @@ public final class Nodo implements Protocol {
         }
     }
 
-    /** Takes a transaction out of the queues and lets those behind it step forward; null if it has left before. */
-    private @Nullable Place leave(TransactionId transaction) {
-        Place place = places.remove(transaction);
-        if (place != null) {
-            queues.remove(place);
-            queues.heads(place.classes()).forEach(this::promote);
-        }
-        return place;
-    }
-
     private void decided(long position, @Nullable Place place, @Nullable Local own) {
         if (own == null) {
             return;
@@ -390,7 +375,7 @@ public final class Nodo implements Protocol {
     }
 
     private void released(TransactionId transaction) {
-        leave(transaction);
+        queues.leave(transaction, this::promote);
         Local own = local.remove(transaction);
         if (own != null) {
             tentative.remove(transaction);
@@ -441,9 +426,6 @@ public final class Nodo implements Protocol {
     public void restore(byte[] snapshot) {
         ClassPlaces open = Snapshots.open(snapshot, ClassPlaces.class);
         delivered = open.delivered();
-        for (Place place : open.places()) {
-            places.put(place.transaction(), place);
-            queues.add(place);
-        }
+        open.places().forEach(queues::enter);
     }
 }

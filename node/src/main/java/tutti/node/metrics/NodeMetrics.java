@@ -40,6 +40,12 @@ public interface NodeMetrics {
 
         @Override
         public void repeatedInVain() {}
+
+        @Override
+        public void lost(Loss loss) {}
+
+        @Override
+        public void slow(long nanos, String statement) {}
     };
 
     /**
@@ -94,4 +100,26 @@ public interface NodeMetrics {
 
     /** A client had to hear of the loss after all, since it would have seen something else. */
     void repeatedInVain();
+
+    /** A transaction of this node's client lost to another. */
+    void lost(Loss loss);
+
+    /**
+     * A client waited long for a statement.
+     *
+     * @param nanos from the statement's coming to the end of its answer
+     * @param statement its text, or the beginning of it; it may have values of rows in it
+     */
+    void slow(long nanos, String statement);
+
+    /**
+     * How a transaction lost, in words that may name rows.
+     *
+     * @param sqlState of the error that its client hears, or would have heard
+     * @param message of that error
+     * @param detail of that error, with the key that was lost where that is known; empty if it has none
+     * @param statement that the client had said last, or the beginning of its text; empty if that is not known
+     * @param repeated whether the node runs it again, so that its client need not hear of it
+     */
+    record Loss(String sqlState, String message, String detail, String statement, boolean repeated) {}
 }

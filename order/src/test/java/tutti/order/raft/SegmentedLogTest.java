@@ -157,8 +157,8 @@ class SegmentedLogTest {
         }
     }
 
-    @Test
-    void pagesOfTheLastWriteThatArrivedOutOfTurnAreCutOff() throws IOException {
+    /** One safe entry, and two of the last write, of which the first is damaged. */
+    private void lastWriteArrivedInPart() throws IOException {
         try (SegmentedLog log = open()) {
             log.append(entry(1, 1, 100));
             log.flush();
@@ -168,6 +168,11 @@ class SegmentedLogTest {
         }
         Path file = files().getLast();
         flip(file, offsetOf(file, entry(2, 1, 100).body()) + 5);
+    }
+
+    @Test
+    void pagesOfTheLastWriteThatArrivedOutOfTurnAreCutOff() throws IOException {
+        lastWriteArrivedInPart();
         try (SegmentedLog log = open()) {
             assertEquals(1, log.lastIndex());
         }
@@ -179,15 +184,7 @@ class SegmentedLogTest {
     /** An entry behind the damage is whole: where it lies, another log may end later. */
     @Test
     void whatACrashLeftBehindTheEndNeverComesBack() throws IOException {
-        try (SegmentedLog log = open()) {
-            log.append(entry(1, 1, 100));
-            log.flush();
-            log.append(entry(2, 1, 100));
-            log.append(entry(3, 1, 100));
-            log.flush();
-        }
-        Path file = files().getLast();
-        flip(file, offsetOf(file, entry(2, 1, 100).body()) + 5);
+        lastWriteArrivedInPart();
         try (SegmentedLog log = open()) {
             assertEquals(1, log.lastIndex());
             log.append(entry(2, 2, 100));

@@ -30,7 +30,8 @@ import tutti.server.config.NodeConfig;
 
 /**
  * Answers operators and their tools: {@code /health/live}, {@code /health/ready}, {@code /metrics}, {@code /status} and a
- * page for people at {@code /}. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
+ * {@linkplain ClusterPage page} for people at {@code /}, which asks {@code /cluster} and, with the token, {@code /activity}; nodes ask each
+ * other's {@code /history} for it. {@code POST /flight-recording} has the node write what its flight recorder keeps to a file;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
  * {@code keep=P} decides about one; {@code GET /members} tells of the members of the cluster, and {@code POST} with {@code add=N&order=HOST:PORT},
@@ -57,12 +58,25 @@ public final class AdminServer implements AutoCloseable {
     private final Supplier<NodeStatus> status;
     private final MetricsPage metrics;
     private final Operations operations;
+    private final Watch watch;
     private final byte @Nullable [] authorization;
 
     /** Writes all metrics in the Prometheus text format. */
     public interface MetricsPage {
         /** Writes and flushes, does not close. */
         void writeTo(OutputStream out) throws IOException;
+    }
+
+    /** What a node's page shows, as JSON; from any thread. */
+    public interface Watch {
+        /** What the node has done lately, without any row. Does not block. */
+        String history();
+
+        /** What all nodes have, as far as they say. May block for a second. */
+        String cluster();
+
+        /** Its lost transactions and slowest statements, which may name rows. Does not block. */
+        String activity();
     }
 
     /** What operators may have a node do; from any thread, several at a time. What fails says why, for people. */
@@ -150,7 +164,7 @@ public final class AdminServer implements AutoCloseable {
     }
 
     /** Of a node that can only be looked at. */
-    private static final Operations NONE = new Operations() {
+    public static final Operations NONE = new Operations() {
         @Override
         public Path writeFlightRecording() throws IOException {
             throw new IOException("this node has no flight recorder");
@@ -197,14 +211,33 @@ public final class AdminServer implements AutoCloseable {
         }
     };
 
+    /** Of a node that is not watched. */
+    private static final Watch UNWATCHED = new Watch() {
+        @Override
+        public String history() {
+            return "{}";
+        }
+
+        @Override
+        public String cluster() {
+            return "{}";
+        }
+
+        @Override
+        public String activity() {
+            return "{}";
+        }
+    };
+
     /** Answers with what an operation brought. */
     private interface Work {
         String run() throws IOException;
     }
 
     private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics, Operations operations,
-            @Nullable String token) {
+            Watch watch, @Nullable String token) {
         this.server = server;
+        this.watch = watch;
         this.authorization = token == null ? null : ("Bearer " + token).getBytes(StandardCharsets.UTF_8);
         this.operations = operations;
         this.status = status;
@@ -217,7 +250,7 @@ public final class AdminServer implements AutoCloseable {
     /** As below, of a node that can only be looked at. */
     public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics)
             throws IOException {
-        return start(address, status, metrics, NONE, null);
+        return start(address, status, metrics, NONE, UNWATCHED, null);
     }
 
     /**
@@ -227,11 +260,12 @@ public final class AdminServer implements AutoCloseable {
      * @param status asked once per request, from any thread; must not block
      * @param metrics asked likewise
      * @param operations what it may be asked to do
+     * @param watch what its page shows
      * @param token what whoever asks for a change must show; null if nobody need
      * @throws IOException if the address cannot be listened on; the message names it and what to do
      */
     public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
-            Operations operations, @Nullable String token) throws IOException {
+            Operations operations, Watch watch, @Nullable String token) throws IOException {
         HttpServer server;
         try {
             server = HttpServer.create(address, BACKLOG);
@@ -239,7 +273,7 @@ public final class AdminServer implements AutoCloseable {
             throw new IOException("cannot listen for admin HTTP on " + address.getHostString() + ":" + address.getPort()
                     + ": " + e.getMessage() + "; choose another http.port, or stop what uses this one", e);
         }
-        AdminServer admin = new AdminServer(server, status, metrics, operations, token);
+        AdminServer admin = new AdminServer(server, status, metrics, operations, watch, token);
         server.start();
         return admin;
     }
@@ -364,10 +398,23 @@ public final class AdminServer implements AutoCloseable {
                 metrics.writeTo(page);
                 send(exchange, 200, "text/plain; version=0.0.4", page.toByteArray());
             }
-            case "/" -> send(exchange, 200, "text/html", StatusPage.write(status.get()));
-            default -> send(exchange, 404, "text/plain",
-                    "nothing here; there are /health/live, /health/ready, /metrics, /status, /secondaries,"
-                            + " /positions, /members, /comparison, /backup, /flight-recording and /\n");
+            case "/history" -> send(exchange, 200, "application/json", watch.history());
+            case "/cluster" -> send(exchange, 200, "application/json", watch.cluster());
+            case "/activity" -> permitted(exchange, "application/json", watch::activity);
+            default -> {
+                ClusterPage.Part part = ClusterPage.part(path);
+                if (part == null) {
+                    send(exchange, 404, "text/plain",
+                            "nothing here; there are /health/live, /health/ready, /metrics, /status, /history, /cluster,"
+                                    + " /activity, /secondaries, /positions, /members, /comparison, /backup,"
+                                    + " /flight-recording and /\n");
+                } else {
+                    exchange.getResponseHeaders().set("Content-Security-Policy", ClusterPage.POLICY);
+                    exchange.getResponseHeaders().set("X-Content-Type-Options", "nosniff");
+                    exchange.getResponseHeaders().set("Referrer-Policy", "no-referrer");
+                    send(exchange, 200, part.type(), part.content());
+                }
+            }
         }
     }
 

@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
 import tutti.node.metrics.NodeMetrics;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
+import tutti.server.watch.Activity;
+import tutti.server.watch.Latencies;
 import tutti.wire.FrontEnd;
 
 /**
@@ -63,6 +65,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final Counter copiesCompleted;
     private final Counter copiesFailed;
     private final CounterDataPoint copiedBytes;
+    private final Latencies latencies = new Latencies();
+    private final Activity activity = new Activity(System::currentTimeMillis);
     private volatile LongSupplier received = () -> 0;
     private volatile Supplier<FrontEnd.Memory> memory = () -> FrontEnd.Memory.NONE;
     /** What all gauges of one page are read off; set under this object's lock while a page is written. */
@@ -235,6 +239,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     public void committed(long commitNanos) {
         committed.inc();
         commitLatency.observe(commitNanos / NANOS_PER_SECOND);
+        latencies.add(commitNanos);
     }
 
     @Override
@@ -287,6 +292,26 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void repeatedInVain() {
         repeatedInVain.inc();
+    }
+
+    @Override
+    public void lost(Loss loss) {
+        activity.lost(loss);
+    }
+
+    @Override
+    public void slow(long nanos, String statement) {
+        activity.slow(nanos, statement);
+    }
+
+    /** What of it may name rows. */
+    public Activity activity() {
+        return activity;
+    }
+
+    /** From a client's request to commit a change to the answer. */
+    public Latencies latencies() {
+        return latencies;
     }
 
     /** Names who knows how much of a copy for this node has come. */

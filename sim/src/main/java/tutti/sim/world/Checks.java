@@ -19,8 +19,8 @@ import tutti.workload.listappend.ListAppendHistory;
 /**
  * What is held against a run: the order's properties, equal replicas, that answers were true, and the isolation that the
  * protocol claims over such engines. Clients stay at their replica, or count as new ones when they move; and a client that
- * stays sees its own commits under every protocol, since it is answered when they are visible there: hence the session
- * variants of isolation. Where nodes have left out what one of them had acknowledged, they must be equal, and whatever else was
+ * stays sees its own commits under every protocol, since it is answered when they are visible there, or waits for that
+ * ({@link ScenarioClient}): hence the session variants of isolation. Where nodes have left out what one of them had acknowledged, they must be equal, and whatever else was
  * acknowledged there.
  */
 final class Checks {

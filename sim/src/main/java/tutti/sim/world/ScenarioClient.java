@@ -1,5 +1,9 @@
 package tutti.sim.world;
 
+import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
+import tutti.node.ReplicaNode;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
@@ -10,10 +14,20 @@ import tutti.sim.world.node.NodeHost;
 import tutti.sim.world.node.Submission;
 import tutti.workload.client.ClientOutcome;
 
-/** One client: begins a transaction at its replica, waits for its end, thinks, and begins the next. */
+/**
+ * One client: begins a transaction at its replica, waits for its end, thinks, and begins the next.
+ *
+ * <p>
+ * <b>Who was told by another node that a transaction has committed</b> goes on at its own. That one shows it, once it is ready, if
+ * the transaction committed by a message of its own; another node's may be on its way yet where others execute what this node
+ * was handed. There a client does as the driver does: it waits until its node shows what the one that told it did, and is a new
+ * session if that takes too long.
+ */
 final class ScenarioClient {
     private static final Label THINK = Label.of("client", "begin");
     private static final long AGAIN_NANOS = 5 * Nanos.MILLI;
+    /** Longer than a node takes to say that it does not show a position. */
+    private static final long PATIENCE_NANOS = 6 * Nanos.SECOND;
     /** Part of those who are not told what became of their transaction, and ask. */
     private static final double ASKS = 0.7;
 
@@ -22,6 +36,9 @@ final class ScenarioClient {
     private final RandomStream random;
     private int session;
     private NodeHost home;
+    /** The session goes on when its node shows this position. */
+    private long mustShow;
+    private int wait;
 
     ScenarioClient(ScenarioRun run, Kernel kernel, RandomStream random, int session, NodeHost home) {
         this.run = run;
@@ -46,11 +63,50 @@ final class ScenarioClient {
             beginLater(AGAIN_NANOS);
             return;
         }
+        if (mustShow > 0) {
+            awaitShown();
+            return;
+        }
         Program program = run.nextProgram();
         Submission submission = new Submission(session, program, run.form(random), random.chance(0.5),
                 random.chance(0.03), random.chance(0.01) && run.mayLoseSessions(), run.isSerializable(session));
         long number = run.begins(session, home, program);
         home.begin(submission, end -> ended(number, end));
+    }
+
+    private void awaitShown() {
+        @Nullable
+        ReplicaNode replica = home.replica();
+        int asked = ++wait;
+        if (replica != null) {
+            replica.await(mustShow, new Completion<>() {
+                @Override
+                public void succeeded(Long shown) {
+                    shown(asked);
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    if (asked == wait) {
+                        session = run.newSession();
+                        shown(asked);
+                    }
+                }
+            });
+        }
+        kernel.schedule(PATIENCE_NANOS, THINK, () -> {
+            if (asked == wait) {
+                begin();
+            }
+        });
+    }
+
+    private void shown(int asked) {
+        if (asked == wait) {
+            wait++;
+            mustShow = 0;
+            begin();
+        }
     }
 
     private void ended(long number, Client.End end) {
@@ -59,8 +115,13 @@ final class ScenarioClient {
             session = run.newSession();
         }
         if (end.outcome() == Client.Outcome.UNKNOWN && random.chance(ASKS)) {
-            run.questions().ask(end.transaction(), random, told -> told(number, new Client.End(end.transaction(), told,
-                    told == Client.Outcome.ABORTED ? "asked" : "", end.operations())));
+            run.questions().ask(end.transaction(), random, (outcome, shown) -> {
+                if (run.othersExecute()) {
+                    mustShow = shown;
+                }
+                told(number, new Client.End(end.transaction(), outcome,
+                        outcome == Client.Outcome.ABORTED ? "asked" : "", end.operations()));
+            });
         } else {
             told(number, end);
         }

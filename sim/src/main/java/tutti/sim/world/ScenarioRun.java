@@ -70,7 +70,7 @@ public final class ScenarioRun {
     private final List<NodeHost> replicas = new ArrayList<>();
     private final Runnable calm;
     private final Injector injector;
-    private final Questions questions;
+    private final OutcomeQuestions questions;
     /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
     private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
     private long begun;
@@ -110,7 +110,7 @@ public final class ScenarioRun {
             replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
                     () -> ++messages));
         }
-        questions = new Questions(kernel, recording, replicas);
+        questions = new OutcomeQuestions(kernel, recording, replicas);
         replicas.forEach(replica -> replica.host().boot());
         injector = new Injector(kernel, network, new Faults(), scenario.plan());
         injector.start(() -> {
@@ -443,8 +443,13 @@ public final class ScenarioRun {
                 end.operations()));
     }
 
+    /** Whether what a node is handed may be executed, and committed, by another. */
+    boolean othersExecute() {
+        return scenario.protocol().has(Trait.UNDERTAKES);
+    }
+
     /** Answers what became of transactions whose clients have not been told. */
-    Questions questions() {
+    OutcomeQuestions questions() {
         return questions;
     }
 }

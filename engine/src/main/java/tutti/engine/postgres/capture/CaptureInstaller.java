@@ -290,6 +290,11 @@ public final class CaptureInstaller {
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<sequences>", resource("sequences.sql"))
+                .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
+                .replace("<nested>", Integer.toString(Statement.NESTED))
+                .replace("<statement settings>", Statement.SETTINGS.stream().map(name -> "'" + name + "'")
+                        .collect(Collectors.joining(", ")))
+                .replace("<catalog>", CatalogQuery.SQL)
                 .replace("<refuse without the secret>", REFUSE_WITHOUT_SECRET)
                 .replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)

@@ -14,6 +14,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Changes.TableName;
+import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.RowText;
 import tutti.engine.postgres.catalog.Table.Column;
@@ -30,7 +31,8 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * <p>
  * The input is text, entries one after the other: {@code i}, {@code u}, {@code d} with the table's object id and a row,
  * {@code f} like {@code u} of a row that the transaction had not changed before, {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
- * a {@link Statement}.
+ * a {@link Statement}. Before one in a function may stand {@code c} with the length in bytes, a colon and the catalog
+ * ({@link CatalogQuery#read(byte[])}) by which rows are to be understood that were changed since the last one.
  *
  * <p>
  * <b>Order.</b> Triggers tell changes in the order in which statements end, so what a function changes comes before what the statement changes
@@ -41,7 +43,8 @@ import tutti.engine.postgres.catalog.TableCatalog;
  */
 public final class CaptureReader {
     private final List<@Nullable TableCatalog> catalogs;
-    private final List<Integer> places = new ArrayList<>();
+    /** By which rows are to be understood that were changed before each schema change that is left; null if there are none. */
+    private final List<@Nullable TableCatalog> befores = new ArrayList<>();
     private TableCatalog catalog;
     private final byte[] text;
     private final RowText row = new RowText();
@@ -100,7 +103,7 @@ public final class CaptureReader {
             reader.nextCatalog(0);
             return reader.read();
         } catch (UnknownTable between) {
-            if (reader.places.isEmpty()) {
+            if (reader.befores.isEmpty()) {
                 // its snapshot of the catalog is older than the table as it found it
                 throw new CaptureException("40001",
                         "could not serialize access due to a concurrent change of the schema: try the transaction again");
@@ -113,6 +116,7 @@ public final class CaptureReader {
 
     /** Which schema changes are left: those that were rolled back left no entry. */
     private void findPlaces() {
+        TableCatalog told = null;
         while (at < text.length) {
             byte operation = text[at++];
             switch (operation) {
@@ -128,7 +132,12 @@ public final class CaptureReader {
                     number();
                     expect(';');
                 }
-                case 's' -> places.add(Statement.of(counted()).place());
+                case 's' -> {
+                    int place = Statement.of(counted()).place();
+                    befores.add(place >= 0 && place < catalogs.size() ? catalogs.get(place) : told);
+                    told = null;
+                }
+                case 'c' -> told = CatalogQuery.read(counted());
                 case 'n' -> {
                     counted();
                     counted();
@@ -143,8 +152,11 @@ public final class CaptureReader {
 
     /** After so many schema changes: rows are as the catalog has them that was loaded before the next one. */
     private void nextCatalog(int changesSeen) {
-        int index = changesSeen < places.size() ? places.get(changesSeen) : catalogs.size() - 1;
-        TableCatalog loaded = index >= 0 && index < catalogs.size() ? catalogs.get(index) : null;
+        TableCatalog loaded = catalogs.getLast();
+        for (int i = befores.size() - 1; i >= changesSeen; i--) {
+            TableCatalog before = befores.get(i);
+            loaded = before == null ? loaded : before;
+        }
         if (loaded != null) {
             catalog = loaded;
         }
@@ -188,7 +200,11 @@ public final class CaptureReader {
                     add(truncated.hash(), KeyKind.EXCLUSIVE, "table " + truncated.displayName());
                     changes.add(new Changes.Change.Truncate(tableName));
                 }
+                case 'c' -> counted();
                 case 's' -> {
+                    if (catalogs.isEmpty()) {
+                        throw new UnknownTable(0); // it is not known what comes after it
+                    }
                     changes.add(new Changes.Change.Execute(counted()));
                     left.clear();
                     nextCatalog(++schemaChanges);
@@ -213,7 +229,7 @@ public final class CaptureReader {
             }
         }
         return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), origins,
-                Set.copyOf(takenWithoutKey));
+                schemaChanges > 0, Set.copyOf(takenWithoutKey));
     }
 
     private Table table() throws UnknownTable {

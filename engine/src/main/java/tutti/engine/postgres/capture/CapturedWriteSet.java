@@ -8,9 +8,10 @@ import tutti.core.txn.WriteSet;
  *
  * @param writes what travels
  * @param origins where each key comes from
+ * @param schemaChanged whether the schema was changed
  * @param takenWithoutKey tables of which rows were updated or deleted that no key names, as a person reads them
  */
-public record CapturedWriteSet(WriteSet writes, Origins origins, Set<String> takenWithoutKey) {
+public record CapturedWriteSet(WriteSet writes, Origins origins, boolean schemaChanged, Set<String> takenWithoutKey) {
     /**
      * In words: {@code table public.district, key (d_w_id, d_id) = (1, 7)}.
      *

@@ -26,6 +26,14 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     private static final int GRANT = -2;
     /** The place of what commits, or rolls back, a prepared transaction. */
     private static final int FINISH = -3;
+    /** The place of a schema change in a function, procedure or DO block, before which the node has not been asked. */
+    static final int NESTED = -4;
+    /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
+    public static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
+            "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
+            "IntervalStyle", "TimeZone", "lc_monetary", "lc_numeric", "lc_time", "default_text_search_config",
+            "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
+            "array_nulls", "quote_all_identifiers");
     /** Between texts; no SQL text contains it. */
     public static final String SEPARATOR = "\0";
     /** A setting of a request whose classes are what somebody has declared, and therefore to be checked. */

@@ -1,5 +1,6 @@
 package tutti.engine.postgres.catalog;
 
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -100,9 +101,33 @@ public final class CatalogQuery {
 
     /** Makes the catalog from the result of {@link #SQL}. */
     public static TableCatalog read(QueryResult result) {
+        return read(result.rows());
+    }
+
+    /**
+     * Makes the catalog from the rows of the same result, in text form one after the other.
+     *
+     * @throws IllegalArgumentException if the text is damaged
+     */
+    public static TableCatalog read(byte[] rows) {
+        RowText row = new RowText();
+        List<List<@Nullable String>> read = new ArrayList<>();
+        for (int at = 0; at < rows.length; at = row.end()) {
+            row.parse(rows, at);
+            List<@Nullable String> values = new ArrayList<>();
+            for (int i = 0; i < row.columns(); i++) {
+                byte[] value = row.value(i);
+                values.add(value == null ? null : new String(value, StandardCharsets.UTF_8));
+            }
+            read.add(values);
+        }
+        return read(read);
+    }
+
+    private static TableCatalog read(List<List<@Nullable String>> rows) {
         CatalogQuery query = new CatalogQuery();
         List<Foreign> foreignKeys = new ArrayList<>();
-        for (List<@Nullable String> row : result.rows()) {
+        for (List<@Nullable String> row : rows) {
             List<@Nullable String> of = row.subList(1, row.size());
             switch (text(row, 0)) {
                 case COLUMN -> query.column(of);

@@ -173,6 +173,11 @@ public final class ServerBinaries {
                 : new ServerException(ServerException.Kind.CANNOT_RUN, message, cause);
     }
 
+    /** The directory with {@code bin}, {@code lib} and {@code share}. */
+    public Path home() {
+        return home;
+    }
+
     /** A process to be started of one of the programs: postgres, initdb, pg_ctl. */
     ProcessBuilder command(String program, List<String> arguments) {
         List<String> command = new java.util.ArrayList<>(prefix);

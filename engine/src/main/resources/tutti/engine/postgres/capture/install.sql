@@ -28,6 +28,7 @@
 --    of this role until the transaction's end. Code that resets the role is left with a role that may do nothing.
 --  * Nobody but us changes what is in the schema tutti, whoever owns it.
 
+DROP EVENT TRIGGER IF EXISTS tutti_asked;
 DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_drop;
@@ -269,6 +270,20 @@ BEGIN
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
         WHEN pg_catalog.pg_relation_size(2995::pg_catalog.oid::pg_catalog.regclass, 'main') OPERATOR(pg_catalog.>) 0
             AND tutti.large_objects_changed() THEN tutti.refuse_large_objects()::pg_catalog.bytea
+        WHEN pg_catalog.pg_stat_get_xact_tuples_inserted(1260) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_updated(1260) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_deleted(1260) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_inserted(1261) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_updated(1261) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_deleted(1261) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_inserted(2964) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_updated(2964) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_deleted(2964) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_updated(1262) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_inserted(3466) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_updated(3466) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_deleted(3466) OPERATOR(pg_catalog.>) 0
+            AND tutti.server_changed(tutti.collect(name)) THEN tutti.refuse_server_change()::pg_catalog.bytea
         WHEN pg_catalog.substr(name, 25) OPERATOR(pg_catalog.<>) '1'
             THEN pg_catalog.convert_to(tutti.collect(name), 'UTF8')
         WHEN pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.>) 0
@@ -382,10 +397,13 @@ BEGIN
     IF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
+    DELETE FROM tutti.pending WHERE number = NEW.number;
+    IF NOT FOUND THEN
+        RETURN NULL; -- it was taken back
+    END IF;
     IF octet_length(set_config(name, concat(current_setting(name, true), NEW.entry), true)) > 512 * (octet_length(name) - 24) THEN
         PERFORM tutti.next_text(name);
     END IF;
-    DELETE FROM tutti.pending WHERE number = NEW.number;
     RETURN NULL;
 END
 $function$;
@@ -420,7 +438,7 @@ CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) R
 BEGIN
     <refuse without the secret>
     IF substr(statement, tutti.text_place(statement), 2) = '0:' THEN
-        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', statement), true);
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', '', statement), true);
         RETURN;
     END IF;
     IF statement IS NOT NULL THEN
@@ -653,20 +671,32 @@ $function$;
 
 -- An extension's script is one schema change, whatever statements it has; they are looked at when it is done. While another
 -- one is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
--- has written anew because of a default, and the columns with values in the catalog from before.
+-- has written anew because of a default, the columns with values in the catalog from before, what was recorded of one in a function, and
+-- what is to be recorded of a table that is made from a query.
 CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
+DECLARE
+    mark text := current_setting('<mark>');
+    nested text;
 BEGIN
     IF current_setting('session_replication_role') <> 'replica' THEN
         PERFORM tutti.flush();
+        IF NOT starts_with(mark, 'tutti') OR mark = 'tutti allowed' THEN
+            nested := tutti.nested_statement(current_setting('tutti.asked_in'));
+        END IF;
+        IF nested IS NOT NULL THEN
+            PERFORM tutti.begin_nested(TG_TAG, nested);
+            mark := current_setting('<mark>');
+        END IF;
     END IF;
-    IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND current_setting('<mark>') = 'tutti allowed' THEN
+    IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
-    ELSIF TG_TAG = 'ALTER TABLE' AND current_setting('<mark>') = 'tutti allowed' THEN
-        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns()), true);
+    ELSIF TG_TAG = 'ALTER TABLE' AND starts_with(mark, 'tutti allowed') AND mark <> 'tutti allowed extension' THEN
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns(),
+            split_part(mark, chr(10), 4)), true);
     END IF;
-    IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') AND current_setting('<mark>') <> 'tutti adopting' THEN
-        PERFORM tutti.open_named(current_query());
+    IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') AND mark <> 'tutti adopting' THEN
+        PERFORM tutti.open_named(coalesce(nested, current_query()));
     END IF;
 END
 $function$;
@@ -715,7 +745,7 @@ BEGIN
     IF (pg_event_trigger_table_rewrite_reason() & 2) <> 0
             AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', pg_event_trigger_table_rewrite_oid(),
-                split_part(current_setting('<mark>'), chr(10), 3)), true)
+                split_part(current_setting('<mark>'), chr(10), 3), split_part(current_setting('<mark>'), chr(10), 4)), true)
             WHERE starts_with(current_setting('<mark>'), 'tutti allowed')
                 AND current_setting('<mark>') <> 'tutti allowed extension';
     END IF;
@@ -726,7 +756,9 @@ CREATE OR REPLACE FUNCTION tutti.refuse_schema_change(tag text, object text) RET
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '0A000',
         MESSAGE = pg_catalog.format('%s on %s cannot be replicated from here', tag, object),
-        DETAIL = 'A schema change must be a statement of its own, sent to a Tutti node, not part of a function, procedure or DO block.';
+        DETAIL = 'A schema change must be sent to a Tutti node, as a statement or in a function or DO block in PL/pgSQL, and is not made by a '
+            'deferred trigger, nor while a statement changes the schema, too.',
+        HINT = 'Send it as a statement of its own, or make it in LANGUAGE plpgsql.';
 END
 $function$;
 
@@ -807,18 +839,24 @@ BEGIN
         IF command.classid = 'pg_class'::regclass THEN
             PERFORM tutti.check_relation(command.objid);
         END IF;
-        IF split_part(mark, chr(10), 4) <> '' THEN
+        IF command.classid = 'pg_proc'::regclass THEN
+            PERFORM tutti.adopt_code(command.objid);
+        END IF;
+        IF split_part(mark, chr(10), 5) <> '' THEN
             filled := command.objid;
         END IF;
     END LOOP;
     IF starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', '', true);
+        IF NOT permanent THEN
+            PERFORM tutti.take_back_nested(mark);
+        END IF;
     END IF;
     IF filled IS NOT NULL THEN
         IF TG_TAG NOT IN ('CREATE TABLE AS', 'SELECT INTO') THEN
             PERFORM tutti.refuse_schema_change(TG_TAG, filled::regclass::text);
         END IF;
-        PERFORM tutti.note_filled(filled, substr(mark, length('tutti allowed') + 4));
+        PERFORM tutti.note_filled(filled, substr(mark, length('tutti allowed') + 5));
     ELSIF permanent AND TG_TAG = 'ALTER TABLE' AND current_setting('session_replication_role') <> 'replica' THEN
         PERFORM tutti.check_no_rows();
     END IF;
@@ -843,16 +881,23 @@ CREATE OR REPLACE FUNCTION tutti.after_drop() RETURNS event_trigger LANGUAGE plp
     SET search_path = pg_catalog AS $function$
 DECLARE
     dropped record;
+    mark text := current_setting('<mark>');
+    temporary boolean := false;
+    permanent boolean := false;
     tables boolean := false;
 BEGIN
-    IF current_setting('<mark>') = 'tutti adopting' THEN
+    IF mark = 'tutti adopting' THEN
         RETURN;
     END IF;
-    FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects()
-            WHERE NOT is_temporary AND (address_names[1] LIKE 'pg\_temp%') IS NOT TRUE LOOP
-        IF NOT starts_with(current_setting('<mark>'), 'tutti allowed') THEN
+    FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects() LOOP
+        IF dropped.is_temporary OR dropped.address_names[1] LIKE 'pg\_temp%' THEN
+            temporary := temporary OR dropped.original;
+            CONTINUE;
+        END IF;
+        IF NOT starts_with(mark, 'tutti allowed') THEN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
+        permanent := true;
         IF dropped.schema_name = 'tutti' AND NOT EXISTS (
                 SELECT FROM regexp_match(dropped.object_identity, '^tutti\.(?:update|apply_[a-z_]+)_([0-9]+)\(') m
                 WHERE m IS NOT NULL AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = m[1]::oid))
@@ -861,6 +906,13 @@ BEGIN
         END IF;
         tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column');
     END LOOP;
+    IF permanent AND split_part(mark, chr(10), 4) <> '' THEN
+        IF temporary AND starts_with(TG_TAG, 'DROP') THEN
+            PERFORM tutti.refuse_nested(TG_TAG, 'Drop temporary objects, and others, in statements of their own.');
+        END IF;
+        -- it is not to be taken back
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', split_part(mark, chr(10), 2), split_part(mark, chr(10), 3)), true);
+    END IF;
     -- What belongs to a table's owner must not keep him from being dropped; and rows may be named otherwise than before.
     IF tables THEN
         PERFORM tutti.adopt();
@@ -880,6 +932,7 @@ CREATE VIEW tutti.user_tables AS
     WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'tutti' AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\_%';
 
+<nested statements>
 -- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, if the table
 -- has no key that names its rows, or if the transaction has made the old row itself: what it has changed before is then known. A row of
 -- another transaction that is taken for such a one, for its number, does no harm.
@@ -1270,7 +1323,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
     tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
-    tutti.check_prepared(bytea) TO PUBLIC;
+    tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
@@ -1283,6 +1336,8 @@ SELECT set_config('<mark>', 'tutti adopting', true);
 
 CREATE EVENT TRIGGER tutti_before_rewrite ON table_rewrite EXECUTE FUNCTION tutti.before_rewrite();
 ALTER EVENT TRIGGER tutti_before_rewrite ENABLE ALWAYS;
+CREATE EVENT TRIGGER tutti_asked ON ddl_command_start EXECUTE FUNCTION tutti.tell_asked();
+ALTER EVENT TRIGGER tutti_asked ENABLE ALWAYS;
 CREATE EVENT TRIGGER tutti_before_schema_change ON ddl_command_start EXECUTE FUNCTION tutti.before_schema_change();
 CREATE EVENT TRIGGER tutti_after_schema_change ON ddl_command_end EXECUTE FUNCTION tutti.after_schema_change();
 CREATE EVENT TRIGGER tutti_after_drop ON sql_drop EXECUTE FUNCTION tutti.after_drop();

@@ -88,7 +88,7 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
                 Function<String, List<Object>> taken = idle.poll();
                 Function<String, List<Object>> over = taken == null ? over() : taken;
                 try {
-                    return Border.run(scenario, over);
+                    return LoaderBoundary.run(scenario, over);
                 } finally {
                     idle.add(over);
                 }
@@ -97,11 +97,11 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
     }
 
     /** To the other side of a border behind which it is broken. */
-    @SuppressWarnings("unchecked") // Border is one.
+    @SuppressWarnings("unchecked") // LoaderBoundary is one.
     private Function<String, List<Object>> over() {
         try {
             return (Function<String, List<Object>>) new MutantLoader(MutantLoader.WORLD, edits)
-                    .loadClass(Border.class.getName())
+                    .loadClass(LoaderBoundary.class.getName())
                     .getConstructor().newInstance();
         } catch (ClassNotFoundException | NoSuchMethodException | InstantiationException | IllegalAccessException
                 | InvocationTargetException impossible) {

@@ -14,6 +14,7 @@ import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
+import tutti.node.TransactionNames;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
@@ -127,7 +128,7 @@ public final class NodeHost {
         public void executed(Run run) {
             log.requested(run);
             NodeLife now = life;
-            ClientTransaction waiting = now == null ? null : now.client(run.transaction());
+            SimulatedSession waiting = now == null ? null : now.client(run.transaction());
             if (waiting != null) {
                 waiting.executedHere(run);
             }
@@ -320,7 +321,7 @@ public final class NodeHost {
         return new ReplicaNode.Settings(node, settings.replicas(), settings.chosen,
                 tuning.appliers, tuning.groupPositionsMax, tuning.inFlightMax, tuning.backlogBytesMax,
                 tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos,
-                ReplicaNode.Retention.UNLIMITED);
+                ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN);
     }
 
     Order openOrder(SimMachine on, long number) throws IOException {

@@ -24,7 +24,7 @@ final class NodeLife {
     private final long number;
     private final SimEngine engine;
     private final RandomStream random;
-    private final Map<TransactionId, ClientTransaction> clients = new LinkedHashMap<>();
+    private final Map<TransactionId, SimulatedSession> clients = new LinkedHashMap<>();
     private @Nullable ReplicaNode replica;
     private boolean over;
 
@@ -136,7 +136,7 @@ final class NodeLife {
     void end() {
         over = true;
         home.log().ended(home.node(), number);
-        List.copyOf(clients.values()).forEach(ClientTransaction::nodeIsGone);
+        List.copyOf(clients.values()).forEach(SimulatedSession::nodeIsGone);
     }
 
     long number() {
@@ -145,7 +145,7 @@ final class NodeLife {
 
     /** The clients for whom it commits lose sight of it. */
     void lostSight() {
-        List.copyOf(clients.values()).forEach(ClientTransaction::losesSight);
+        List.copyOf(clients.values()).forEach(SimulatedSession::losesSight);
     }
 
     /** Whether clients lose sight of it once it commits for them. */
@@ -181,22 +181,22 @@ final class NodeLife {
         if (node == null) {
             throw new IllegalStateException(home + " does not serve");
         }
-        ClientTransaction transaction = new ClientTransaction(this, node, submission, client);
+        SimulatedSession transaction = new SimulatedSession(this, node, submission, client);
         clients.put(transaction.name(), transaction);
         transaction.begin();
     }
 
     /** One is run again. */
-    void goesOn(ClientTransaction again) {
+    void goesOn(SimulatedSession again) {
         clients.put(again.name(), again);
     }
 
-    void forget(ClientTransaction transaction) {
+    void forget(SimulatedSession transaction) {
         clients.remove(transaction.name());
     }
 
     @Nullable
-    ClientTransaction client(TransactionId transaction) {
+    SimulatedSession client(TransactionId transaction) {
         return clients.get(transaction);
     }
 

@@ -26,7 +26,7 @@ import tutti.workload.listappend.ListAppendOperation;
  * the node to commit, does what the node asks for, and tells the client once. What decides is the node's business. If it loses, some
  * sessions run it again, which is another transaction to the node ({@link #runAgain}), whether their client still sees the node or not.
  */
-final class ClientTransaction implements LocalTransaction {
+final class SimulatedSession implements LocalTransaction {
     /** How long a session waits for what has been delivered before its transaction begins. */
     private static final long FRESH_NANOS_MAX = 100 * Nanos.MILLI;
     private static final double LOSE_NANOS_MEAN = 2 * Nanos.MILLI;
@@ -46,7 +46,7 @@ final class ClientTransaction implements LocalTransaction {
     /** How often it was run before. */
     private final int former;
     private TransactionId id;
-    private @Nullable ClientTransaction next;
+    private @Nullable SimulatedSession next;
     private Transactions.@Nullable Ticket ticket;
     private @Nullable SimTransaction running;
     private @Nullable Run executed;
@@ -62,7 +62,7 @@ final class ClientTransaction implements LocalTransaction {
     private boolean ending;
     private int runs;
 
-    ClientTransaction(NodeLife life, Transactions node, Submission submission, Client client) {
+    SimulatedSession(NodeLife life, Transactions node, Submission submission, Client client) {
         this.life = life;
         this.node = node;
         this.submission = submission;
@@ -73,7 +73,7 @@ final class ClientTransaction implements LocalTransaction {
     }
 
     /** Another run of one that has lost. */
-    private ClientTransaction(ClientTransaction lost) {
+    private SimulatedSession(SimulatedSession lost) {
         this.life = lost.life;
         this.node = lost.node;
         this.submission = lost.submission;
@@ -241,6 +241,10 @@ final class ClientTransaction implements LocalTransaction {
             failed(StatementEnd.DISCONNECTED);
             return;
         }
+        if (of.isOver()) {
+            // Its node has had it rolled back, and goes on with it.
+            return;
+        }
         WriteSet writes = of.capture();
         executed = of.run();
         life.log().executed(of.run());
@@ -341,7 +345,7 @@ final class ClientTransaction implements LocalTransaction {
         over = true;
         life.log().answered(id, false);
         life.log().count("run again");
-        ClientTransaction again = new ClientTransaction(this);
+        SimulatedSession again = new SimulatedSession(this);
         next = again;
         life.goesOn(again);
         life.later((long) life.random().exponential(AGAIN_NANOS_MEAN), again::beginAgain);

@@ -1,7 +1,6 @@
 package tutti.sim.world;
 
 import java.util.List;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
@@ -16,7 +15,13 @@ import tutti.sim.world.node.Client;
 import tutti.sim.world.node.NodeHost;
 
 /** Asks nodes what became of transactions, for clients that were not told: again, and other nodes, until one knows. */
-final class Questions {
+final class OutcomeQuestions {
+    /** Whoever asked. */
+    interface Asker {
+        /** @param shown what the node that knew shows by now, if the transaction has committed; otherwise 0 */
+        void told(Client.Outcome outcome, long shown);
+    }
+
     private static final Label ASK = Label.of("client", "ask");
     private static final long AGAIN_NANOS = 20 * Nanos.MILLI;
     /** Longer than a node takes to say that it does not know yet. */
@@ -26,28 +31,28 @@ final class Questions {
     private final Recording recording;
     private final List<NodeHost> nodes;
 
-    Questions(Kernel kernel, Recording recording, List<NodeHost> nodes) {
+    OutcomeQuestions(Kernel kernel, Recording recording, List<NodeHost> nodes) {
         this.kernel = kernel;
         this.recording = recording;
         this.nodes = nodes;
     }
 
-    void ask(TransactionId about, RandomStream random, Consumer<Client.Outcome> told) {
+    void ask(TransactionId about, RandomStream random, Asker asker) {
         recording.count("asked");
-        new Question(about, random, told).askLater();
+        new Question(about, random, asker).askLater();
     }
 
-    private final class Question implements Completion<TransactionOutcome> {
+    private final class Question {
         private final TransactionId about;
         private final RandomStream random;
-        private final Consumer<Client.Outcome> told;
+        private final Asker asker;
         private int turn;
         private boolean over;
 
-        Question(TransactionId about, RandomStream random, Consumer<Client.Outcome> told) {
+        Question(TransactionId about, RandomStream random, Asker asker) {
             this.about = about;
             this.random = random;
-            this.told = told;
+            this.asker = asker;
         }
 
         void askLater() {
@@ -68,7 +73,17 @@ final class Questions {
                 return;
             }
             int asked = ++turn;
-            replica.outcome(about, this);
+            replica.outcome(about, new Completion<>() {
+                @Override
+                public void succeeded(TransactionOutcome outcome) {
+                    answered(replica, outcome);
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    askLater();
+                }
+            });
             kernel.schedule(PATIENCE_NANOS, ASK, () -> {
                 if (asked == turn && !over) {
                     ask();
@@ -76,31 +91,38 @@ final class Questions {
             });
         }
 
-        @Override
-        public void succeeded(TransactionOutcome outcome) {
+        private void answered(ReplicaNode replica, TransactionOutcome outcome) {
             if (over) {
                 return;
             }
             recording.count("asked: " + outcome);
             switch (outcome) {
-                case COMMITTED -> end(Client.Outcome.COMMITTED);
-                case ABORTED -> end(Client.Outcome.ABORTED);
-                case UNKNOWN -> end(Client.Outcome.UNKNOWN);
+                case COMMITTED -> replica.await(0, new Completion<>() {
+                    @Override
+                    public void succeeded(Long shown) {
+                        end(Client.Outcome.COMMITTED, shown);
+                    }
+
+                    @Override
+                    public void failed(EngineFailure failure) {
+                        askLater();
+                    }
+                });
+                case ABORTED -> end(Client.Outcome.ABORTED, 0);
+                case UNKNOWN -> end(Client.Outcome.UNKNOWN, 0);
                 case IN_PROGRESS -> askLater();
             }
         }
 
-        private void end(Client.Outcome outcome) {
+        private void end(Client.Outcome outcome, long shown) {
+            if (over) {
+                return;
+            }
             over = true;
             if (outcome != Client.Outcome.UNKNOWN) {
                 recording.told(about, outcome == Client.Outcome.COMMITTED);
             }
-            told.accept(outcome);
-        }
-
-        @Override
-        public void failed(EngineFailure failure) {
-            askLater();
+            asker.told(outcome, shown);
         }
     }
 }

@@ -16,7 +16,7 @@ import tutti.runtime.Loop;
  * A whole request that this node executes for whichever node it was submitted to: an executor of the engine in the place of a
  * client's session. Of the replica's loop, but for what the engine calls.
  */
-final class Undertaking implements LocalTransaction {
+final class ExecutorSession implements LocalTransaction {
     private final Loop loop;
     private final ExecutorPool pool;
     private final Engine.Executor executor;
@@ -27,7 +27,7 @@ final class Undertaking implements LocalTransaction {
     private int rollbacks;
     private boolean answered;
 
-    Undertaking(Loop loop, ExecutorPool pool, TransactionRequest.Whole request) {
+    ExecutorSession(Loop loop, ExecutorPool pool, TransactionRequest.Whole request) {
         this.loop = loop;
         this.pool = pool;
         this.executor = pool.take();

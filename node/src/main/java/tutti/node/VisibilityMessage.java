@@ -9,19 +9,19 @@ import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 
 /** What nodes tell each other outside of the order of what they show. Its kinds are none that a protocol's messages have. */
-sealed interface Showing extends Encoded {
+sealed interface VisibilityMessage extends Encoded {
     /** Kinds from here on are not a protocol's. */
     int KIND_MIN = 240;
 
     /** The sender wants to hear as soon as this position is visible at the receiver. */
-    record Asked(long position) implements Showing {
+    record Asked(long position) implements VisibilityMessage {
         static final Schema<Asked> SCHEMA = Schema.message("ask", KIND_MIN, Asked.class,
                 "The sender wants to hear as soon as this position is visible at the receiver.").of(
                         Field.of("position", Types.NATURAL, Asked::position), Asked::new);
     }
 
     /** Everything up to this position is visible at the sender. */
-    record Shown(long position) implements Showing {
+    record Shown(long position) implements VisibilityMessage {
         static final Schema<Shown> SCHEMA = Schema.message("shown", KIND_MIN + 1, Shown.class,
                 "Everything up to this position is visible at the sender.").of(
                         Field.of("position", Types.NATURAL, Shown::position), Shown::new);
@@ -34,6 +34,6 @@ sealed interface Showing extends Encoded {
     }
 
     /** All of them. */
-    MessageSet<Showing> SET = new MessageSet<>("showing", "Between nodes, outside of the order.",
+    MessageSet<VisibilityMessage> SET = new MessageSet<>("showing", "Between nodes, outside of the order.",
             List.of(Asked.SCHEMA, Shown.SCHEMA));
 }

@@ -22,7 +22,7 @@ import tutti.runtime.Loop;
  * <p>
  * <b>Few groups.</b> A transaction costs the engine less in a large group. So what comes while the head is at work waits
  * for it, and is one group then; only when much waits do other appliers begin with it. Where nobody waits to see it, the
- * head waits a little as well ({@link Linger}).
+ * head waits a little as well ({@link ApplyLinger}).
  *
  * <p>
  * <b>Exactly once.</b> When a commit's result is lost, its positions are tried again one by one, and each looks at the
@@ -32,7 +32,7 @@ import tutti.runtime.Loop;
  * <p>
  * All methods run on the replica's loop; completions of the engine are handed over to it.
  */
-final class Groups {
+final class ApplyGroups {
     /** Most bytes of changes in one engine transaction, unless a single write set is larger. */
     private static final long BYTES_MAX = 1 << 20;
 
@@ -48,7 +48,7 @@ final class Groups {
         void canGoOn();
 
         /** A group has been committed. */
-        void visible(Group group);
+        void visible(ApplyGroup group);
 
         /** The engine refuses the head of the queue. */
         void refused(Slot slot, EngineFailure why);
@@ -70,7 +70,7 @@ final class Groups {
      * @param slots decided and not visible, without a gap
      * @param positionsMax most positions in one engine transaction, at least 1
      */
-    Groups(Queue<Slot> slots, BusyKeys busy, PipelineLoad load, ApplierPool appliers, EngineCommits commits,
+    ApplyGroups(Queue<Slot> slots, BusyKeys busy, PipelineLoad load, ApplierPool appliers, EngineCommits commits,
             Clock clock, Loop loop, int positionsMax, Events events) {
         this.slots = slots;
         this.busy = busy;
@@ -86,7 +86,7 @@ final class Groups {
     /** Begins with what can be begun now, but for what only the head of the queue may do. */
     void begin() {
         Iterator<Slot> scan = slots.iterator();
-        Group group = null;
+        ApplyGroup group = null;
         while (scan.hasNext()) {
             Slot slot = scan.next();
             if (group == null && !applierFree(slot)) {
@@ -132,7 +132,7 @@ final class Groups {
                 }
             }
             if (group == null) {
-                group = new Group();
+                group = new ApplyGroup();
             }
             load.grouped(slot);
             events.begins(slot);
@@ -159,7 +159,7 @@ final class Groups {
         return !slot.equals(slots.peek()) && busy.meet(slot.writes().keys());
     }
 
-    private void start(Group group) {
+    private void start(ApplyGroup group) {
         group.trim();
         group.become(Slot.State.APPLYING);
         for (Slot slot : group.slots()) {
@@ -197,7 +197,7 @@ final class Groups {
     }
 
     /** Tries again what could not be applied, if that is of use. */
-    private void again(Group group, EngineFailure failure) {
+    private void again(ApplyGroup group, EngineFailure failure) {
         ungroup(group);
         if (group.isLastResort() && EngineCommits.isFinal(group.first(), failure)) {
             events.refused(group.first(), failure);
@@ -206,12 +206,12 @@ final class Groups {
         }
     }
 
-    private boolean isHead(Group group) {
+    private boolean isHead(ApplyGroup group) {
         return group.first().equals(slots.peek());
     }
 
     /** Commits a group that has been applied and is what comes next. */
-    void commit(Group group) {
+    void commit(ApplyGroup group) {
         Engine.Applier applier = group.applier();
         long last = group.last().position();
         group.become(Slot.State.COMMITTING);
@@ -227,18 +227,18 @@ final class Groups {
         }
     }
 
-    private void committed(Group group) {
+    private void committed(ApplyGroup group) {
         appliers.free(group.release());
         events.visible(group);
     }
 
-    private void commitFailed(Group group, EngineFailure failure) {
+    private void commitFailed(ApplyGroup group, EngineFailure failure) {
         appliers.free(group.release());
         commits.later(group.first(), () -> commits.ifCommitted(group.last().position(), () -> events.visible(group),
                 () -> again(group, failure)));
     }
 
-    private void ungroup(Group group) {
+    private void ungroup(ApplyGroup group) {
         group.disband();
         for (Slot slot : group.slots()) {
             if (slot.kind() == Slot.Kind.REMOTE) {

@@ -7,7 +7,7 @@ import tutti.core.spi.Engine;
 import tutti.core.txn.WriteSet;
 
 /** A run of positions that one applier makes visible in one engine transaction: remote ones, and skipped ones between. */
-final class Group {
+final class ApplyGroup {
     private final List<Slot> slots = new ArrayList<>();
     private Engine.@Nullable Applier applier;
     private long bytes;

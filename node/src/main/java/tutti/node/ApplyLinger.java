@@ -20,7 +20,7 @@ import tutti.runtime.Clock;
  * <p>
  * All methods run on the replica's event loop, except {@link #lingers}.
  */
-final class Linger {
+final class ApplyLinger {
     private final Clock clock;
     private final long nanos;
     private final BooleanSupplier unwatched;
@@ -34,7 +34,7 @@ final class Linger {
      * @param unwatched whether nobody at this node waits to see something; whoever begins to, and is not seen by it, asks
      *            {@link #lingers} afterwards
      */
-    Linger(Clock clock, long nanos, BooleanSupplier unwatched) {
+    ApplyLinger(Clock clock, long nanos, BooleanSupplier unwatched) {
         this.clock = clock;
         this.nanos = nanos;
         this.unwatched = unwatched;

@@ -10,7 +10,7 @@ import tutti.runtime.Loop;
  * position becomes visible before he has begun to look. A node that was not asked goes on at once, and so does one whose
  * look takes longer than {@value #SECONDS_MAX} seconds, which then does not count. Of the replica's loop.
  */
-final class Looks {
+final class ReadsAtPosition {
     private static final long SECONDS_MAX = 5;
 
     private final Loop loop;
@@ -18,7 +18,7 @@ final class Looks {
     private long number;
     private ReplicaNode.@Nullable Look expected;
 
-    Looks(Loop loop, CommitPipeline pipeline) {
+    ReadsAtPosition(Loop loop, CommitPipeline pipeline) {
         this.loop = loop;
         this.pipeline = pipeline;
     }

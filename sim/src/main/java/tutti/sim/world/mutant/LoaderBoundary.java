@@ -15,9 +15,9 @@ import tutti.sim.world.ScenarioRun;
  * Runs a scenario beyond the border of a mutant's class loader. Only classes that both sides share pass it: a scenario goes as its text, and
  * comes back as a list of what the result consists of.
  */
-public final class Border implements Function<String, List<Object>> {
+public final class LoaderBoundary implements Function<String, List<Object>> {
     /** Made by reflection, on the other side. */
-    public Border() {}
+    public LoaderBoundary() {}
 
     /** On the other side: runs the scenario of a {@link ReplayFile}. */
     @Override
@@ -40,19 +40,20 @@ public final class Border implements Function<String, List<Object>> {
         List<Object> result = over.apply(
                 new ReplayFile(scenario, ReplayFile.NO_MUTANT, List.of(), "").text());
         List<CheckResult> checks = new ArrayList<>();
-        for (List<Object> check : Border.<List<List<Object>>>as(result.get(4))) {
+        for (List<Object> check : LoaderBoundary.<List<List<Object>>>as(result.get(4))) {
             List<CheckResult.Violation> violations = new ArrayList<>();
-            for (List<Object> each : Border.<List<List<Object>>>as(check.get(2))) {
+            for (List<Object> each : LoaderBoundary.<List<List<Object>>>as(check.get(2))) {
                 violations.add(new CheckResult.Violation((String) each.get(0), (String) each.get(1),
                         (String) each.get(2), (long) each.get(3),
-                        Border.<List<Map<String, String>>>as(each.get(4))));
+                        LoaderBoundary.<List<Map<String, String>>>as(each.get(4))));
             }
             checks.add(new CheckResult((String) check.get(0), (String) check.get(1), violations,
-                    Border.<List<String>>as(check.get(3)), (double) check.get(4)));
+                    LoaderBoundary.<List<String>>as(check.get(3)), (double) check.get(4)));
         }
         return new ScenarioResult(scenario, (String) result.get(0), (long) result.get(1),
                 ScenarioResult.End.valueOf((String) result.get(2)), (String) result.get(3), checks,
-                Border.<Map<String, Integer>>as(result.get(5)), Border.<Map<FaultKind, Long>>as(result.get(6)),
+                LoaderBoundary.<Map<String, Integer>>as(result.get(5)),
+                LoaderBoundary.<Map<FaultKind, Long>>as(result.get(6)),
                 (long) result.get(7), (long) result.get(8));
     }
 

@@ -1,0 +1,74 @@
+package tutti.core.protocol;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.TransactionId;
+
+/**
+ * Class queues in which transactions stand that are known by name, each at the position of its first message. Not for use by several
+ * threads.
+ *
+ * @param <T> who waits; see {@link ClassQueues}
+ */
+final class TransactionQueues<T extends TransactionQueues.Named> {
+    /** A transaction that can wait. */
+    interface Named extends ClassQueues.Member {
+        /** Its name, which no other has. */
+        TransactionId transaction();
+    }
+
+    private final ClassQueues<T> queues = new ClassQueues<>();
+    private final Map<TransactionId, T> byName = new HashMap<>();
+
+    /** @throws IllegalStateException if it is in here */
+    void enter(T member) {
+        if (byName.putIfAbsent(member.transaction(), member) != null) {
+            throw new IllegalStateException(member.transaction() + " was ordered twice");
+        }
+        queues.add(member);
+    }
+
+    /**
+     * Takes a transaction out of the queues; null if it is not in here.
+     *
+     * @param steps told of those who are first in all their queues then, in order
+     */
+    @Nullable
+    T leave(TransactionId transaction, Consumer<T> steps) {
+        T member = byName.remove(transaction);
+        if (member != null) {
+            queues.remove(member);
+            queues.heads(member.classes()).forEach(steps);
+        }
+        return member;
+    }
+
+    @Nullable
+    T of(TransactionId transaction) {
+        return byName.get(transaction);
+    }
+
+    /** Whether it is in here. */
+    boolean contains(T member) {
+        return member.equals(byName.get(member.transaction()));
+    }
+
+    /** Whether nobody waits whose classes meet these. */
+    boolean isFree(ConflictClasses classes) {
+        return queues.next(classes) == null;
+    }
+
+    /** Whether it is the first in each of its queues. */
+    boolean isNext(T member) {
+        return queues.isNext(member);
+    }
+
+    /** Everybody, in order. */
+    List<T> members() {
+        return queues.members();
+    }
+}

@@ -1,0 +1,284 @@
+-- What functions, procedures and DO blocks do besides changing rows (docs/decisions/0046-schema-changes-in-functions.md). Part of install.sql.
+--
+-- A schema change there has no message of its own that the node could look at. Its text is told by the server's stack of error contexts, so an
+-- event trigger finds it, and records it as the node does for a client's own statement.
+
+-- The first of our event triggers before a schema change, by its name: it runs as the role, and with the search path, of who makes it, and
+-- tells them to the next one. No code of a client's runs between the two, so that nobody can tell it something else.
+CREATE OR REPLACE FUNCTION tutti.tell_asked() RETURNS event_trigger LANGUAGE plpgsql AS $function$
+DECLARE
+    stack pg_catalog.text;
+BEGIN
+    GET DIAGNOSTICS stack = PG_CONTEXT;
+    PERFORM pg_catalog.set_config('tutti.asked_in', stack, true),
+        pg_catalog.set_config('tutti.asked_path', pg_catalog.current_setting('search_path'), true),
+        pg_catalog.set_config('tutti.asked_as', CURRENT_USER::pg_catalog.text, true);
+END
+$function$;
+
+-- The token of SQL or PL/pgSQL that a text begins with, space and comments included; NULL if it has no end.
+CREATE OR REPLACE FUNCTION tutti.next_token(rest text) RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog
+    AS $function$
+DECLARE
+    mark text;
+    depth int := 1;
+    place int := 3;
+    step int;
+BEGIN
+    CASE
+        WHEN rest ~ '^\s' THEN RETURN substring(rest FROM '^\s+');
+        WHEN rest ~ '^--' THEN RETURN substring(rest FROM '^--[^\n]*');
+        WHEN rest ~ '^/\*' THEN
+            WHILE depth > 0 LOOP
+                step := regexp_instr(rest, '/\*|\*/', place);
+                IF step = 0 THEN
+                    RETURN NULL;
+                END IF;
+                depth := depth + CASE substr(rest, step, 1) WHEN '/' THEN 1 ELSE -1 END;
+                place := step + 2;
+            END LOOP;
+            RETURN left(rest, place - 1);
+        WHEN rest ~ '^[eE]''' THEN RETURN substring(rest FROM '^[eE]''(?:[^''\\]|\\.|'''')*''');
+        WHEN rest ~ '^''' THEN RETURN substring(rest FROM '^''(?:[^'']|'''')*''');
+        WHEN rest ~ '^"' THEN RETURN substring(rest FROM '^"(?:[^"]|"")*"');
+        WHEN rest ~ '^\$(?:[[:alpha:]_][[:alnum:]_]*)?\$' THEN
+            mark := substring(rest FROM '^\$(?:[[:alpha:]_][[:alnum:]_]*)?\$');
+            place := strpos(substr(rest, length(mark) + 1), mark);
+            RETURN CASE WHEN place > 0 THEN left(rest, place + 2 * length(mark) - 1) END;
+        WHEN rest ~ '^[[:alpha:]_]' THEN RETURN substring(rest FROM '^[[:alpha:]_][[:alnum:]_$]*');
+        ELSE RETURN left(rest, 1);
+    END CASE;
+END
+$function$;
+
+-- Whether a text is one whole statement, but for what follows its semicolon: space and comments.
+CREATE OR REPLACE FUNCTION tutti.is_one_statement(body text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    rest text := body;
+    token text;
+    word text := '';
+    depth int := 0;
+    atomic int := 0;
+    over boolean := false;
+BEGIN
+    WHILE rest <> '' LOOP
+        token := tutti.next_token(rest);
+        IF token IS NULL THEN
+            RETURN false;
+        ELSIF token !~ '^(\s|--|/\*)' THEN
+            IF over AND token <> ';' THEN
+                RETURN false;
+            END IF;
+            token := lower(token);
+            depth := depth + CASE token WHEN '(' THEN 1 WHEN ')' THEN -1 ELSE 0 END;
+            atomic := atomic + CASE WHEN token = 'atomic' AND word = 'begin' OR token = 'case' AND atomic > 0 THEN 1
+                WHEN token = 'end' AND atomic > 0 THEN -1 ELSE 0 END;
+            over := over OR token = ';' AND depth = 0 AND atomic = 0;
+            word := token;
+        END IF;
+        rest := substr(rest, length(token) + 1);
+    END LOOP;
+    RETURN true;
+END
+$function$;
+
+-- The statement of a function, procedure or DO block that is under way, by the stack of contexts of what it calls; NULL if a client has
+-- sent it, or if the stack does not tell.
+CREATE OR REPLACE FUNCTION tutti.nested_statement(stack text) RETURNS text LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
+    AS $function$
+    SELECT substring(substr(stack, nullif(strpos(stack, chr(10)), 0) + 1)
+        FROM '^SQL statement "(.*?)"(?:\nPL/pgSQL function |$)')
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_nested(tag text, hint text) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = pg_catalog.format('%s cannot be replicated from a function or DO block', tag),
+        HINT = hint;
+END
+$function$;
+
+-- A part of a recorded statement, after its length in units of UTF-16.
+CREATE OR REPLACE FUNCTION tutti.statement_part(part text) RETURNS text LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
+    AS $function$
+    SELECT concat(length(part) + length(regexp_replace(part, '[^\U00010000-\U0010FFFF]', '', 'g')), ':', part)
+$function$;
+
+-- The tables as the transaction sees them, in the form that the node reads (CatalogQuery).
+CREATE OR REPLACE FUNCTION tutti.catalog_text() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+    SELECT string_agg(catalog_row::text, '') FROM (<catalog>) catalog_row
+$function$;
+
+-- A statement as it is recorded (Statement).
+CREATE OR REPLACE FUNCTION tutti.nested_text(statement text, role text, path text) RETURNS text LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT concat(tutti.statement_part('<nested>'), tutti.statement_part(role), tutti.statement_part(statement),
+        (SELECT string_agg(concat(tutti.statement_part(name), tutti.statement_part(CASE name WHEN 'search_path' THEN path
+            ELSE current_setting(name) END)), '' ORDER BY name) FROM unnest(ARRAY[<statement settings>]) name))
+$function$;
+
+-- Records a statement among the row changes, whose captures have been flushed. Returns the entry's number.
+CREATE OR REPLACE FUNCTION tutti.note_nested(statement text, role text, path text) RETURNS bigint LANGUAGE sql
+    SET search_path = pg_catalog AS $function$
+    INSERT INTO tutti.pending SELECT pg_current_xact_id(), concat('s', octet_length(made), ':', made)
+        FROM tutti.nested_text(statement, role, path) made
+        RETURNING number
+$function$;
+
+-- Lets a schema change happen that a function, procedure or DO block makes, and records it among the row changes, with the catalog before it if
+-- rows have to be understood by that. What turns out to concern a temporary object is taken back (tutti.end_nested).
+CREATE OR REPLACE FUNCTION tutti.begin_nested(tag text, statement text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+    AS $function$
+DECLARE
+    tables text;
+    entries bigint[];
+    entry bigint;
+    last bigint;
+BEGIN
+    IF NOT tutti.is_one_statement(statement) THEN
+        PERFORM tutti.refuse_nested(tag, 'EXECUTE one statement at a time.');
+    ELSIF starts_with(session_user, '<executor>') THEN
+        PERFORM tutti.refuse_nested(tag, 'Every node executes this request: send the schema change as a statement of its own.');
+    ELSIF tag ~ 'SUBSCRIPTION' OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' THEN
+        PERFORM tutti.refuse_nested(tag, 'It is refused as a statement of its own, too.');
+    END IF;
+    IF tag IN ('CREATE TABLE AS', 'SELECT INTO') THEN
+        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', '',
+            tutti.nested_text('', current_setting('tutti.asked_as'), current_setting('tutti.asked_path'))), true);
+        RETURN;
+    END IF;
+    last := coalesce((SELECT max(p.number) FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() AND left(p.entry, 1) = 's'), 0);
+    IF tag ~ '^(?:ALTER|DROP|CREATE INDEX|CREATE EXTENSION)' AND EXISTS (SELECT FROM tutti.pending p
+            WHERE p.transaction = pg_current_xact_id() AND p.number > last AND left(p.entry, 1) IN ('i', 'u', 'f', 'k', 'd', 't'))
+            AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = pg_my_temp_schema()
+                AND strpos(lower(statement), lower(c.relname)) > 0) THEN
+        tables := tutti.catalog_text();
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), concat('c', octet_length(tables), ':', tables))
+            RETURNING number INTO entry;
+        entries := ARRAY[entry];
+    END IF;
+    entry := tutti.note_nested(statement, current_setting('tutti.asked_as'), current_setting('tutti.asked_path'));
+    PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '',
+        CASE WHEN tag <> 'DROP OWNED' THEN array_to_string(entries || entry, ' ') ELSE '' END), true);
+END
+$function$;
+
+-- It has changed nothing that is replicated.
+CREATE OR REPLACE FUNCTION tutti.take_back_nested(mark text) RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $function$
+    DELETE FROM tutti.pending WHERE number = ANY (string_to_array(split_part(mark, chr(10), 4), ' ')::bigint[])
+$function$;
+
+-- Code with calls of pg_notify() in place of NOTIFY, which nobody could tell to other nodes. Its meaning is the same.
+CREATE OR REPLACE FUNCTION tutti.with_notify_calls(code text, verb text) RETURNS text LANGUAGE plpgsql IMMUTABLE
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    statement CONSTANT text := '^notify\s+([[:alpha:]_][[:alnum:]_$]*|"(?:[^"]|"")+")\s*(?:,\s*([eE]?''(?:[^'']|'''')*'')\s*)?(?:;|$)';
+    rest text := code;
+    made text := '';
+    before text := ';';
+    token text;
+    parts text[];
+BEGIN
+    WHILE rest <> '' LOOP
+        token := tutti.next_token(rest);
+        IF token IS NULL THEN
+            RETURN made || rest;
+        END IF;
+        parts := CASE WHEN lower(token) = 'notify' AND before ~ '(?:;|\mbegin|\mthen|\melse|\mloop|> >)$'
+            THEN regexp_match(rest, statement, 'i') END;
+        IF parts IS NOT NULL AND lower(parts[1]) <> 'end' THEN
+            token := regexp_substr(rest, statement, 1, 1, 'i');
+            made := concat(made, verb, ' pg_catalog.pg_notify(', quote_literal(CASE WHEN starts_with(parts[1], '"')
+                THEN replace(substr(parts[1], 2, length(parts[1]) - 2), '""', '"') ELSE lower(parts[1]) END), ', ',
+                coalesce(parts[2], ''''''), ');');
+            before := ';';
+        ELSE
+            IF token ~* '^e?''\s*notify\s' AND before ~ '(?:^| )execute(?: format \()?$' THEN
+                PERFORM tutti.refuse_nested('EXECUTE of NOTIFY', 'PERFORM pg_notify(channel, payload) does the same.');
+            ELSIF token !~ '^(\s|--|/\*)' THEN
+                before := right(concat(before, ' ', lower(token)), 40);
+            END IF;
+            made := made || token;
+        END IF;
+        rest := substr(rest, length(token) + 1);
+    END LOOP;
+    RETURN made;
+END
+$function$;
+
+-- A function or procedure has been made or replaced: what its code does must be told to other nodes.
+CREATE OR REPLACE FUNCTION tutti.adopt_code(routine oid) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+    SET check_function_bodies = off AS $function$
+DECLARE
+    code text;
+    made text;
+    definition text;
+    quote text;
+    before text := current_setting('<mark>');
+BEGIN
+    SELECT p.prosrc, tutti.with_notify_calls(p.prosrc, CASE l.lanname WHEN 'sql' THEN 'SELECT' ELSE 'PERFORM' END) INTO code, made
+        FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
+        WHERE p.oid = routine AND l.lanname IN ('plpgsql', 'sql') AND p.prosrc ~* '\mnotify\M' AND p.prokind IN ('f', 'p');
+    IF made <> code THEN
+        definition := pg_get_functiondef(routine);
+        quote := substring(definition FROM '\$[a-z]+\$\n$');
+        PERFORM set_config('<mark>', 'tutti adopting', true);
+        EXECUTE concat(left(definition, length(definition) - length(quote) - length(code)), made, quote);
+        PERFORM set_config('<mark>', before, true);
+    END IF;
+END
+$function$;
+
+-- Whether the transaction has changed what no event trigger tells of, and no client's own statement: roles, their memberships and
+-- settings, databases, event triggers. Asked only if the session's counters say that it may.
+CREATE OR REPLACE FUNCTION tutti.server_changed(gathered text) RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog
+    AS $function$
+    SELECT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode = 'RowExclusiveLock'
+            AND relation IN (1260, 1261, 1262, 2964, 3466))
+        AND session_user NOT IN ('<applier>', '<executor>')
+        AND (gathered ~* '\d:\s*(?:(?:create|alter|drop)\s+(?:role|user|group|event|database)|grant|revoke|reassign|drop\s+owned)\M')
+            IS NOT TRUE
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_server_change() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = 'a function or DO block has changed roles, databases or event triggers, which cannot be replicated from there',
+        HINT = 'Send CREATE ROLE, ALTER ROLE, GRANT and the like as statements of their own.';
+END
+$function$;
+
+-- Executes what changes roles in a DO block, where the node has put it in the place of the statement. It is recorded before, as the
+-- statement of whoever the session is.
+CREATE OR REPLACE FUNCTION tutti.execute_shared(statement text) RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+    noted pg_catalog.bool;
+BEGIN
+    noted := tutti.note_shared(statement, CURRENT_USER::pg_catalog.text, pg_catalog.current_setting('search_path'));
+    EXECUTE statement;
+END
+$function$;
+
+-- Only execute_shared() may call this. Its line is the next one of the stack, where no code of a client's can put another one like it: a function
+-- in the schema tutti cannot be made, and texts of statements have lines that begin otherwise.
+CREATE OR REPLACE FUNCTION tutti.note_shared(statement text, role text, path text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    stack text;
+    kind CONSTANT text := '^\s*(?:(?:create|alter|drop)\s+(?:role|user|group)|grant|revoke|reassign\s+owned|comment\s+on\s+(?:role|user|group))\M';
+BEGIN
+    GET DIAGNOSTICS stack = PG_CONTEXT;
+    IF split_part(stack, chr(10), 2) NOT LIKE 'PL/pgSQL function tutti.execute\_shared(text) line %' THEN
+        RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = 'permission denied for function note_shared',
+            HINT = 'Take the schema tutti out of search_path, if a DO block is to change roles.';
+    ELSIF statement !~* kind OR NOT tutti.is_one_statement(statement)
+            OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' THEN
+        PERFORM tutti.refuse_nested('this statement', 'Send it as a statement of its own.');
+    END IF;
+    IF current_setting('session_replication_role') <> 'replica' THEN
+        PERFORM tutti.flush();
+        PERFORM tutti.note_nested(statement, role, path);
+    END IF;
+    RETURN true;
+END
+$function$;

@@ -1,0 +1,150 @@
+package tutti.engine.postgres.apply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.capture.CapturedWriteSet;
+import tutti.engine.postgres.capture.CaptureReader;
+import tutti.engine.postgres.catalog.TableCatalog;
+
+/** What functions and DO blocks do besides changing rows arrives at another replica in its place, or is refused. */
+@Timeout(120)
+class NestedStatementsTest {
+    /** Commits a transaction that changes the schema in functions only. */
+    private static void commit(Pair pair, String... statements) throws Exception {
+        TableCatalog before = LocalSession.catalog(pair.one);
+        byte[] gathered = pair.session.execute(statements).gather();
+        assertNotNull(gathered);
+        assertThrows(CaptureReader.UnknownTable.class, () -> CaptureReader.read(before, gathered));
+        pair.session.connection().commit();
+        CapturedWriteSet read = CaptureReader.read(before, new ArrayList<>(List.of(LocalSession.catalog(pair.one))),
+                gathered);
+        assertEquals(true, read.schemaChanged());
+        pair.apply(List.of(read.writes()));
+    }
+
+    @Test
+    void schemaChangesStandAmongRows() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)")) {
+            commit(pair, """
+                    DO $do$
+                    DECLARE n text := 'quo"ted';
+                    BEGIN
+                        INSERT INTO t VALUES (1, 'one');
+                        CREATE TABLE child (id serial PRIMARY KEY, t int REFERENCES t, note text DEFAULT 'x''y');
+                        INSERT INTO child (t) VALUES (1);
+                        ALTER TABLE t ADD COLUMN w int DEFAULT 5;
+                        INSERT INTO t VALUES (2, 'two', 7);
+                        UPDATE t SET w = w + 1;
+                        EXECUTE format('CREATE TABLE %I (a int PRIMARY KEY, b text); -- ünïcödé 🎼', n);
+                        EXECUTE format('INSERT INTO %I VALUES (1, $1)', n) USING 'gone';
+                        ALTER TABLE "quo""ted" DROP COLUMN b;
+                        INSERT INTO "quo""ted" VALUES (2);
+                        BEGIN
+                            ALTER TABLE t ADD COLUMN undone int;
+                            INSERT INTO t VALUES (3, 'x', 3, 3);
+                            RAISE EXCEPTION 'no';
+                        EXCEPTION WHEN raise_exception THEN NULL;
+                        END;
+                        CREATE TABLE from_query AS SELECT id, random() AS r, n AS name FROM t;
+                        CREATE TABLE passing (a int);
+                        INSERT INTO passing VALUES (1);
+                        DROP TABLE passing;
+                        EXECUTE $f$ CREATE FUNCTION twice(i int) RETURNS int LANGUAGE sql
+                            BEGIN ATOMIC SELECT 1; SELECT CASE WHEN true THEN i * 2 END; END $f$;
+                        DROP TABLE IF EXISTS missing;
+                    END $do$""");
+            pair.assertEqual("t", "child", "\"quo\"\"ted\"", "from_query");
+            assertEquals(List.of(List.of("4")), Pair.rows(pair.other, "SELECT twice(2)"));
+        }
+    }
+
+    @Test
+    void whatConcernsTemporaryObjectsConcernsNobodyElse() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            pair.transaction("""
+                    DO $$ BEGIN
+                        INSERT INTO t VALUES (1);
+                        CREATE TEMP TABLE mine AS SELECT 1 AS a;
+                        ALTER TABLE mine ADD b int;
+                        CREATE INDEX ON mine (b);
+                        INSERT INTO mine VALUES (2, 3);
+                        DROP TABLE mine;
+                        DROP TABLE IF EXISTS mine;
+                    END $$""");
+            pair.assertEqual("t");
+            SQLException mixed = assertThrows(SQLException.class, () -> pair.session.execute(
+                    "DO $$ BEGIN CREATE TEMP TABLE mine (a int); DROP TABLE mine, t; END $$"));
+            assertEquals("0A000", mixed.getSQLState());
+            pair.session.connection().rollback();
+        }
+    }
+
+    @Test
+    void theirRoleAndSearchPathAreThoseOfTheFunction() throws Exception {
+        try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s; CREATE SCHEMA s",
+                "DO $$ BEGIN CREATE ROLE nested; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+                "GRANT CREATE, USAGE ON SCHEMA s TO nested",
+                """
+                        CREATE FUNCTION makes() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = s, pg_temp
+                            AS 'BEGIN CREATE TABLE made (id int PRIMARY KEY); END'""",
+                "ALTER FUNCTION makes() OWNER TO nested")) {
+            commit(pair, "SELECT makes()", "INSERT INTO s.made VALUES (1)");
+            pair.assertEqual("s.made");
+            assertEquals(List.of(List.of("nested")),
+                    Pair.rows(pair.other, "SELECT relowner::regrole FROM pg_class WHERE oid = 's.made'::regclass"));
+        }
+    }
+
+    @Test
+    void whatCannotBeToldIsRefused() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)",
+                "CREATE FUNCTION plain() RETURNS void LANGUAGE sql AS 'CREATE TABLE made (a int)'")) {
+            for (String sql : List.of("SELECT plain()",
+                    "DO $$ BEGIN EXECUTE 'CREATE TABLE a (a int); CREATE TABLE b (a int)'; END $$",
+                    "DO $$ BEGIN EXECUTE 'CREATE TABLE a (a int); INSERT INTO t VALUES (1)'; END $$",
+                    "DO $$ BEGIN CREATE SUBSCRIPTION s CONNECTION '' PUBLICATION p WITH (connect = false); END $$")) {
+                assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(sql), sql)
+                        .getSQLState(), sql);
+                pair.session.connection().rollback();
+            }
+            for (String sql : List.of("CREATE ROLE untold", "ALTER ROLE postgres SET work_mem = 64",
+                    "ALTER DATABASE postgres CONNECTION LIMIT 7")) {
+                pair.session.execute("DO $$ BEGIN EXECUTE '" + sql + "'; END $$");
+                assertEquals("0A000",
+                        assertThrows(SQLException.class, pair.session::gather, sql).getSQLState(), sql);
+                pair.session.connection().rollback();
+            }
+            pair.transaction("INSERT INTO t VALUES (1)");
+        }
+    }
+
+    @Test
+    void notifyInCodeIsACallThatIsTold() throws Exception {
+        try (Pair pair = new Pair()) {
+            String code = """
+                    BEGIN -- NOTIFY commented;
+                        NOTIFY Plain; IF true THEN NOTIFY "Quo""ted", 'it''s'; END IF;
+                        RAISE NOTICE 'x; NOTIFY text;'; PERFORM CASE WHEN true THEN 1 END;
+                    END""";
+            commit(pair, "DO $do$ BEGIN EXECUTE $f$ CREATE FUNCTION tells() RETURNS void LANGUAGE plpgsql AS $$" + code
+                    + "$$ $f$; END $do$");
+            for (String database : List.of(pair.one, pair.other)) {
+                assertEquals(List.of(List.of(code
+                        .replace("NOTIFY Plain;", "PERFORM pg_catalog.pg_notify('plain', '');")
+                        .replace("NOTIFY \"Quo\"\"ted\", 'it''s';",
+                                "PERFORM pg_catalog.pg_notify('Quo\"ted', 'it''s');"))),
+                        Pair.rows(database, "SELECT prosrc FROM pg_proc WHERE proname = 'tells'"));
+            }
+            assertThrows(SQLException.class, () -> pair.session.execute("DO $do$ BEGIN CREATE FUNCTION f() RETURNS void"
+                    + " LANGUAGE plpgsql AS $$ BEGIN EXECUTE format('NOTIFY %I', 'x'); END $$; END $do$"));
+        }
+    }
+}
