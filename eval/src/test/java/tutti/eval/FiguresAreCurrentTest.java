@@ -45,7 +45,8 @@ class FiguresAreCurrentTest {
     /** A cell like {@code 6.24 ± 0.22}. */
     private static void isCurrent(String file, String row, int column, RunResult result,
             ToDoubleFunction<RunResult> value) throws IOException {
-        List<String> cells = Files.readAllLines(FIGURES.resolve(file)).stream().filter(line -> line.startsWith(row + ","))
+        List<String> cells = Files.readAllLines(FIGURES.resolve(file)).stream()
+                .filter(line -> line.startsWith(row + ","))
                 .flatMap(line -> Arrays.stream(line.split(",", -1))).toList();
         String[] drawn = cells.get(column).split(" ± ", -1);
         double mean = Double.parseDouble(drawn[0]);
