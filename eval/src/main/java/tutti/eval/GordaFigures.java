@@ -20,15 +20,13 @@ final class GordaFigures {
     private static final String CLASSES = "workload.classes";
     private static final String ROWS = "protocol.parameters.rows-per-table";
     private static final String RESUBMIT = "workload.resubmit";
-    private static final String ORDER = "order.kind";
-    private static final String GROUP = "group";
-    /** Up to which DBSM's order over a wide area is worth its computation: it is far beyond what the paper calls safe. */
-    private static final int GROUP_CLIENTS_MAX = 4200;
+    private static final List<Integer> GROUP_CLIENTS = List.of(600, 1800, 3000);
 
     private final Map<String, FigureRun> coarse = new LinkedHashMap<>();
     private final Map<String, FigureRun> fine = new LinkedHashMap<>();
     private final Map<String, FigureRun> snapshot = new LinkedHashMap<>();
     private final Map<String, FigureRun> wide = new LinkedHashMap<>();
+    private final Map<String, FigureRun> wideGroup = new LinkedHashMap<>();
     private final long transactions;
 
     /** @param transactions of each run */
@@ -49,8 +47,8 @@ final class GordaFigures {
         wide.put("DBSM", wan);
         FigureRun wice = wan.with(PROTOCOL, "wice").with("order.members", "first-cluster");
         wide.put("WICE", wice);
-        wide.put("DBSM, real group communication", wan.with(ORDER, GROUP));
-        wide.put("WICE, real group communication", wice.with(ORDER, GROUP));
+        wideGroup.put("DBSM", wan.with("order.kind", "group"));
+        wideGroup.put("WICE", wice.with("order.kind", "group"));
     }
 
     private static FigureRun of(Map<String, FigureRun> curves, String name) {
@@ -91,6 +89,7 @@ final class GordaFigures {
                         of(fine, "DBSM-g").clients(LOADED), of(coarse, "CONS-G").clients(LOADED)),
                 this::compareLocal));
         wide(figures);
+        figures.add(wideGroup());
         figures.addAll(new GordaFaults(transactions).figures());
         return figures;
     }
@@ -177,7 +176,7 @@ final class GordaFigures {
         perCluster(figures, "c", "f", "Aborts", "%", GordaFigures::aborts,
                 cluster -> result -> 100 * result.total(cluster).abortRate());
         figures.add(new Figure("3.7", wide.values().stream()
-                .flatMap(setting -> wideClients(setting).stream().map(setting::clients)).toList(), sheet -> {
+                .flatMap(setting -> WIDE_CLIENTS.stream().map(setting::clients)).toList(), sheet -> {
                     FigureRun wice = of(wide, "WICE").clients(3000);
                     FigureRun cluster = of(wide, "DBSM CLUSTER");
                     sheet.compare("3.7a", "DBSM CLUSTER, 7800 against 6000 clients, tpm", "peaks with 6000",
@@ -191,23 +190,39 @@ final class GordaFigures {
                             "very close to 400", sheet.text(wice, GordaFigures::paymentOfPrimary, 0));
                     sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
                             sheet.text(wice, result -> 100 * result.total("a").abortRate(), 2));
-                    otherCluster(sheet, "WICE", "DBSM");
-                    otherCluster(sheet, "WICE, real group communication", "DBSM, real group communication");
+                    WIDE_CLIENTS.forEach(count -> otherCluster(sheet, "a modelled sequencer", wide, count));
                 }));
     }
 
-    private static List<Integer> wideClients(FigureRun setting) {
-        return WIDE_CLIENTS.stream()
-                .filter(count -> !setting.keys().containsKey(ORDER) || count <= GROUP_CLIENTS_MAX).toList();
+    private void otherCluster(FigurePages sheet, String order, Map<String, FigureRun> protocols, int clients) {
+        ToDoubleFunction<RunResult> aborts = result -> 100 * result.total("b").abortRate();
+        sheet.compare("3.7f", "WICE, other cluster, " + clients + " clients, " + order + ", aborts %",
+                "less than DBSM's", sheet.text(of(protocols, "WICE").clients(clients), aborts, 2) + " against "
+                        + sheet.text(of(protocols, "DBSM").clients(clients), aborts, 2));
     }
 
-    private void otherCluster(FigurePages sheet, String wice, String dbsm) {
-        ToDoubleFunction<RunResult> aborts = result -> 100 * result.total("b").abortRate();
-        for (int count : wideClients(of(wide, wice))) {
-            sheet.compare("3.7f", wice + ", other cluster, " + count + " clients, aborts %", "less than DBSM's",
-                    sheet.text(of(wide, wice).clients(count), aborts, 2) + " against "
-                            + sheet.text(of(wide, dbsm).clients(count), aborts, 2));
-        }
+    /** Figure 3.7 where real group communication orders, of all sites under DBSM and of the first cluster under WICE. */
+    private Figure wideGroup() {
+        List<FigureRun> needs = wideGroup.values().stream()
+                .flatMap(setting -> GROUP_CLIENTS.stream().map(setting::clients)).toList();
+        return new Figure("3.7 group", needs, sheet -> {
+            List<List<String>> rows = new ArrayList<>();
+            rows.add(
+                    List.of("real group communication", "clients", "primary cluster ms", "aborts %", "other cluster ms",
+                            "aborts %"));
+            wideGroup.forEach((name, setting) -> GROUP_CLIENTS.forEach(count -> {
+                List<String> row = new ArrayList<>(List.of(name, Integer.toString(count)));
+                for (String cluster : List.of("a", "b")) {
+                    row.add(sheet.text(setting.clients(count),
+                            result -> result.total(cluster).latencies().meanMillis(), 0));
+                    row.add(sheet.text(setting.clients(count), result -> 100 * result.total(cluster).abortRate(), 2));
+                }
+                rows.add(row);
+            }));
+            sheet.heading("Figure 3.7 with real group communication");
+            sheet.table("gorda-3.7-group", rows);
+            GROUP_CLIENTS.forEach(count -> otherCluster(sheet, "real group communication", wideGroup, count));
+        });
     }
 
     private static double paymentOfPrimary(RunResult result) {
@@ -226,16 +241,15 @@ final class GordaFigures {
         for (String cluster : List.of("a", "b")) {
             String id = "3.7" + (cluster.equals("a") ? primary : other);
             List<FigureRun> needs = new ArrayList<>();
-            wide.values().forEach(setting -> wideClients(setting).forEach(count -> needs.add(setting.clients(count))));
+            wide.values().forEach(setting -> WIDE_CLIENTS.forEach(count -> needs.add(setting.clients(count))));
             figures.add(new Figure(id, needs, sheet -> {
                 List<Chart.Curve> curves = new ArrayList<>();
                 wide.forEach((name, setting) -> {
                     ToDoubleFunction<RunResult> shown = setting.scenario().equals("gorda-cluster")
                             ? result -> share * baseline.applyAsDouble(result)
                             : value.value(cluster);
-                    List<Integer> clients = wideClients(setting);
-                    curves.add(sheet.curve(name, clients.stream().mapToDouble(Integer::doubleValue).toArray(),
-                            clients.stream().map(setting::clients).toList(), shown));
+                    curves.add(sheet.curve(name, WIDE_CLIENTS.stream().mapToDouble(Integer::doubleValue).toArray(),
+                            WIDE_CLIENTS.stream().map(setting::clients).toList(), shown));
                 });
                 sheet.chart("gorda-" + id,
                         new Chart(title + (cluster.equals("a") ? ", primary cluster" : ", other cluster"),

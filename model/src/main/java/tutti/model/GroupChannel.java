@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
 import tutti.core.spi.DurableLog;
@@ -30,7 +31,8 @@ import tutti.sim.net.Segment;
 /**
  * A total order made of real group communication ({@link GroupMember}, D5.1 section 2.3.3) on a simulated network of
  * packets: IP multicast in a local network, unicast between them. Its stable storage is memory, as that of the prototype in
- * D5.1 was, so a site that has crashed does not come back. Every packet costs processor time where it is sent and received.
+ * D5.1 was, so a site that has crashed does not come back. Every packet costs processor time where it is sent and received; or,
+ * if real code is charged what it takes, {@link TimedCode} encodes, decodes and handles what has to do with the order.
  *
  * <p>
  * What is ordered is as many bytes as the encoded message, of which the first eight say which message it is. What is sent
@@ -71,9 +73,10 @@ final class GroupChannel implements Channel {
      *
      * @param members who takes part in it; others send and receive outside of it only
      * @param packetNanos processor time of sending or receiving a packet
+     * @param measured how the group communication of a site is charged, if not by packets
      */
     GroupChannel(Kernel kernel, Topology topology, List<Host> hosts, Set<Integer> members,
-            ModelConfig.GroupTuning tuning, long packetNanos) {
+            ModelConfig.GroupTuning tuning, long packetNanos, @Nullable IntFunction<CodeCharge> measured) {
         this.kernel = kernel;
         this.hosts = hosts;
         this.topology = topology;
@@ -97,7 +100,8 @@ final class GroupChannel implements Channel {
         }
         for (int node : topology.all()) {
             places.add(members.contains(node)
-                    ? new Member(node, new GroupParameters(node, this.members, tuning.flow(), tuning.timing()))
+                    ? new Member(node, new GroupParameters(node, this.members, tuning.flow(), tuning.timing()),
+                            measured == null ? null : measured.apply(node))
                     : new Place(node));
         }
     }
@@ -235,11 +239,13 @@ final class GroupChannel implements Channel {
         private final ArrayDeque<Runnable> asked = new ArrayDeque<>();
         private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
         private Set<Integer> inView;
+        private final @Nullable TimedCode timed;
         private boolean telling;
         private long forgotten;
 
-        Member(int node, GroupParameters parameters) {
+        Member(int node, GroupParameters parameters, @Nullable CodeCharge measured) {
             super(node);
+            this.timed = measured == null ? null : new TimedCode(host.cpu(), measured, this::carryOut);
             this.own = Address.of(host.name(), PORT);
             this.inView = Set.copyOf(parameters.members());
             try {
@@ -253,8 +259,26 @@ final class GroupChannel implements Channel {
         void start(Receiver to) {
             super.start(to);
             network.bind(host, PORT, this::arrived);
-            member.start(host.now());
-            carryOut();
+            tell(() -> member.start(host.now()));
+        }
+
+        /** Real code is told something. */
+        private void tell(Runnable event) {
+            if (timed == null) {
+                event.run();
+                carryOut();
+            } else {
+                timed.tell(event);
+            }
+        }
+
+        /** What real code asks for while it is told something, and needs no answer to. */
+        private void effect(Runnable effect) {
+            if (timed == null) {
+                effect.run();
+            } else {
+                timed.effect(effect);
+            }
         }
 
         private void arrived(Datagram datagram) {
@@ -263,16 +287,17 @@ final class GroupChannel implements Channel {
                 return;
             }
             Packet packet = (Packet) datagram.payload();
-            work(() -> {
-                member.received(host.now(), from, packet);
-                carryOut();
-            });
+            if (timed == null) {
+                work(() -> tell(() -> member.received(host.now(), from, packet)));
+            } else {
+                byte[] bytes = packet.bytes();
+                tell(() -> member.received(host.now(), from, Packet.SET.decode(ByteBuffer.wrap(bytes))));
+            }
         }
 
         void submit(byte[] payload) {
             unsent.add(payload);
-            sendQueued();
-            carryOut();
+            tell(this::sendQueued);
         }
 
         /** What does not fit into the member's queue waits here. */
@@ -294,7 +319,13 @@ final class GroupChannel implements Channel {
         }
 
         private void carry(Address to, Packet packet) {
-            work(() -> network.send(new Datagram(own, to, packet, packet.encodedSize())));
+            Datagram datagram = new Datagram(own, to, packet, packet.encodedSize());
+            if (timed == null) {
+                work(() -> network.send(datagram));
+            } else {
+                packet.encode(ByteBuffer.allocate(datagram.bytes()));
+                effect(() -> network.send(datagram));
+            }
         }
 
         @Override
@@ -315,15 +346,12 @@ final class GroupChannel implements Channel {
 
         @Override
         public void timer(long id, long delayNanos) {
-            host.after(delayNanos, TIMER, () -> {
-                member.timer(host.now(), id);
-                carryOut();
-            });
+            effect(() -> host.after(delayNanos, TIMER, () -> tell(() -> member.timer(host.now(), id))));
         }
 
         @Override
         public void persist(long serial, StableRecord record) {
-            asked.add(() -> member.persisted(host.now(), serial));
+            asked.add(() -> tell(() -> member.persisted(host.now(), serial)));
         }
 
         @Override
@@ -340,7 +368,9 @@ final class GroupChannel implements Channel {
                     undelivered.remove(named);
                 }
                 receiver().delivered(message.position(), message.sender(), carried);
-                sendQueued();
+                if (!unsent.isEmpty()) {
+                    tell(this::sendQueued);
+                }
                 if (message.position() % FORGET_EVERY == 0) {
                     forget();
                 }

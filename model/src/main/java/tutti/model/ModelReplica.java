@@ -157,16 +157,17 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
 
     @Override
     public void delivered(long position, int sender, Message message) {
-        tell(Charge.MESSAGE, message.encodedSize(), () -> {
+        tell(Charge.MESSAGE, message.encodedSize(), charge.arriving(message, () -> {
             delivered = position;
             decided = false;
             protocol.delivered(position, sender, message);
-        });
+        }));
     }
 
     @Override
     public void received(int sender, Message message) {
-        tell(Charge.MESSAGE, message.encodedSize(), () -> protocol.received(sender, message));
+        tell(Charge.MESSAGE, message.encodedSize(),
+                charge.arriving(message, () -> protocol.received(sender, message)));
     }
 
     @Override
@@ -245,11 +246,13 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
 
     @Override
     public void order(Message message) {
+        charge.sending(message);
         effects.add(() -> channel.order(site.node(), message));
     }
 
     @Override
     public void multicast(Message message, Set<Integer> nodes) {
+        charge.sending(message);
         effects.add(() -> channel.multicast(site.node(), message, nodes));
     }
 

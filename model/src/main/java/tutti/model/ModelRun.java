@@ -8,6 +8,7 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongConsumer;
 import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Deployment;
@@ -75,7 +76,7 @@ public final class ModelRun {
         this.world = new ModelWorld(kernel, config.calibration(), recordedClients == null ? tpcc : recordedClients,
                 recorder, sites, topology.speed());
         this.costs = config.charge() == ModelConfig.Charge.MEASURED
-                ? topology.all().stream().map(_ -> new Costs()).toList()
+                ? Stream.generate(Costs::new).limit(2L * sites).toList()
                 : List.copyOf(replayed);
         List<Host> hosts = new ArrayList<>();
         Threads threads = new Threads(kernel);
@@ -106,20 +107,23 @@ public final class ModelRun {
                     config.order().group().timing());
             case GROUP ->
                 new GroupChannel(kernel, topology, hosts, config.order().members(topology), config.order().group(),
-                        config.calibration().code().packetNanos());
+                        config.calibration().code().packetNanos(),
+                        config.charge() == ModelConfig.Charge.MODEL ? null : node -> charge(topology.sites() + node));
         };
     }
 
-    private CodeCharge charge(int node) {
+    /** Of the protocol of a site, or, counted on from the last of them, of its group communication. */
+    private CodeCharge charge(int which) {
         return switch (config.charge()) {
             case MODEL -> CodeCharge.byModel(config.calibration().code(), config.topology().speed());
-            case MEASURED -> CodeCharge.measured(costs.get(node), 1 / config.topology().speed());
+            case MEASURED -> CodeCharge.measured(costs.get(which), 1 / config.topology().speed(),
+                    config.protocol().messages());
             case REPLAY -> {
-                if (node >= costs.size()) {
-                    throw new IllegalArgumentException("the measured run had " + costs.size() + " sites, this one has "
-                            + config.topology().sites());
+                if (costs.size() != 2 * config.topology().sites()) {
+                    throw new IllegalArgumentException("the measured run had " + costs.size() / 2
+                            + " sites, this one has " + config.topology().sites());
                 }
-                yield CodeCharge.replayed(costs.get(node));
+                yield CodeCharge.replayed(costs.get(which));
             }
         };
     }
@@ -154,7 +158,7 @@ public final class ModelRun {
         network.capture(to);
     }
 
-    /** What was measured, by site, if real code is charged what is measured. */
+    /** What was measured of protocols, by site, and then of group communication, if real code is charged what is measured. */
     public List<Costs> costs() {
         return costs;
     }

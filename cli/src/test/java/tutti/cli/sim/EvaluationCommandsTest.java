@@ -103,14 +103,18 @@ class EvaluationCommandsTest {
     @Tag("long")
     @Test
     void aFigureIsMade() throws Exception {
-        assertEquals(0, run("figures", "--paper", "akara", "--only", "8c", "--transactions", "800", "--out",
+        assertEquals(0, run("figures", "--paper", "akara", "--only", "8c", "--transactions", "800", "--repetitions",
+                "1", "--out",
                 directory.toString()), out::toString);
         assertTrue(Files.readString(directory.resolve("akara-8c.csv")).contains("delivery,"));
         assertTrue(out.toString().contains("about 99"), out.toString());
         assertTrue(Files.exists(directory.resolve("index.html")));
         assertFalse(Files.exists(directory.resolve("akara-8c.png")));
-        assertEquals(0, run("figures", "--paper", "gorda", "--only", "3.8", "--transactions", "300", "--png", "--out",
-                directory.toString()), out::toString);
+        assertEquals(0,
+                run("figures", "--paper", "gorda", "--only", "3.8", "--transactions", "300", "--repetitions", "2",
+                        "--png", "--out",
+                        directory.toString()),
+                out::toString);
         assertTrue(Files.readString(directory.resolve("gorda-3.8.svg")).contains("random loss 5%"));
         BufferedImage picture = ImageIO.read(directory.resolve("gorda-3.8.png").toFile());
         assertEquals(1120, picture.getWidth());
