@@ -1,10 +1,9 @@
 package tutti.cli;
 
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
@@ -14,6 +13,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tutti.cluster.ChosenNodes;
+import tutti.cluster.MemberChanges;
+import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.server.http.NodeStatus;
@@ -25,8 +26,6 @@ import tutti.server.http.StatusJson;
         NodesCommand.Replace.class}, description = "The members of a cluster, which come and go"
                 + " while it serves, one at a time.")
 final class NodesCommand {
-    private static final Duration PATIENCE = Duration.ofSeconds(15);
-
     /** Shows them. */
     @Command(name = "list", description = "Show the members, as the first node that answers knows them. Exit status 1 if none"
             + " does.")
@@ -43,12 +42,11 @@ final class NodesCommand {
         @Override
         public Integer call() throws InterruptedException {
             Screen screen = Screen.standard(spec.commandLine().getOut());
-            String told = look(nodes);
+            NodeStatus.Members members = new MemberChanges(nodes.all()).members();
             if (json) {
-                screen.line(told);
+                screen.line(StatusJson.write(members).strip());
                 return Program.OK;
             }
-            NodeStatus.Members members = StatusJson.readMembers(told);
             List<List<String>> rows = new ArrayList<>();
             rows.add(List.of("node", "order at", "state"));
             members.nodes().forEach(each -> rows.add(List.of(String.valueOf(each.id()), each.order(),
@@ -64,10 +62,6 @@ final class NodesCommand {
         }
     }
 
-    private static String look(ChosenNodes nodes) throws InterruptedException {
-        return nodes.first(false, "/members", PATIENCE, "no node says who the members are").text();
-    }
-
     /** What those that change them have in common. */
     abstract static class Change implements Callable<Integer> {
         @Mixin
@@ -76,23 +70,14 @@ final class NodesCommand {
         @Spec
         private CommandSpec spec;
 
-        /** Has one node change the members; the first that can. */
-        final void change(String query) throws InterruptedException {
-            var _ = nodes.first(true, "/members?" + query, PATIENCE, "the members stay as they are");
-        }
-
-        /** The members, as the first node that answers knows them. */
-        final String look() throws InterruptedException {
-            return NodesCommand.look(nodes);
+        final MemberChanges members() {
+            return new MemberChanges(nodes.all());
         }
 
         final void say(String what) {
             spec.commandLine().getOut().println(what);
+            spec.commandLine().getOut().flush();
         }
-    }
-
-    private static String order(String address) {
-        return "&order=" + URLEncoder.encode(address, StandardCharsets.UTF_8);
     }
 
     private static final String START = "start it with a configuration that lists all members, and it gets a copy by itself"
@@ -110,7 +95,7 @@ final class NodesCommand {
 
         @Override
         public Integer call() throws InterruptedException {
-            change("add=" + id + order(address));
+            members().add(id, address);
             say("node " + id + " is a member: " + START);
             return Program.OK;
         }
@@ -125,7 +110,7 @@ final class NodesCommand {
 
         @Override
         public Integer call() throws InterruptedException {
-            change("remove=" + id);
+            members().remove(id);
             say("node " + id + " is no member any more");
             return Program.OK;
         }
@@ -143,15 +128,15 @@ final class NodesCommand {
 
         @Override
         public Integer call() throws InterruptedException {
-            change("move=" + id + order(address));
+            members().move(id, address);
             say("the others look for node " + id + " at " + address);
             return Program.OK;
         }
     }
 
     /** One takes the place of another. */
-    @Command(name = "replace", description = "Have a new node take the place of another: add it, and remove the other when the"
-            + " new one has caught up. Give the command again until it says that all is done. A node that has only lost its"
+    @Command(name = "replace", description = "Have a new node take the place of another: add it, wait until it has been started and has"
+            + " caught up, and remove the other. If it is given again, it goes on where it was. A node that has only lost its"
             + " data needs no new number: it gets a copy when it is started.")
     static final class Replace extends Change {
         @Parameters(index = "0", paramLabel = "OLD", description = "Number of the one that goes.")
@@ -163,27 +148,32 @@ final class NodesCommand {
         @Parameters(index = "2", paramLabel = "HOST:PORT", description = "Where the others reach its order.")
         private String address = "";
 
+        @Option(names = "--wait", paramLabel = "SECONDS", defaultValue = "3600", description = "How long to wait for the new node; 0 to give the"
+                + " command again instead (default: ${DEFAULT-VALUE}).")
+        private int wait;
+
         @Override
         public Integer call() throws InterruptedException {
-            List<NodeStatus.Place> members = StatusJson.readMembers(look()).nodes();
-            List<NodeStatus.Place> there = members.stream().filter(each -> each.id() == id).toList();
+            if (wait < 0) {
+                throw Failure.usage("--wait must be 0 or more, was " + wait, "");
+            }
+            MemberChanges members = members();
+            Optional<NodeStatus.Place> there = members.member(id);
             if (there.isEmpty()) {
-                change("add=" + id + order(address));
-                return notYet("node " + id + " is a member: " + START);
+                members.add(id, address);
             }
-            if (there.getFirst().catchesUp()) {
-                return notYet("node " + id + " has not caught up yet: " + START);
+            if (there.isEmpty() || there.get().catchesUp()) {
+                say("node " + id + " is a member, and has not caught up yet: " + START);
+                if (!members.awaitDeciding(id, Duration.ofSeconds(wait))) {
+                    say("node " + old + " stays: give this command again when node " + id + " has caught up");
+                    return Program.FAILURE;
+                }
             }
-            if (members.stream().anyMatch(each -> each.id() == old)) {
-                change("remove=" + old);
+            if (members.member(old).isPresent()) {
+                members.remove(old);
             }
             say("node " + id + " has taken the place of node " + old);
             return Program.OK;
-        }
-
-        private int notYet(String what) {
-            say(what + ". Then give this command again");
-            return Program.FAILURE;
         }
     }
 }

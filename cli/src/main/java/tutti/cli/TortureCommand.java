@@ -44,7 +44,7 @@ final class TortureCommand implements Callable<Integer> {
     private int minutes;
 
     @Option(names = "--faults", paramLabel = "LIST", defaultValue = "all", description = "Which kinds, separated by commas: all, kill, power, pause, partition, one-way, isolation, engine-kill,"
-            + " engine-hang, disk-full, disk-slow, lost-directory, rolling-restart (default: ${DEFAULT-VALUE}).")
+            + " engine-hang, disk-full, disk-slow, lost-directory, rolling-restart, clock, member-add, member-replace, member-move (default: ${DEFAULT-VALUE}).")
     private String faults;
 
     @Option(names = "--nodes", paramLabel = "N", defaultValue = "3", description = "How many nodes, 3 to 15 (default: ${DEFAULT-VALUE}).")

@@ -61,7 +61,7 @@ public final class ChosenNodes {
                     "it has " + cluster.nodes().stream().map(ClusterFile.Node::id).toList());
         }
         return cluster.nodes().stream().filter(node -> nodes.isEmpty() || nodes.contains(node.id()))
-                .map(node -> new Chosen(node.id() + " " + node.name(), node.httpUrl(), token(node))).toList();
+                .map(ChosenNodes::of).toList();
     }
 
     /**
@@ -81,9 +81,15 @@ public final class ChosenNodes {
      * @throws Failure if none does, or if there is no such cluster or node
      */
     public Said first(boolean changes, String path, Duration patience, String otherwise) throws InterruptedException {
+        return first(all(), changes, path, patience, otherwise);
+    }
+
+    /** As above, of these nodes. */
+    static Said first(List<Chosen> nodes, boolean changes, String path, Duration patience, String otherwise)
+            throws InterruptedException {
         List<String> refusals = new ArrayList<>();
         try (AdminClient client = new AdminClient(patience)) {
-            for (Chosen node : all()) {
+            for (Chosen node : nodes) {
                 AdminClient.Answer answer = changes
                         ? client.post(node.url(), path, node.token())
                         : client.get(node.url(), path);
@@ -94,6 +100,11 @@ public final class ChosenNodes {
             }
         }
         throw new Failure(otherwise + ": " + String.join("; ", refusals), "");
+    }
+
+    /** A node of a cluster on this machine. */
+    static Chosen of(ClusterFile.Node node) {
+        return new Chosen(node.id() + " " + node.name(), node.httpUrl(), token(node));
     }
 
     private static String token(ClusterFile.Node node) {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.command.Failure;
 import tutti.server.http.NodeStatus;
@@ -26,6 +27,8 @@ public final class Cluster implements AutoCloseable {
     private static final long POLL_MILLIS = 50;
     private static final long STOP_MILLIS_MAX = 30_000;
     private static final int LOG_LINES = 12;
+    /** From where ports are chosen for what comes after the start. */
+    private static final int EXTRA_PORTS = 9500;
 
     private final ClusterSpec spec;
     private final Listener listener;
@@ -124,11 +127,12 @@ public final class Cluster implements AutoCloseable {
         } catch (IOException e) {
             throw new Failure("cannot write to " + spec.directory() + ": " + e.getMessage(), "", e);
         }
-        for (ClusterFile.Node node : nodes) {
+        List<ClusterFile.Node> all = nodes();
+        for (ClusterFile.Node node : all) {
             Path file = Path.of(node.config());
             try {
                 PrivateFiles.createDirectories(file.getParent());
-                PrivateFiles.write(file, spec.configuration(node, nodes));
+                PrivateFiles.write(file, spec.configuration(node, all));
             } catch (IOException e) {
                 throw new Failure("cannot write " + file + ": " + e.getMessage(), "", e);
             }
@@ -153,6 +157,34 @@ public final class Cluster implements AutoCloseable {
     /** JDBC URL of the database server beneath a node, past the node; for comparing, not for writing. */
     public String jdbcUrlBeneath(int id) {
         return spec.jdbcUrlBeneath(nodes().get(id));
+    }
+
+    /**
+     * A node that is to join, with what it needs; not started, and no member yet.
+     *
+     * @param id that no node has or had
+     * @param host where it listens
+     * @param command what starts it, without the arguments of {@code tutti node}
+     */
+    public synchronized ExtraNode extra(int id, String host, List<String> command) {
+        int[] free = IntStream.range(0, 4).map(_ -> ports.firstFree(EXTRA_PORTS)).toArray();
+        return ExtraNode.plan(spec, nodes(), spec.node(id, host, free), command);
+    }
+
+    /**
+     * Gives a node that does not run another port for its order; the others are to be told ({@link MemberChanges#move}).
+     *
+     * @return where the others reach it from now on
+     */
+    public String move(int id) {
+        ClusterFile.Node moved;
+        synchronized (this) {
+            moved = nodes.get(id).withOrderPort(ports.firstFree(EXTRA_PORTS));
+            nodes.set(id, moved);
+        }
+        writeConfigurations();
+        record(id, 0);
+        return moved.host() + ":" + moved.orderPort();
     }
 
     /** Starts a node that does not run. */

@@ -56,6 +56,13 @@ public record ClusterFile(String cluster, @Nullable String id, long supervisorPi
             int databasePort,
             String postgresUrl, String jdbcUrl, String httpUrl, long pid, long processGroup, String config,
             String log) {
+        /** The same node, where the others find it at another port. */
+        Node withOrderPort(int other) {
+            return new Node(id, name, host, postgresPort, httpPort, other, databasePort, postgresUrl, jdbcUrl, httpUrl,
+                    pid,
+                    processGroup, config, log);
+        }
+
         /** The same node in another process; 0 for none. */
         Node withProcess(long other) {
             return new Node(id, name, host, postgresPort, httpPort, orderPort, databasePort, postgresUrl, jdbcUrl,

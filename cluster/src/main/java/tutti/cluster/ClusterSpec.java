@@ -122,25 +122,29 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
                 }
             }
         }
-        String secret = secret();
         List<ClusterFile.Node> plan = new ArrayList<>();
         for (int id = 0; id < nodes; id++) {
             int postgres = port(ports, kept, id, 0, POSTGRES_PORT);
             int http = port(ports, kept, id, 1, HTTP_PORT);
             int order = port(ports, kept, id, 2, ORDER_PORT);
             int beneath = port(ports, kept, id, 3, DATABASE_PORT);
-            String name = "node-" + id;
-            Path home = directory.resolve(name);
-            String host = host(id);
-            plan.add(new ClusterFile.Node(id, name, host, postgres, http, order, beneath,
-                    "postgresql://" + USER + ":" + secret + "@" + host + ":" + postgres + "/" + database,
-                    jdbcUrl(host, postgres, secret), "http://" + host + ":" + http, 0, 0,
-                    home.resolve("node.yaml").toString(), home.resolve("node.log").toString()));
+            plan.add(node(id, host(id), postgres, http, order, beneath));
         }
         for (int id = 0; id < before.size(); id++) {
             requireSameOrderPort(before.get(id), plan.get(id));
         }
         return plan;
+    }
+
+    /** A node that does not run, with its ports for clients, operators, the others, and of the server beneath. */
+    ClusterFile.Node node(int id, String host, int... ports) {
+        String name = "node-" + id;
+        Path home = directory.resolve(name);
+        String secret = secret();
+        return new ClusterFile.Node(id, name, host, ports[0], ports[1], ports[2], ports[3],
+                "postgresql://" + USER + ":" + secret + "@" + host + ":" + ports[0] + "/" + database,
+                jdbcUrl(host, ports[0], secret), "http://" + host + ":" + ports[1], 0, 0,
+                home.resolve("node.yaml").toString(), home.resolve("node.log").toString());
     }
 
     /** Which nodes belong together is written in their logs, with the addresses by which they find each other. */

@@ -41,7 +41,8 @@ final class Translator {
         }
         String first = firstWord(tokens);
         if (QUERIES.contains(first)) {
-            if (ClusterQuestion.read(Token.text(tokens)) != null) {
+            ClusterQuestion question = ClusterQuestion.read(Token.text(tokens));
+            if (question != null && !question.isOpen()) {
                 return session(Kind.QUESTION, "SELECT", tokens);
             }
             return CatalogSql.concerns(tokens) ? catalog(tokens) : query(first, tokens);

@@ -193,7 +193,7 @@ final class BackendSide implements FrameSink {
         rows.failed();
         ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
                 ? InBandResults.error(fields, backend.parsing())
-                : Repetition.shown(fields);
+                : Errors.explained(Repetition.shown(fields));
         int statements = first != null && first.executes() ? backend.unansweredStatements() : 0;
         boolean skips = first != null && !first.query() && backend.skipsToSync();
         if (first != null && first.query()) {

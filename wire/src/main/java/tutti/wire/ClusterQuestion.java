@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Function;
 import java.util.regex.Matcher;
@@ -22,12 +23,15 @@ import tutti.node.Transactions;
  * </ul>
  *
  * Where there is an engine behind the front end that understands it, it gets a statement with the answer in it, so that it is
- * up to the engine how results are sent.
+ * up to the engine how results are sent; or, where a client executes what it has prepared, it is told what its function of that name returns
+ * next ({@link #telling}), which concerns nobody but that client.
  */
 public final class ClusterQuestion {
-    private static final Pattern FORM = Pattern.compile(
-            "\\s*SELECT\\s+tutti_(outcome|position|wait)\\s*\\(\\s*(?:'([^']*)'|(\\d{1,18}))?\\s*\\)\\s*;?\\s*",
+    private static final Pattern FORM = Pattern.compile("\\s*SELECT\\s+(?:\\*\\s+FROM\\s+)?(?:pg_catalog\\.)?"
+            + "tutti_(outcome|position|wait)\\s*\\(\\s*(?:\\(?\\s*(?:'((?:[^']|'')*)'|(\\d{1,18})|(\\$1))"
+            + "\\s*(?:::\\s*(?:bigint|int[248]|text|varchar)\\s*)?\\)?\\s*)?\\)\\s*(?:AS\\s+result\\s*)?;?\\s*",
             Pattern.CASE_INSENSITIVE);
+    private static final Pattern NUMBER = Pattern.compile("\\d{1,18}");
 
     /**
      * What the node says.
@@ -46,11 +50,17 @@ public final class ClusterQuestion {
     private final String about;
     private final @Nullable String transaction;
     private final long position;
+    private final boolean open;
 
     private ClusterQuestion(String about, @Nullable String transaction, long position) {
+        this(about, transaction, position, false);
+    }
+
+    private ClusterQuestion(String about, @Nullable String transaction, long position, boolean open) {
         this.about = about;
         this.transaction = transaction;
         this.position = position;
+        this.open = open;
     }
 
     /** Reads one; null if the statement is none, so that the engine will say what is wrong with it. */
@@ -65,15 +75,70 @@ public final class ClusterQuestion {
             return null;
         }
         String about = form.group(1).toLowerCase(java.util.Locale.ROOT);
-        String text = form.group(2);
+        String text = form.group(2) == null ? null : form.group(2).replace("''", "'");
         String number = form.group(3);
+        if (form.group(4) != null) {
+            return about.equals("position") ? null : new ClusterQuestion(about, null, -1, true);
+        }
         return switch (about) {
             case "outcome" -> text == null ? null : new ClusterQuestion(about, text, -1);
             case "position" -> text == null && number == null ? new ClusterQuestion(about, null, -1) : null;
-            default -> text != null
-                    ? null
-                    : new ClusterQuestion(about, null, number == null ? -1 : Long.parseLong(number));
+            default -> text == null
+                    ? new ClusterQuestion(about, null, number == null ? -1 : Long.parseLong(number))
+                    : NUMBER.matcher(text).matches()
+                            ? new ClusterQuestion(about, null, Long.parseLong(text))
+                            : null;
         };
+    }
+
+    /** Whether what it is about is a parameter, {@code $1}: only {@link #with} asks anything. */
+    public boolean isOpen() {
+        return open;
+    }
+
+    /**
+     * The question that a Bind message makes of this one.
+     *
+     * @param bind a Bind message, whose formats of parameters begin at {@code at}
+     * @return null if the engine is to say what the value means: NULL, or that it does not fit
+     */
+    @Nullable
+    ClusterQuestion with(ByteBuf bind, int at) {
+        if (!open) {
+            return this;
+        }
+        try {
+            int formats = bind.getUnsignedShort(at);
+            boolean binary = formats > 0 && bind.getShort(at + Short.BYTES) == 1;
+            int values = at + Short.BYTES * (1 + formats);
+            int length = bind.getInt(values + Short.BYTES);
+            int value = values + Short.BYTES + Integer.BYTES;
+            if (bind.getUnsignedShort(values) != 1 || length < 0) {
+                return null;
+            }
+            String text = bind.toString(value, length, StandardCharsets.UTF_8);
+            if (about.equals("outcome")) {
+                return new ClusterQuestion(about, text, -1);
+            }
+            long number = !binary
+                    ? Long.parseLong(text.strip())
+                    : switch (length) {
+                        case Short.BYTES -> bind.getShort(value);
+                        case Integer.BYTES -> bind.getInt(value);
+                        case Long.BYTES -> bind.getLong(value);
+                        default -> -1;
+                    };
+            return number < 0 ? null : new ClusterQuestion(about, null, number);
+        } catch (IndexOutOfBoundsException | NumberFormatException wrong) {
+            return null;
+        }
+    }
+
+    /** What has the engine's function of the same name return an answer, once. */
+    String telling(Answer answer) {
+        String asked = transaction == null ? position < 0 ? "" : Long.toString(position) : transaction;
+        return "SET tutti.answer = E'"
+                + (about + ' ' + asked + '=' + answer.value()).replace("\\", "\\\\").replace("'", "''") + "'";
     }
 
     /** The name of the answer's column. */
@@ -83,10 +148,10 @@ public final class ClusterQuestion {
 
     /** Whether the answer is an eight-byte integer, not text. */
     public boolean number() {
-        return transaction == null;
+        return !about.equals("outcome");
     }
 
-    /** Asks the node, on any thread; told perhaps at once. */
+    /** Asks the node, on any thread; told perhaps at once. Not of one that {@linkplain #isOpen is open}. */
     public void ask(Transactions node, Completion<Answer> answer) {
         if (transaction != null) {
             TransactionId named;

@@ -19,6 +19,8 @@ final class Errors {
     /** SQLSTATE of a change in a transaction, or at a node, that may only read. */
     static final String READ_ONLY = "25006";
 
+    /** SQLSTATE of a COMMIT or ROLLBACK where the transaction is not the code's to end. */
+    private static final String TERMINATION = "2D000";
     /** SQLSTATE of a name that is not for clients. */
     private static final String RESERVED_NAME = "42939";
 
@@ -51,6 +53,15 @@ final class Errors {
     static ErrorFields refused(String reason) {
         return error(CANNOT_CONNECT_NOW, "writes are not accepted at the moment: " + reason)
                 .with('H', "Reads go on. Try again later, or on another node.");
+    }
+
+    /** An engine's error with what to do about it, where that is the node's fault. */
+    static ErrorFields explained(ErrorFields error) {
+        return error.sqlState().equals(TERMINATION) && error.get('H') == null
+                ? error.with('H',
+                        "COMMIT and ROLLBACK in procedures and DO blocks do not reach other nodes: let the client commit,"
+                                + " with a call for each transaction.")
+                : error;
     }
 
     /** The error for an outcome, null for success. */

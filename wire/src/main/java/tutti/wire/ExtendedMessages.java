@@ -72,8 +72,8 @@ final class ExtendedMessages {
             return refuse(tooMany("prepared statements"));
         }
         if (nameEnd == start && !cycle.inBlock() && !transaction.isOpen() && !backend.refusing()) {
-            ClusterQuestion question = sql.question();
-            if (question != null) {
+            ClusterQuestion question = prepared.question();
+            if (question != null && !question.isOpen()) {
                 statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ), 0);
                 session.ordered().question(question, false);
                 return false;
@@ -145,6 +145,10 @@ final class ExtendedMessages {
         int limit = start + bodyLength;
         int nameEnd = Messages.end(buffer, start, limit);
         sql.read(buffer, nameEnd + 1, limit);
+        ClusterQuestion question = sql.question();
+        if (question != null) {
+            return Prepared.of(question);
+        }
         Classifier classified = sql.classified();
         StatementKind kind = classified.count() > 1 ? StatementKind.WRITE : classified.single();
         if (classified.locks() && !cycle.inBlock()) {
@@ -224,6 +228,10 @@ final class ExtendedMessages {
             prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         }
         Runnable before = start == portalEnd ? null : portals.before(buffer, start, portalEnd);
+        ClusterQuestion question = prepared.question();
+        if (question != null) {
+            prepared = Prepared.of(question.with(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1));
+        }
         StatementAccess access = prepared.access();
         if (access != null && rules.looksAtTexts()) {
             prepared = prepared.with(access.bind(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1, limit));
@@ -344,6 +352,11 @@ final class ExtendedMessages {
             return afterAbort(unheard, kind);
         }
         boolean inTransaction = cycle.inBlock() || transaction.implicit();
+        ClusterQuestion question = prepared == null ? null : prepared.question();
+        if (question != null && !inTransaction) {
+            session.ordered().question(question, Messages.copyToSend(buffer, start, bodyLength));
+            return false;
+        }
         boolean first = cycle.executesFirst();
         if (kind.mayWrite() || kind == StatementKind.READ) {
             rules.reads(prepared == null ? null : prepared.bound());

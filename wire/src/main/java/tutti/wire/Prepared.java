@@ -13,10 +13,11 @@ import org.jspecify.annotations.Nullable;
  * @param access what a statement touches, if somebody wants to know
  * @param bound what a portal touches, if somebody wants to know
  * @param inBand what has been sent in its place so that it tells its rows; null if it has been sent as it is
+ * @param question what the node answers; null if it is none
  */
 record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal,
         @Nullable StatementAccess access,
-        StatementAccess.@Nullable Bound bound, @Nullable InBandParse inBand) {
+        StatementAccess.@Nullable Bound bound, @Nullable InBandParse inBand, @Nullable ClusterQuestion question) {
     /** BEGIN READ ONLY. */
     static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN,
             UtilityStatement.of("BEGIN READ ONLY"),
@@ -31,22 +32,27 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
 
     /** Of a statement of which nobody wants to know what it reads. */
     Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal) {
-        this(kind, utility, refusal, null, null, null);
+        this(kind, utility, refusal, null, null, null, null);
     }
 
     /** The same of a statement that reads something. */
     Prepared with(StatementAccess what) {
-        return new Prepared(kind, utility, refusal, what, null, inBand);
+        return new Prepared(kind, utility, refusal, what, null, inBand, question);
     }
 
     /** The portal of a statement with values. */
     Prepared with(StatementAccess.@Nullable Bound what) {
-        return new Prepared(kind, utility, refusal, null, what, inBand);
+        return new Prepared(kind, utility, refusal, null, what, inBand, question);
     }
 
     /** The same, sent so that it tells its rows, or as it is. */
     Prepared with(@Nullable InBandParse what) {
-        return new Prepared(kind, utility, refusal, access, bound, what);
+        return new Prepared(kind, utility, refusal, access, bound, what, question);
+    }
+
+    /** A question that the node answers, or its portal. */
+    static Prepared of(@Nullable ClusterQuestion what) {
+        return new Prepared(StatementKind.READ, null, null, null, null, null, what);
     }
 
     /** What is kept of a statement's text, which came in a message of so many bytes. */
@@ -57,7 +63,7 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
 
     /** Whether it is as good without its text, but for what that spares. */
     boolean needsNoText() {
-        return utility == null && refusal == null;
+        return utility == null && refusal == null && question == null;
     }
 
     /** Of a statement of which only the kind matters. */

@@ -32,6 +32,7 @@ import tutti.core.txn.TransactionId;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Statement;
+import tutti.node.TransactionOutcome;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -382,6 +383,19 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     @Override
     public boolean promises() {
         return promises;
+    }
+
+    /** It shows every position that anybody waits for, and no later one. */
+    @Override
+    public void await(long wanted, Completion<Long> done) {
+        loop.execute(() -> done.succeeded(wanted));
+    }
+
+    /** Those with an even number have committed. */
+    @Override
+    public void outcome(TransactionId transaction, Completion<TransactionOutcome> done) {
+        loop.execute(() -> done
+                .succeeded(transaction.serial() % 2 == 0 ? TransactionOutcome.COMMITTED : TransactionOutcome.ABORTED));
     }
 
     @Override

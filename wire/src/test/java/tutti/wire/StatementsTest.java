@@ -3,6 +3,7 @@ package tutti.wire;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.ScriptedNode.take;
@@ -16,6 +17,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.sql.Types;
 import java.time.Duration;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
@@ -359,6 +361,42 @@ class StatementsTest {
             assertTrue(row.next());
             assertEquals(4, row.getInt(1));
             assertEquals(1, row.getInt(2));
+        }
+    }
+
+    private static String value(PreparedStatement statement) throws SQLException {
+        try (ResultSet row = statement.executeQuery()) {
+            assertTrue(row.next());
+            return row.getString(1);
+        }
+    }
+
+    @Test
+    void whatTheNodeKnowsIsAskedByFunctionsWithLiteralsAndParameters() throws Exception {
+        for (String mode : new String[]{"simple", "extended", "extendedForPrepared"}) {
+            try (Connection connection = connect(mode);
+                    PreparedStatement wait = connection.prepareStatement("SELECT tutti_wait(?)");
+                    PreparedStatement seventeen = connection.prepareStatement("SELECT * FROM tutti_wait(17)");
+                    PreparedStatement outcome = connection.prepareStatement("select tutti_outcome(?)")) {
+                for (int round = 1; round < 8; round++) {
+                    wait.setLong(1, round);
+                    assertEquals(String.valueOf(round), value(wait), mode);
+                    assertEquals("17", value(seventeen), mode);
+                    wait.setInt(1, round + 100);
+                    assertEquals(String.valueOf(round + 100), value(wait), mode);
+                    outcome.setString(1, "1:2." + round);
+                    assertEquals(round % 2 == 0 ? "committed" : "aborted", value(outcome), mode);
+                }
+                wait.setNull(1, Types.BIGINT);
+                assertNull(value(wait));
+                outcome.setString(1, "it's none");
+                assertEquals("22023", assertThrows(SQLException.class, () -> value(outcome)).getSQLState());
+                for (String alone : new String[]{"SELECT tutti_wait(3), 4", "SELECT tutti_outcome('1:2.2') || ''"}) {
+                    sqlState("0A000", connection, alone);
+                }
+                sqlState("0A000", connection, "BEGIN", "SELECT tutti_wait(3)");
+                execute(connection, "ROLLBACK", "SELECT tutti_position() + 1");
+            }
         }
     }
 }

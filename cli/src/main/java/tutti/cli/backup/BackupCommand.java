@@ -13,6 +13,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,7 +31,7 @@ import tutti.runtime.real.PrivateFiles;
 import tutti.server.BackupNote;
 
 /** Takes backups of a running node into a directory. */
-@Command(name = "backup", description = "Back a running node up into a directory: the first time a base, with its database; after that what"
+@Command(name = "backup", subcommands = PruneCommand.class, description = "Back a running node up into a directory: the first time a base, with its database; after that what"
         + " was ordered since. `tutti restore` makes the data of all nodes of a cluster from that, at any position or time"
         + " between the first base and the last backup. Clients go on.")
 public final class BackupCommand implements Callable<Integer> {
@@ -43,7 +44,8 @@ public final class BackupCommand implements Callable<Integer> {
     @Mixin
     private ChosenNodes nodes = new ChosenNodes();
 
-    @Option(names = "--to", paramLabel = "DIR", required = true, description = "Directory of the backups of this cluster. It holds all rows: keep it as private as the nodes' own.")
+    @Option(names = "--to", paramLabel = "DIR", description = "Directory of the backups of this cluster. It holds all rows: keep it as private as the nodes' own.")
+    private @Nullable Path target;
     private Path to = Path.of("");
 
     @Option(names = "--base", description = "Take another base, with the database, although there is one.")
@@ -54,6 +56,11 @@ public final class BackupCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        Path wanted = target;
+        if (wanted == null) {
+            throw Failure.usage("where to? --to DIR is missing", "");
+        }
+        to = wanted;
         Screen screen = Screen.standard(spec.commandLine().getOut());
         try {
             PrivateFiles.createDirectories(to);

@@ -33,7 +33,15 @@ public enum FaultKind {
     /** A node's directory is lost; it gets a copy of another's by itself. */
     LOST_DIRECTORY(Need.NOTHING),
     /** All nodes are stopped and started, one after the other. */
-    ROLLING_RESTART(Need.NOTHING);
+    ROLLING_RESTART(Need.NOTHING),
+    /** A node's clock is set minutes or up to an hour forward or back, and later right again; its databases' as well. */
+    CLOCK(Need.CLOCK),
+    /** A further node joins, stays for a while, and is removed. */
+    MEMBER_ADD(Need.MEMBERS),
+    /** A further node joins, another takes its place, and that is removed. */
+    MEMBER_REPLACE(Need.MEMBERS),
+    /** A node is stopped, and started where the others find it at another address. */
+    MEMBER_MOVE(Need.MEMBERS);
 
     /** What a fault takes. */
     enum Need {
@@ -46,7 +54,11 @@ public enum FaultKind {
         /** A small file system for each node. */
         FILE_SYSTEM,
         /** One that is on a disk. */
-        DISK
+        DISK,
+        /** Clocks of the nodes' own. */
+        CLOCK,
+        /** A protocol under which members change. */
+        MEMBERS
     }
 
     private final Need need;

@@ -25,6 +25,8 @@ final class Faults {
     private final Cluster cluster;
     private final @Nullable Links links;
     private final @Nullable Disks disks;
+    private final @Nullable Clocks clocks;
+    private final Membership members;
     private final CountDownLatch stop;
     private final List<Long> stopped = new ArrayList<>();
 
@@ -33,18 +35,31 @@ final class Faults {
      *
      * @param links its network, if it has one of its own
      * @param disks its file systems, if it has such
+     * @param clocks its nodes' own, if they have such
+     * @param members its members
      * @param stop opened when all is to end
      */
-    Faults(Cluster cluster, @Nullable Links links, @Nullable Disks disks, CountDownLatch stop) {
+    Faults(Cluster cluster, @Nullable Links links, @Nullable Disks disks, @Nullable Clocks clocks, Membership members,
+            CountDownLatch stop) {
+        this.clocks = clocks;
+        this.members = members;
         this.cluster = cluster;
         this.links = links;
         this.disks = disks;
         this.stop = stop;
     }
 
-    /** What can be done here, of what is wanted. */
-    static boolean possible(FaultKind kind, boolean inProcess, @Nullable Links links, @Nullable Disks disks) {
+    /**
+     * Whether something can be done here.
+     *
+     * @param members whether the members can change under the protocol
+     */
+    static boolean possible(FaultKind kind, boolean inProcess, boolean members, @Nullable Links links,
+            @Nullable Disks disks,
+            @Nullable Clocks clocks) {
         return switch (kind.need()) {
+            case CLOCK -> clocks != null;
+            case MEMBERS -> members;
             case NOTHING -> true;
             case NETWORK -> links != null;
             case SERVER -> !inProcess;
@@ -126,6 +141,25 @@ final class Faults {
             }
             case LOST_DIRECTORY -> loseDirectory(victim);
             case ROLLING_RESTART -> rollingRestart();
+            case CLOCK -> {
+                Clocks set = java.util.Objects.requireNonNull(clocks, "there are clocks");
+                set.set(victim, step.clockSeconds());
+                try {
+                    hold(step);
+                } finally {
+                    set.set(victim, 0);
+                }
+                return step.clock();
+            }
+            case MEMBER_ADD -> {
+                return members.addAndRemove(() -> hold(step));
+            }
+            case MEMBER_REPLACE -> {
+                return members.replace(() -> hold(step));
+            }
+            case MEMBER_MOVE -> {
+                return members.move(victim);
+            }
         }
         return "";
     }

@@ -95,6 +95,11 @@ final class Links {
         return prefix("{node}");
     }
 
+    /** Where this process is, which all nodes reach. */
+    String hub() {
+        return address(HUB);
+    }
+
     /** The nodes' addresses. */
     List<String> hosts() {
         return IntStream.range(0, nodes).mapToObj(id -> address(id + 1)).toList();

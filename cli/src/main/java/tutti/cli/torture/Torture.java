@@ -21,6 +21,8 @@ import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.core.protocol.Protocols;
+import tutti.core.protocol.Trait;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
@@ -116,9 +118,13 @@ public final class Torture {
     private TortureReport run(Path directory, List<String> nodeCommand, @Nullable Links links, @Nullable Disks disks)
             throws SQLException, IOException, InterruptedException {
         boolean inProcess = ClusterSpec.inProcess(wanted.settings());
+        boolean members = Protocols.STANDARD.choose(wanted.protocol()).has(Trait.MEMBERS_MAY_CHANGE);
+        Clocks clocks = wanted.kinds().contains(FaultKind.CLOCK)
+                ? Clocks.create(directory, wanted.nodes()).orElse(null)
+                : null;
         List<FaultKind> kinds = new ArrayList<>();
         for (FaultKind kind : wanted.kinds()) {
-            if (Faults.possible(kind, inProcess, links, disks)) {
+            if (Faults.possible(kind, inProcess, members, links, disks, clocks)) {
                 kinds.add(kind);
             } else {
                 leftOut.add(kind.label() + ", which takes " + switch (kind.need()) {
@@ -126,6 +132,8 @@ public final class Torture {
                     case FILE_SYSTEM -> "small file systems (mounts)";
                     case DISK -> "small file systems on a disk (loop devices)";
                     case SERVER -> "a database server beside the node";
+                    case CLOCK -> "clocks of nodes' own (a C compiler, cc)";
+                    case MEMBERS -> "a protocol under which members change";
                     case NOTHING -> "nothing";
                 });
             }
@@ -136,6 +144,7 @@ public final class Torture {
         TorturePlan plan = TorturePlan.of(wanted.seed(), kinds, wanted.nodes(), wanted.seconds());
         show(plan);
         List<String> command = new ArrayList<>(links == null ? List.of() : links.prefix());
+        command.addAll(clocks == null ? List.of() : clocks.prefix());
         command.addAll(nodeCommand);
         ClusterSpec spec = new ClusterSpec(directory, wanted.nodes(), 0, wanted.protocol(), "tutti", "torture",
                 wanted.settings(), command, links == null ? List.of() : links.hosts());
@@ -150,7 +159,8 @@ public final class Torture {
             Settling.await(cluster);
             screen.line(cluster.nodes().size() + " nodes are ready in " + cluster.directory() + ", with "
                     + loaded.rows() + " rows of TPC-C");
-            Faults faults = new Faults(cluster, links, disks, stop);
+            Membership joining = new Membership(cluster, links == null ? "127.0.0.1" : links.hub(), nodeCommand);
+            Faults faults = new Faults(cluster, links, disks, clocks, joining, stop);
             try {
                 stages(cluster, faults, plan, population);
             } catch (InterruptedException e) {
@@ -159,12 +169,12 @@ public final class Torture {
                 faults.undo();
             }
         }
-        return new TortureReport(wanted.seed(), settings(links, disks), leftOut,
+        return new TortureReport(wanted.seed(), settings(links, disks, clocks), leftOut,
                 plan.steps().stream().map(TorturePlan.Step::text).toList(), workedNanos / 1e9, committed, done, checks,
                 findings);
     }
 
-    private Map<String, String> settings(@Nullable Links links, @Nullable Disks disks) {
+    private Map<String, String> settings(@Nullable Links links, @Nullable Disks disks, @Nullable Clocks clocks) {
         Map<String, String> settings = new LinkedHashMap<>();
         settings.put("nodes", String.valueOf(wanted.nodes()));
         settings.put("seconds", String.valueOf(wanted.seconds()));
@@ -172,6 +182,7 @@ public final class Torture {
         settings.put("engine", wanted.settings().getOrDefault(ClusterSpec.ENGINE, "postgres"));
         settings.put("networks", links == null ? "the loopback device" : "a namespace for each node");
         settings.put("disks", disks == null ? "the machine's" : disks.onDisk() ? "ext4 in files" : "in memory");
+        settings.put("clocks", clocks == null ? "the machine's" : "each node's own");
         return settings;
     }
 

@@ -17,6 +17,7 @@ record TorturePlan(long seed, List<Step> steps) {
     private static final int REST_MAX_MILLIS = 4_000;
     private static final int HELD_MIN_MILLIS = 1_000;
     private static final int HELD_MAX_MILLIS = 6_000;
+    private static final int CLOCK_SECONDS_MAX = 3_600;
     /** What a fault takes besides, on average, until everything is as it was: for the number of steps. */
     private static final int RECOVERY_MILLIS = 2_000;
 
@@ -40,11 +41,24 @@ record TorturePlan(long seed, List<Step> steps) {
         String text() {
             String where = switch (kind) {
                 case POWER, ROLLING_RESTART -> "all nodes";
+                case MEMBER_ADD, MEMBER_REPLACE -> "a further node";
                 default -> victim == LEADER ? "the leader" : "node-" + victim;
             };
-            return kind.label() + " of " + where + (kind == FaultKind.ROLLING_RESTART
+            return kind.label() + " of " + where + (kind == FaultKind.ROLLING_RESTART || kind == FaultKind.MEMBER_MOVE
                     ? ""
-                    : String.format(java.util.Locale.ROOT, " for %.1f s", heldMillis / 1e3));
+                    : String.format(java.util.Locale.ROOT, " for %.1f s", heldMillis / 1e3))
+                    + (kind == FaultKind.CLOCK ? ", " + clock() : "");
+        }
+
+        /** By how many seconds a clock is set forward, or back if negative. */
+        long clockSeconds() {
+            long seconds = 1L + choice / 2 % CLOCK_SECONDS_MAX;
+            return choice % 2 == 0 ? seconds : -seconds;
+        }
+
+        /** The same in words. */
+        String clock() {
+            return Math.abs(clockSeconds()) + " s " + (clockSeconds() < 0 ? "back" : "forward");
         }
     }
 

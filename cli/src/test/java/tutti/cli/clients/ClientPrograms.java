@@ -33,6 +33,15 @@ final class ClientPrograms {
         void in(Path environment) throws Exception;
     }
 
+    /** A program in Java, with libraries that its project file names. */
+    static void java(Path log, String program, List<String> urls) throws Exception {
+        needs("mvn");
+        Path environment = environment("java", there -> run(log, there, "mvn", "-B", "-ntp", "-q",
+                "dependency:copy-dependencies", "-DoutputDirectory=libraries"));
+        client(log, environment, urls, Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                environment.resolve("libraries") + File.separator + "*", program);
+    }
+
     static void psycopg(Path log, String program, List<String> urls) throws Exception {
         needs("python3");
         Path environment = environment("python", there -> {

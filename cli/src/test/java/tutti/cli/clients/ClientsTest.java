@@ -66,6 +66,17 @@ class ClientsTest {
     }
 
     @Test
+    void alembicAndDjangoMigrate() throws Exception {
+        ClientPrograms.psycopg(directory, "migrations.py", urls);
+    }
+
+    @Test
+    void flywayAndLiquibaseMigrate() throws Exception {
+        ClientPrograms.java(directory, "Migrations.java",
+                cluster.nodes().stream().map(ClusterFile.Node::jdbcUrl).toList());
+    }
+
+    @Test
     void nodePostgres() throws Exception {
         ClientPrograms.nodePostgres(directory, "client.js", urls);
     }

@@ -212,7 +212,7 @@ public final class AdminServer implements AutoCloseable {
     };
 
     /** Of a node that is not watched. */
-    private static final Watch UNWATCHED = new Watch() {
+    public static final Watch UNWATCHED = new Watch() {
         @Override
         public String history() {
             return "{}";

@@ -656,6 +656,31 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.position() RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
     AS $function$ SELECT coalesce(pg_catalog.max(position), 0) FROM tutti.applied $function$;
 
+-- What clients ask about the cluster, as functions that tools show. All but the first are answered by the node, which says
+-- beforehand what the client's next statement is to be told; it concerns nobody but that client.
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_position() RETURNS bigint LANGUAGE sql STABLE
+    AS $function$ SELECT tutti.position() $function$;
+CREATE OR REPLACE FUNCTION tutti.answer(question text) RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+DECLARE
+    told text := current_setting('tutti.answer', true);
+BEGIN
+    IF told IS NULL OR NOT starts_with(told, concat(question, '=')) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('tutti_%s() is answered by the node, and only where it is a statement of its own outside of a transaction block',
+                split_part(question, ' ', 1)),
+            HINT = format('SELECT tutti_%s(...), with a literal or a parameter, before BEGIN.', split_part(question, ' ', 1));
+    END IF;
+    PERFORM set_config('tutti.answer', '', false);
+    RETURN substr(told, length(question) + 2);
+END
+$function$;
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_wait() RETURNS bigint LANGUAGE plpgsql
+    AS $function$ BEGIN RETURN tutti.answer('wait '); END $function$;
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_wait("position" bigint) RETURNS bigint LANGUAGE plpgsql STRICT
+    AS $function$ BEGIN RETURN tutti.answer(pg_catalog.concat('wait ', $1)); END $function$;
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_outcome(transaction text) RETURNS text LANGUAGE plpgsql STRICT
+    AS $function$ BEGIN RETURN tutti.answer(pg_catalog.concat('outcome ', $1)); END $function$;
+
 -- The position up to which effects survive a crash as soon as the transaction that asks has committed: all commits
 -- before it lie before its own record in the log, which it waits for. Old positions are forgotten on the way.
 CREATE OR REPLACE FUNCTION tutti.durable_position() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $function$

@@ -193,7 +193,8 @@ $function$;
 -- Sequences with values that no node has been given; and whether this node will soon need them, and get them without a gap.
 CREATE OR REPLACE VIEW tutti.asked_for AS
     SELECT n.nspname AS schema_name, c.relname AS name, coalesce(s.own + s.step = s.free
-            AND abs(s.own - pg_sequence_last_value(s.sequence)) / abs(s.step::numeric) < tutti.share(s.low, s.high, s.step), false) AS low
+            AND 4 * abs(s.own - pg_sequence_last_value(s.sequence)) / abs(s.step::numeric) < 3 * tutti.share(s.low, s.high, s.step),
+            false) AS low
         FROM tutti.sequences s JOIN pg_class c ON c.oid = s.sequence JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE NOT s.opened AND (s.cycles OR s.free BETWEEN s.low AND s.high);
 

@@ -29,6 +29,9 @@ import tutti.workload.listappend.ListAppendOperation;
 final class SimulatedSession implements LocalTransaction {
     /** How long a session waits for what has been delivered before its transaction begins. */
     private static final long FRESH_NANOS_MAX = 100 * Nanos.MILLI;
+    /** How long it waits for what it has booked, and of how many sessions one books. */
+    private static final long BOOKED_NANOS_MAX = 2 * Nanos.SECOND;
+    private static final int BOOKING_SESSIONS = 4;
     private static final double LOSE_NANOS_MEAN = 2 * Nanos.MILLI;
     /** How many clients lose sight of their node while it commits, and how long after they have asked for that. */
     private static final double LOST_SIGHT = 0.05;
@@ -52,6 +55,8 @@ final class SimulatedSession implements LocalTransaction {
     private @Nullable Run executed;
     /** What an owner has told that it did for it. */
     private List<ListAppendOperation> operations = List.of();
+    /** What it has booked, in whichever run. */
+    private Transactions.@Nullable Booking booking;
     private boolean handedIn;
     private boolean mayCommit;
     private boolean answered;
@@ -83,6 +88,7 @@ final class SimulatedSession implements LocalTransaction {
         this.former = lost.former + 1;
         this.mayCommit = lost.mayCommit;
         this.blind = lost.blind;
+        this.booking = lost.booking;
     }
 
     /** By which its client knows it. */
@@ -105,6 +111,9 @@ final class SimulatedSession implements LocalTransaction {
             if (life.isLostSightOf()) {
                 losesSight();
             }
+        } else if (submission.program().writes() && !submission.isWhole() && node.executesAtOnce()
+                && submission.session() % BOOKING_SESSIONS == 1) {
+            book();
         } else if (submission.fresh() && submission.program().writes() && node.executesAtOnce()
                 && node.visiblePosition() < node.arrivedPosition()) {
             awaitDelivered();
@@ -113,8 +122,20 @@ final class SimulatedSession implements LocalTransaction {
         }
     }
 
+    /** Has it come after those that have booked the same, its first table, unless that takes too long. */
+    private void book() {
+        life.log().count("booked");
+        Completion<Long> come = beginsOnce(BOOKED_NANOS_MAX, "booked for too long");
+        booking = node.book(submission.program().exclusiveKeys().hash(0), come);
+    }
+
     /** Has it see what has been delivered, unless that takes too long. */
     private void awaitDelivered() {
+        node.await(node.arrivedPosition(), beginsOnce(FRESH_NANOS_MAX, "delivered is not visible"));
+    }
+
+    /** What begins it, or does so by itself after a time, which is counted. */
+    private Completion<Long> beginsOnce(long nanosMax, String late) {
         boolean[] begun = new boolean[1];
         Runnable begin = () -> {
             if (!begun[0] && !over) {
@@ -122,8 +143,13 @@ final class SimulatedSession implements LocalTransaction {
                 beginHere();
             }
         };
-        life.later(FRESH_NANOS_MAX, begin);
-        node.await(node.arrivedPosition(), new Completion<>() {
+        life.later(nanosMax, () -> {
+            if (!begun[0] && !over) {
+                life.log().count(late);
+            }
+            begin.run();
+        });
+        return new Completion<>() {
             @Override
             public void succeeded(Long position) {
                 life.later(0, begin);
@@ -133,7 +159,7 @@ final class SimulatedSession implements LocalTransaction {
             public void failed(EngineFailure failure) {
                 life.later(0, begin);
             }
-        });
+        };
     }
 
     private void beginHere() {
@@ -268,6 +294,10 @@ final class SimulatedSession implements LocalTransaction {
         if (life.isLostSightOf()) {
             losesSight();
         }
+        Transactions.Booking booked = booking;
+        if (booked != null) {
+            booked.isFor(id);
+        }
         ticket().executed(writes,
                 node.needsReads() || (submission.serializable() && node.takesReads()) ? of.reads() : ReadSet.EMPTY);
     }
@@ -391,6 +421,10 @@ final class SimulatedSession implements LocalTransaction {
         over = true;
         life.forget(this);
         node.release(name);
+        Transactions.Booking booked = booking;
+        if (booked != null) {
+            booked.end();
+        }
         if (!blind) {
             life.log().answered(id, outcome == Client.Outcome.COMMITTED);
             client.ended(new Client.End(name, outcome, why, executed == null ? operations : executed.operations()));

@@ -20,6 +20,7 @@ import tutti.sim.world.mutant.Edit.Jump;
  */
 class BrokenClassesTest {
     private static final String LOG = "tutti.order.raft.SegmentedLog";
+    private static final String NODE = "tutti.node.";
     private static final String WIRE = "tutti.wire.";
     private static final String JDBC = "tutti.jdbc.";
     private static final String ENGINE = "tutti.engine.jdbc.";
@@ -63,6 +64,14 @@ class BrokenClassesTest {
                         "Whoever used a simulated server that has died holds what it held there.",
                         Edit.of(DATABASE + "Locks", "forget", new Change.LeftOut("forEach")).at(1, 2),
                         DATABASE + "LocksTest", "whatWasHeldWhenTheServerDiedIsNotGrantedInItsNextLife"),
+                new BrokenClass("booked-for-good",
+                        "What is booked is not over when the transaction commits that it is for.",
+                        Edit.of(NODE + "Bookings", "commits", new Change.LeftOut("remove")), NODE + "BookingsTest",
+                        "whoLosesKeepsItsPlace"),
+                new BrokenClass("booked-and-not-seen",
+                        "Who has booked comes before it sees what those before it have done.",
+                        Edit.of(NODE + "Bookings", "hasCome", new Change.Condition("visible", 1, Jump.PASSED)),
+                        NODE + "BookingsTest", "whoComesSeesAllBeforeIt"),
                 new BrokenClass("former-life-counts", "What a node has shown counts in its next life.",
                         Edit.of(JDBC + "Node", "life(Ljava/lang/String;", new Change.Given("equals", 1)).at(1, 2),
                         JDBC + "NodeTest", "whatItHasShownCountsInThatLifeOnly"),
