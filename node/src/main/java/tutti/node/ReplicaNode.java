@@ -86,10 +86,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions, long lingerNanos, Retention retention, TransactionNames names) {
-        /**
-         * Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions, no waiting for more, the log kept
-         * for all nodes, names without a cluster's id.
-         */
+        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
             return new Settings(node, replicas, protocol, 4, 64, 1000, 256L << 20,
                     2_000_000_000L, 50_000, 0, Retention.UNLIMITED, TransactionNames.PLAIN);
@@ -395,11 +392,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     @Override
-    public Ticket begin(LocalTransaction session, long since) {
-        return core.transactions().begin(session, since, null);
-    }
-
-    @Override
     public TransactionNames names() {
         return settings.names();
     }
@@ -422,11 +414,6 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     @Override
     public Ticket again(LocalTransaction session, long since, TransactionId name) {
         return core.transactions().again(session, since, name);
-    }
-
-    @Override
-    public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
-        barrier(statement, keys, null, done);
     }
 
     @Override

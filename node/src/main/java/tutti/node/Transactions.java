@@ -90,7 +90,9 @@ public interface Transactions {
      * @param since {@link #visiblePosition} as of a moment before its first snapshot was taken; if it is not held
      *            ({@link #hold}) and the cluster has been told meanwhile that nobody needs it, the transaction cannot commit
      */
-    Ticket begin(LocalTransaction transaction, long since);
+    default Ticket begin(LocalTransaction transaction, long since) {
+        return begin(transaction, since, null);
+    }
 
     /** Registers a transaction that has not taken a snapshot yet. */
     default Ticket begin(LocalTransaction transaction) {
@@ -127,9 +129,7 @@ public interface Transactions {
     default void release(TransactionId name) {}
 
     /** Like {@link #begin(LocalTransaction, long)}, under a reserved name, or any if that is null. */
-    default Ticket begin(LocalTransaction transaction, long since, @Nullable TransactionId name) {
-        return begin(transaction, since);
-    }
+    Ticket begin(LocalTransaction transaction, long since, @Nullable TransactionId name);
 
     /**
      * Like {@link #begin(LocalTransaction, long)}: another run of a transaction that has lost, of which its client knows the name and has
@@ -142,9 +142,7 @@ public interface Transactions {
     }
 
     /** Like {@link #barrier(byte[], KeySet, Completion)}, under a reserved name, or any if that is null. */
-    default void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
-        barrier(statement, keys, done);
-    }
+    void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done);
 
     /**
      * Asks what became of a transaction of any node. One that has not asked to commit is rolled back, and one that has not
@@ -199,7 +197,9 @@ public interface Transactions {
      * @param done told when it has been executed at this node; fails with a reason to give the client if it was not
      *            ordered
      */
-    void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done);
+    default void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
+        barrier(statement, keys, null, done);
+    }
 
     /**
      * Has a client's whole request executed by every replica at one position of the total order, in one transaction. The

@@ -358,7 +358,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     }
 
     @Override
-    public void barrier(byte[] statement, KeySet keys, Completion<ExecuteResult> done) {
+    public void barrier(byte[] statement, KeySet keys, @Nullable TransactionId name, Completion<ExecuteResult> done) {
         String text = new String(statement, StandardCharsets.UTF_8);
         barriers.add(text);
         loop.execute(() -> done.succeeded(execute(text.substring(text.indexOf(": ") + 2))));
