@@ -106,7 +106,8 @@ final class GordaFigures {
     private Figure abortsByKind() {
         FigureRun dbsm = of(coarse, "DBSM-G");
         List<FigureRun> needs = CLIENTS.stream().map(dbsm::clients).toList();
-        return new Figure("3.3d", needs, sheet -> {
+        List<FigureRun> all = Stream.concat(needs.stream(), Stream.of(of(coarse, "CONS-G").clients(LOADED))).toList();
+        return new Figure("3.3d", all, sheet -> {
             List<Chart.Curve> curves = new ArrayList<>();
             for (RequestKind kind : RequestKind.DRAWN) {
                 if (kind != RequestKind.MAINTENANCE) {
