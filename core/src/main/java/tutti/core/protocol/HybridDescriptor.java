@@ -40,6 +40,7 @@ final class HybridDescriptor implements ProtocolDescriptor {
     @Override
     public Claims claims(ParameterValues values) {
         return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES,
+                Trait.REQUESTS_OUTLIVE_THEIR_NODE,
                 mode(values) == Hybrid.Mode.ACTIVE ? Trait.EVERYWHERE_IF_POSSIBLE : Trait.UNDERTAKES);
     }
 

@@ -51,6 +51,11 @@ public enum Trait {
      */
     COMMITS_BY_OWN_MESSAGE,
     /**
+     * What a node was handed may commit behind the first message of its next life, by messages of others:
+     * {@link Protocol#undecided} tells which. So the node may not show yet what another has told to have committed.
+     */
+    REQUESTS_OUTLIVE_THEIR_NODE,
+    /**
      * Other replicas may wait to hear that a position is visible at this one, so that it must not be made visible later than
      * necessary.
      */

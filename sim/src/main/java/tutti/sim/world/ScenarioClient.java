@@ -19,8 +19,8 @@ import tutti.workload.client.ClientOutcome;
  *
  * <p>
  * <b>Who was told by another node that a transaction has committed</b> goes on at its own. That one shows it, once it is ready, if
- * the transaction committed by a message of its own; another node's may be on its way yet where others execute what this node
- * was handed. There a client does as the driver does: it waits until its node shows what the one that told it did, and is a new
+ * the transaction committed by a message of its own; another node's may be on its way yet where requests outlive the node that they
+ * were handed to. There a client does as the driver does: it waits until its node shows what the one that told it did, and is a new
  * session if that takes too long.
  */
 final class ScenarioClient {
@@ -116,7 +116,7 @@ final class ScenarioClient {
         }
         if (end.outcome() == Client.Outcome.UNKNOWN && random.chance(ASKS)) {
             run.questions().ask(end.transaction(), random, (outcome, shown) -> {
-                if (run.othersExecute()) {
+                if (run.requestsOutlive()) {
                     mustShow = shown;
                 }
                 told(number, new Client.End(end.transaction(), outcome,

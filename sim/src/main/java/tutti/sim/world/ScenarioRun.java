@@ -443,9 +443,9 @@ public final class ScenarioRun {
                 end.operations()));
     }
 
-    /** Whether what a node is handed may be executed, and committed, by another. */
-    boolean othersExecute() {
-        return scenario.protocol().has(Trait.UNDERTAKES);
+    /** Whether what a node is handed may be committed by others when its life is over. */
+    boolean requestsOutlive() {
+        return scenario.protocol().has(Trait.REQUESTS_OUTLIVE_THEIR_NODE);
     }
 
     /** Answers what became of transactions whose clients have not been told. */
