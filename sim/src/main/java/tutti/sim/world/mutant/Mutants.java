@@ -165,7 +165,7 @@ public final class Mutants {
                     raft("si", "kill,pause,lost-sight"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 20),
             one("run-again-though-asked", "A transaction is run again though somebody was told that it had ended.",
                     Edit.of(NODE + "ClientTransactions", "isGivenUp", new Change.Body(0)),
-                    raft("si", "kill,pause,lost-sight"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 20),
+                    raft("si", "kill,pause,lost-sight"), new Finder(By.ACKNOWLEDGED, "aborted is absent"), 40),
             one("former-life-open", "A node's former life is not over when its next begins.",
                     Edit.of(NODE + "Outcomes", "born", new Change.LeftOut("forEach")),
                     raft("si", "power-loss,crash,kill"), new Finder(By.LIVENESS, "open"), 10),
