@@ -258,11 +258,12 @@ def refusals():
         db.execute("INSERT INTO py_keyless VALUES (1)")
         for sql in (
             "CREATE DATABASE other",
-            "DO $$ BEGIN CREATE TABLE py_no (a int PRIMARY KEY); END $$",
+            "DO $$ BEGIN EXECUTE 'CREATE TABLE py_no (a int); CREATE TABLE py_nor (a int)'; END $$",
             "ALTER TABLE py_owner ADD COLUMN made timestamptz DEFAULT now()",
             "ALTER TABLE py_owner ADD COLUMN number serial",
         ):
             refused(db, sql, "0A000")
+        db.execute("DO $$ BEGIN CREATE TABLE py_done (a int PRIMARY KEY); DROP TABLE py_done; END $$")
         db.execute("CREATE INDEX CONCURRENTLY py_ranked ON py_owner (rank)")
         db.execute("DROP INDEX CONCURRENTLY py_ranked")
         db.execute("DROP TABLE py_keyless")

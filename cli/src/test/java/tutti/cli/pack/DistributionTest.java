@@ -8,6 +8,8 @@ import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -89,7 +91,13 @@ class DistributionTest {
         return jar(directory.resolve("build/tutti-cli.jar"), main, directory.resolve("empty"));
     }
 
+    /** @param classes a directory, or another jar */
     private static Path jar(Path jar, Attributes main, Path classes) throws IOException {
+        if (!Files.isDirectory(classes)) {
+            try (FileSystem inside = FileSystems.newFileSystem(classes)) {
+                return jar(jar, main, inside.getPath("/"));
+            }
+        }
         Manifest manifest = new Manifest();
         manifest.getMainAttributes().put(Attributes.Name.MANIFEST_VERSION, "1.0");
         manifest.getMainAttributes().putAll(main);
