@@ -85,8 +85,10 @@ class MembershipTest {
             orders.get(node).append(Integer.toString(i).getBytes(StandardCharsets.UTF_8));
         }
         for (Recorder each : recorders.values()) {
-            while (each.deliveries().isEmpty() || each.deliveries().getLast().position() < to) {
-                each.awaitCount(each.deliveries().size() + 1);
+            List<Recorder.Delivered> there = each.deliveries();
+            while (there.isEmpty() || there.getLast().position() < to) {
+                each.awaitCount(there.size() + 1);
+                there = each.deliveries();
             }
         }
     }
