@@ -44,6 +44,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
     static final byte[] MARK = "\u00e9".getBytes(StandardCharsets.UTF_8);
     /** A COMMIT, which is of interest only as long as it is what it was prepared as. */
     static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, "COMMIT");
+    /** In the place of a target, of a statement with several. */
+    private static final long UNTOLD = -1;
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");
@@ -52,7 +54,12 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
     /** Whether it tells its rows. */
     boolean tellsRows() {
-        return target != 0;
+        return target > 0;
+    }
+
+    /** Whether it changes rows that it does not tell, and nothing else. */
+    boolean keepsRows() {
+        return target == UNTOLD;
     }
 
     /** Whether it is sent as this one is. */
@@ -101,6 +108,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private boolean returning;
         private boolean namesVersions;
         private boolean several;
+        /** Whether it may change several tables, which have been looked at. */
+        private boolean severalTargets;
         private int depth;
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
@@ -189,15 +198,46 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 case "insert", "update", "delete" -> change(version);
                 case "select" -> {
                     at = 1;
-                    yield harmless("") && !returning ? unchanged(version) : null;
+                    yield harmless("") && !returning ? unchanged(0, version) : null;
                 }
+                case "with" -> targets() && harmless("") ? unchanged(UNTOLD, version) : null;
                 default -> null;
             };
         }
 
-        private InBandStatement unchanged(Object version) {
+        private InBandStatement unchanged(long target, Object version) {
             byte[] same = Arrays.copyOf(sql, length);
-            return new InBandStatement(0, same, same, length, true, tables.limitBytes(), version);
+            return new InBandStatement(target, same, same, length, true, tables.limitBytes(), version);
+        }
+
+        /** Whether each table that is changed anywhere in it is one whose changes have no effects on anything else. */
+        private boolean targets() {
+            severalTargets = true;
+            at = 1;
+            for (int i = 1; i < count; i++) {
+                int first = switch (word(i)) {
+                    case "insert" -> word(i + 1).equals("into") ? i + 2 : count;
+                    case "delete" -> word(i + 1).equals("from") ? i + 2 : count;
+                    case "update" -> locks(word(i - 1)) ? 0 : i + 1;
+                    default -> 0;
+                };
+                if (first > 0 && !isTarget(word(first).equals("only") ? first + 1 : first)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        private boolean isTarget(int first) {
+            boolean qualified = is(first + 1, '.');
+            String name = name(qualified ? first + 2 : first);
+            InBandTable known = name == null ? null : tables.table(qualified ? name(first) : null, name);
+            return known != null && known.deletes() && known.rekeys();
+        }
+
+        /** Whether UPDATE stands behind this in a clause that locks rows. */
+        private static boolean locks(String before) {
+            return before.equals("for") || before.equals("key");
         }
 
         private @Nullable InBandStatement change(Object version) {
@@ -290,17 +330,35 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             }
             String before = word(at - 1);
             if (word.equals("update")) {
-                return before.equals("for") || before.equals("key");
+                return severalTargets || locks(before);
             }
             if (REFUSED.contains(word)) {
-                return false;
+                return switch (word) {
+                    case "with" -> is(at - 1, ')') && word(at + 1).equals("ordinality");
+                    case "into" -> severalTargets && before.equals("insert");
+                    case "insert", "delete" -> severalTargets;
+                    default -> false;
+                };
             }
             if (word.equals("returning") && depth == 0) {
                 boolean first = !returning;
                 returning = true;
                 return first;
             }
-            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word);
+            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word)
+                    || (severalTargets && before.equals("into")) || (before.equals("as") && namesColumns(at + 1));
+        }
+
+        /** Whether here begins a list of nothing but names, as behind the alias of what stands in a FROM. */
+        private boolean namesColumns(int parenthesis) {
+            int i = parenthesis;
+            do {
+                if (name(i + 1) == null) {
+                    return false;
+                }
+                i += 2;
+            } while (is(i, ','));
+            return is(i, ')');
         }
 
         /** The letter of its entries; empty if it is not understood. */
