@@ -100,6 +100,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final InBandTables tables;
         private final TableCatalog catalog;
         private final String role;
+        /** Whether it may change several tables, which have been looked at. */
+        private boolean severalTargets;
         private int[] kinds = new int[64];
         private int[] starts = new int[64];
         private int[] ends = new int[64];
@@ -108,8 +110,6 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private boolean returning;
         private boolean namesVersions;
         private boolean several;
-        /** Whether it may change several tables, which have been looked at. */
-        private boolean severalTargets;
         private int depth;
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
