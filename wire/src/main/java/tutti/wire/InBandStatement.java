@@ -44,13 +44,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
     static final byte[] MARK = "\u00e9".getBytes(StandardCharsets.UTF_8);
     /** A COMMIT, which is of interest only as long as it is what it was prepared as. */
     static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, "COMMIT");
-    /** In the place of a target, of a statement with several. */
-    private static final long UNTOLD = -1;
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");
     /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#isHarmless harmless calls}. */
     private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
+    /** In the place of a target, of a statement with several. */
+    private static final long UNTOLD = -1;
 
     /** Whether it tells its rows. */
     boolean tellsRows() {
