@@ -27,7 +27,8 @@ import tutti.wire.sql.SqlTokens;
  *
  * <p>
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
- * of an update that assigns a column of some key or foreign key both rows. It begins with a letter that not every encoding has,
+ * of an update that assigns a column of some key or foreign key both rows. Of an update that assigns none, only the assigned columns and the key are
+ * asked for, so that the server neither reads nor writes out what no change can have been made to. It begins with a letter that not every encoding has,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
  * @param target the table's object id; 0 of a query that changes nothing
@@ -102,6 +103,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private boolean namesVersions;
         private boolean several;
         private int depth;
+        /** The columns that an update assigns. */
+        private final Set<String> assigned = new HashSet<>();
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
                 String role) {
@@ -251,7 +254,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 case "d" -> known.deletes();
                 default -> !entry.isEmpty();
             };
-            return !told ? null : with(append(known, entry, raw(reference)), known, version);
+            return !told ? null : with(append(known, table, entry, raw(reference)), known, version);
         }
 
         private static boolean isVersion(@Nullable String name) {
@@ -308,8 +311,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             if (!operation.equals("update")) {
                 return operation.substring(0, 1);
             }
-            Set<String> assigned = new HashSet<>();
-            if (!word(from).equals("set") || !assignments(from + 1, assigned)) {
+            if (!word(from).equals("set") || !assignments(from + 1)) {
                 return "";
             }
             List<Table.Column> columns = table.columns();
@@ -321,7 +323,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         }
 
         /** The names of the columns that are assigned. */
-        private boolean assignments(int from, Set<String> assigned) {
+        private boolean assignments(int from) {
             int inside = 0;
             boolean begins = true;
             boolean list = false;
@@ -349,7 +351,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         // -------------------------------------------------------------------------------------- the column
 
-        private String append(InBandTable table, String entry, String reference) {
+        private String append(InBandTable table, Table columns, String entry, String reference) {
             StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
                     .append(MARK_WRITTEN);
             for (Setting setting : Setting.values()) {
@@ -358,9 +360,31 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                             .append("'), ';");
                 }
             }
+            if (entry.equals("u")) {
+                return assigned(out, columns, reference).append(')').toString();
+            }
             out.append(entry).append("', ").append(reference).append(".tableoid, ");
             return (entry.equals("k") ? out.append("old.*, new.*") : out.append(reference).append(".*")).append(')')
                     .toString();
+        }
+
+        /** The row with nothing in the place of what is not assigned, nor of the key. */
+        private StringBuilder assigned(StringBuilder out, Table table, String reference) {
+            StringBuilder leftOut = new StringBuilder();
+            StringBuilder row = new StringBuilder();
+            List<Table.Column> columns = table.columns();
+            for (int i = 0; i < columns.size(); i++) {
+                row.append(i == 0 ? "ROW(" : ", ");
+                if (assigned.contains(columns.get(i).name()) || table.key().columns().contains(i)) {
+                    row.append(reference).append('.').append(Table.quote(columns.get(i).name()));
+                } else {
+                    row.append("NULL");
+                    leftOut.append(leftOut.isEmpty() ? "" : ",").append(i);
+                }
+            }
+            row.append(')');
+            return out.append("p', ").append(reference).append(".tableoid, '-").append(leftOut).append(";', ")
+                    .append(row);
         }
 
         private InBandStatement with(String appended, InBandTable table, Object version) {

@@ -57,6 +57,10 @@ public final class CaptureInstaller {
             + " pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)"
             + " pg_catalog.substr(name, 8)::pg_catalog.int8";
 
+    /** Whether the old row is one that the transaction has made. */
+    private static final String OWN_VERSION = "pg_catalog.age(OLD.xmin) OPERATOR(pg_catalog.<=)"
+            + " pg_catalog.age(pg_catalog.pg_current_xact_id()::pg_catalog.xid)";
+
     private CaptureInstaller() {}
 
     /**
@@ -298,6 +302,7 @@ public final class CaptureInstaller {
                 .replace("<refuse without the secret>", REFUSE_WITHOUT_SECRET)
                 .replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
+                .replace("<own version>", OWN_VERSION)
                 .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))
                 .replace("<mark>", MARK)
                 .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))
