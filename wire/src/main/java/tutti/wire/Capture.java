@@ -88,6 +88,11 @@ public interface Capture {
         return null;
     }
 
+    /** Whether columns of rows that have not changed may be left out of what is captured: whether all nodes can make such changes. */
+    default boolean leavesOut() {
+        return true;
+    }
+
     /**
      * What is to be sent for a statement so that it tells the rows that it changes, or null if that cannot be proven of it.
      *

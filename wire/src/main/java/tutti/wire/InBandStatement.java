@@ -80,12 +80,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
      * Proves a statement.
      *
      * @param sql in UTF-8, as long as this
+     * @param leaveOut whether columns that are not assigned need not be told
      * @param role as which it is executed
      * @return null if that cannot be
      */
     static @Nullable InBandStatement of(byte[] sql, int length, boolean standardStrings, InBandTables tables,
-            TableCatalog catalog, String role, Object version) {
-        return new Proof(sql, length, standardStrings, tables, catalog, role).statement(version);
+            TableCatalog catalog, boolean leaveOut, String role, Object version) {
+        return new Proof(sql, length, standardStrings, tables, catalog, leaveOut, role).statement(version);
     }
 
     private static final class Proof {
@@ -93,6 +94,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final int length;
         private final InBandTables tables;
         private final TableCatalog catalog;
+        private final boolean leaveOut;
         private final String role;
         private int[] kinds = new int[64];
         private int[] starts = new int[64];
@@ -107,11 +109,12 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final Set<String> assigned = new HashSet<>();
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
-                String role) {
+                boolean leaveOut, String role) {
             this.sql = sql;
             this.length = length;
             this.tables = tables;
             this.catalog = catalog;
+            this.leaveOut = leaveOut;
             this.role = role;
             read(standardStrings);
         }
@@ -360,7 +363,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                             .append("'), ';");
                 }
             }
-            if (entry.equals("u")) {
+            if (entry.equals("u") && leaveOut) {
                 return assigned(out, columns, reference).append(')').toString();
             }
             out.append(entry).append("', ").append(reference).append(".tableoid, ");

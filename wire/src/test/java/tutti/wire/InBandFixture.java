@@ -82,7 +82,8 @@ final class InBandFixture implements AutoCloseable {
     private final class OneWay implements Capture {
         private final Way way;
         private final Capture real = new EngineCapture(engine::catalog, engine::references,
-                engine::inBandTables, engine::refreshCatalog, engine.promises()::of, engine.functions(), SECRET);
+                engine::inBandTables, engine::refreshCatalog, engine.promises()::of, engine::leavesOut,
+                engine.functions(), SECRET);
 
         OneWay(Way way) {
             this.way = way;
@@ -108,6 +109,11 @@ final class InBandFixture implements AutoCloseable {
         public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
             InBandStatement told = pretended;
             return way == Way.TRIGGERS ? null : told != null ? told : real.inBand(sql, length, standardStrings, role);
+        }
+
+        @Override
+        public boolean leavesOut() {
+            return real.leavesOut();
         }
 
         @Override
@@ -147,10 +153,15 @@ final class InBandFixture implements AutoCloseable {
         return new OneWay(Way.EITHER).inBand(text, text.length, true, "alice") != null;
     }
 
+    /** For which what is proven now holds. */
+    Object schemaVersion() {
+        return new OneWay(Way.EITHER).schemaVersion();
+    }
+
     /** Whether a statement is proven, for alice. */
     boolean proven(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
-        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), "alice",
+        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), true, "alice",
                 "now") != null;
     }
 

@@ -36,6 +36,8 @@ class InBandTest {
             CREATE TABLE child (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account int REFERENCES account,
                 code text UNIQUE, doubled int GENERATED ALWAYS AS (account * 2) STORED);
             CREATE TABLE "Odd Name" ("Key" int PRIMARY KEY, "select" text, odd int DEFAULT 7);
+            CREATE TABLE document (id int PRIMARY KEY, reads int, body text);
+            INSERT INTO document SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 1000) i;
             CREATE TABLE dir (id int PRIMARY KEY);
             CREATE TABLE leaf (id int PRIMARY KEY, dir int REFERENCES dir ON DELETE CASCADE ON UPDATE CASCADE);
             CREATE TABLE later (id int PRIMARY KEY, dir int REFERENCES dir DEFERRABLE);
@@ -172,6 +174,55 @@ class InBandTest {
                     .value()).append('\n');
         }
         return all.toString();
+    }
+
+    /** What a transaction of each kind tells of an update of one column. */
+    private static List<String> told() throws Exception {
+        List<String> all = new ArrayList<>();
+        for (Way way : List.of(Way.IN_BAND, Way.TRIGGERS)) {
+            BackendConnection client = fixture.client(way);
+            client.execute("update account set balance = balance + 1 where id = 1", InBandFixture.PATIENCE);
+            client.execute("update document set reads = reads + 1", InBandFixture.PATIENCE);
+            client.close();
+            fixture.committed().forEach(each -> all.add(each.substring(0, each.indexOf(','))));
+            reset();
+        }
+        return all;
+    }
+
+    @Test
+    void rowsAreToldWholeAsLongAsSomeNodeNeedsThat() throws Exception {
+        List<String> some = List.of("columns 0300 account(1", "columns 03 document(1", "update account(1",
+                "columns 03 document(1");
+        assertEquals(some, told());
+        fixture.engine.leaveOut(() -> false);
+        try {
+            assertEquals(List.of("update account(1", "update document(1", "update account(1", "update document(1"),
+                    told());
+        } finally {
+            fixture.engine.leaveOut(() -> true);
+        }
+        assertEquals(some, told());
+    }
+
+    /** A statement that has been prepared to tell some columns is prepared anew. */
+    @Test
+    void preparedStatementsTellWholeRowsWhenANodeComesThatNeedsThat() throws Exception {
+        try (Connection connection = DriverManager.getConnection(fixture.url(Way.EITHER) + "&prepareThreshold=1");
+                PreparedStatement update = connection
+                        .prepareStatement("update account set balance = balance + 1 where id = 1")) {
+            update.executeUpdate();
+            fixture.engine.leaveOut(() -> false);
+            update.executeUpdate();
+            fixture.engine.leaveOut(() -> true);
+            update.executeUpdate();
+        } finally {
+            fixture.engine.leaveOut(() -> true);
+        }
+        List<String> told = fixture.committed();
+        assertTrue(told.get(0).startsWith("columns"), told.get(0));
+        assertTrue(told.get(1).startsWith("update"), told.get(1));
+        assertTrue(told.get(2).startsWith("columns"), told.get(2));
     }
 
     private static void simple(Way way, String... queries) throws Exception {

@@ -8,7 +8,7 @@
 -- What decides about replication must be out of reach of clients' roles, of their functions and of their triggers:
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
---        tutti.g<16 hexadecimal digits>_<n>    armed; the next row is appended to the session variable of this name
+--        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way
 --        tutti adopting                        our own schema changes
@@ -225,7 +225,7 @@ CREATE OR REPLACE FUNCTION tutti.tell_serializable(name text) RETURNS text LANGU
 $function$;
 
 -- Captures may run from here on. Tells whether rows in text form have the form that replicas expect under the session's
--- settings. The key is the node's, 16 hexadecimal digits that this session's clients do not know.
+-- settings. The key is the node's, 16 hexadecimal digits that this session's clients do not know; the first is a w if rows are to be told whole.
 CREATE OR REPLACE FUNCTION tutti.open_capture(secret bytea, session_key text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER AS $function$
 BEGIN
@@ -345,10 +345,11 @@ BEGIN
 END
 $function$;
 
--- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else.
+-- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else. Rows are told whole: whether that need not be only
+-- the node knows.
 CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $function$
-    SELECT set_config('<mark>', concat('tutti.g',
-            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 16), '_1'), true)
+    SELECT set_config('<mark>', concat('tutti.gw',
+            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_1'), true)
         FROM tutti.node n
 $function$;
 
@@ -1052,7 +1053,7 @@ BEGIN
     IF <seen in band> THEN
         RETURN NULL;
     END IF;
-    same := CASE WHEN %1$s THEN ',' ELSE pg_catalog.concat(',', %2$s) END;
+    same := CASE WHEN pg_catalog.substr(name, 8, 1) OPERATOR(pg_catalog.=) 'w' OR %1$s THEN ',' ELSE pg_catalog.concat(',', %2$s) END;
     IF same OPERATOR(pg_catalog.=) ',' THEN
         RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN %1$s OR <own version>
