@@ -224,7 +224,8 @@ final class MemberChanges {
         group.members(members.now());
         logKeeping.members(members.voters());
         settlement.membersChanged(members.voters());
-        if (!members.has(self)) {
+        // A node that came later is on no older list either, and reads these again behind the state that it was given.
+        if (members.now().removed().containsKey(self)) {
             node.exclude(new ReplicaNode.RemovedException("this node was removed from the cluster at position "
                     + members.now().number()));
         }
