@@ -51,6 +51,8 @@ public final class EngineCapture implements Capture {
     private final AtomicInteger refreshing = new AtomicInteger();
     private final Function<String, @Nullable Promise> promises;
     private final BooleanSupplier leavesOut;
+    /** Tables of which large rows have been seen. */
+    private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
     private final Calls calls;
     private final String life;
@@ -107,6 +109,7 @@ public final class EngineCapture implements Capture {
                     ? CaptureReader.read(catalog.get(), gathered)
                     : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
             captured.takenWithoutKey().forEach(this::warn);
+            large.addAll(captured.large());
             return new Captured(captured.writes(), captured::describe, captured.schemaChanged());
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();
@@ -198,12 +201,18 @@ public final class EngineCapture implements Capture {
         InBandTables tables = inBand.get();
         return refreshing.get() > 0 || !judged(tables).readsAreReads()
                 ? null
-                : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(), now.leavesOut(), role, now);
+                : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
+                        table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
     }
 
     @Override
     public boolean leavesOut() {
         return leavesOut.getAsBoolean();
+    }
+
+    @Override
+    public boolean outdated(InBandStatement statement) {
+        return statement.whole() && large.contains(statement.target()) && leavesOut.getAsBoolean();
     }
 
     /** What a statement's proof, and what it tells, depend on. */

@@ -117,6 +117,11 @@ final class InBandFixture implements AutoCloseable {
         }
 
         @Override
+        public boolean outdated(InBandStatement statement) {
+            return real.outdated(statement);
+        }
+
+        @Override
         public Object schemaVersion() {
             return real.schemaVersion();
         }
@@ -161,7 +166,7 @@ final class InBandFixture implements AutoCloseable {
     /** Whether a statement is proven, for alice. */
     boolean proven(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
-        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), true, "alice",
+        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), _ -> false, "alice",
                 "now") != null;
     }
 

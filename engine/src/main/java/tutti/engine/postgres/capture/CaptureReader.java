@@ -65,6 +65,7 @@ public final class CaptureReader {
     private final KeySet.Builder keys = new KeySet.Builder();
     private final Origins origins;
     private final Set<Long> tablesSeen = new HashSet<>();
+    private final Set<Long> large = new HashSet<>();
     private final Set<String> takenWithoutKey = new HashSet<>();
     private final Changes.Writer changes;
     /** Where the text is of what the transaction has left of rows, by the hash of their keys; nowhere if they are gone. */
@@ -264,7 +265,7 @@ public final class CaptureReader {
             }
         }
         return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), origins,
-                schemaChanges > 0, Set.copyOf(takenWithoutKey));
+                schemaChanges > 0, Set.copyOf(takenWithoutKey), Set.copyOf(large));
     }
 
     private Table table() throws UnknownTable {
@@ -309,6 +310,9 @@ public final class CaptureReader {
         boolean inOrder = made == null;
         if (leave(of, row, made == null ? Left.IN_ORDER : new Left(start, at, made)) != null && !inOrder) {
             throw outOfOrder(of);
+        }
+        if (inOrder && leftOut.isEmpty() && at - start >= CapturedWriteSet.LARGE) {
+            large.add(of.oid());
         }
         unique(of, of.key(), row, start, KeyKind.UPDATE);
         changed(of, leftOut, start);

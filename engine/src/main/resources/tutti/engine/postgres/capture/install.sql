@@ -1018,7 +1018,8 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
             ' OR ' ORDER BY c.attnum), 'false') AS condition
         FROM compared c
     ), large AS (
-        SELECT string_agg(format($text$
+        SELECT string_agg(format('pg_catalog.pg_column_toast_chunk_id(NEW.%I) IS NULL', l.name), ' AND ' ORDER BY l.place) AS none,
+            string_agg(format($text$
             CASE WHEN pg_catalog.pg_column_toast_chunk_id(NEW.%1$I) OPERATOR(pg_catalog.=) pg_catalog.pg_column_toast_chunk_id(OLD.%1$I)
                 THEN '%2$s,' WHEN pg_catalog.pg_column_toast_chunk_id(NEW.%1$I) IS NOT NULL
                     AND pg_catalog.pg_column_size(NEW.%1$I) OPERATOR(pg_catalog.=) pg_catalog.pg_column_size(OLD.%1$I)
@@ -1032,6 +1033,12 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
             CROSS JOIN LATERAL (SELECT CASE WHEN a.attgenerated = 'v' THEN 'NULL' WHEN l.place IS NULL THEN '%1$s.%3$I'
                 ELSE 'CASE WHEN pg_catalog.strpos(same, '',%2$s,'') OPERATOR(pg_catalog.=) 0 THEN %1$s.%3$I END' END) p(pattern)
         WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+    ), whole AS (
+        SELECT format($text$RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+                CASE WHEN %s OR <own version>
+                    THEN pg_catalog.concat('x', TG_RELID, '-;', OLD.ctid, NEW.ctid, OLD)
+                    ELSE pg_catalog.concat('w', TG_RELID, '-;', NEW.ctid) END,
+                NEW)<append after>;$text$, changed.condition) AS tells FROM changed
     )
     SELECT CASE WHEN u.key IS NULL OR large.same IS NULL THEN format($text$
 DECLARE
@@ -1053,13 +1060,12 @@ BEGIN
     IF <seen in band> THEN
         RETURN NULL;
     END IF;
+    IF %5$s THEN
+        %6$s
+    END IF;
     same := CASE WHEN pg_catalog.substr(name, 8, 1) OPERATOR(pg_catalog.=) 'w' OR %1$s THEN ',' ELSE pg_catalog.concat(',', %2$s) END;
     IF same OPERATOR(pg_catalog.=) ',' THEN
-        RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
-                CASE WHEN %1$s OR <own version>
-                    THEN pg_catalog.concat('x', TG_RELID, '-;', OLD.ctid, NEW.ctid, OLD)
-                    ELSE pg_catalog.concat('w', TG_RELID, '-;', NEW.ctid) END,
-                NEW)<append after>;
+        %6$s
     END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN <own version>
@@ -1067,8 +1073,8 @@ BEGIN
                     ELSE pg_catalog.concat('w', TG_RELID, '-', same, ';', NEW.ctid) END,
                 ROW(%4$s))<append after>;
 END
-$text$, condition, large.same, left_out.before, left_out.after) END
-        FROM changed, large, left_out, tutti.user_tables u WHERE u.table_oid = $1
+$text$, condition, large.same, left_out.before, left_out.after, large.none, whole.tells) END
+        FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
 -- The functions that write rows which another node has captured, as many as the text of an array of rows holds, or the one row that
