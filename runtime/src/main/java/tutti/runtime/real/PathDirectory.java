@@ -6,6 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
@@ -74,6 +75,14 @@ public final class PathDirectory implements Directory {
     }
 
     @Override
+    public List<String> directories() throws IOException {
+        try (Stream<Path> entries = Files.list(path)) {
+            return entries.filter(entry -> Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS))
+                    .map(entry -> entry.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Override
     public boolean exists(String name) {
         return Files.exists(file(name), LinkOption.NOFOLLOW_LINKS);
     }
@@ -93,6 +102,17 @@ public final class PathDirectory implements Directory {
     @Override
     public void move(String from, String to) throws IOException {
         Files.move(file(from), file(to), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    @Override
+    public void moveTo(String name, Directory other) throws IOException {
+        if (!(other instanceof PathDirectory to)) {
+            throw new IllegalArgumentException(other.location() + " is on another disk");
+        }
+        if (to.exists(name)) {
+            throw new FileAlreadyExistsException(to.location(name));
+        }
+        Files.move(file(name), to.file(name), StandardCopyOption.ATOMIC_MOVE);
     }
 
     @Override
