@@ -224,7 +224,8 @@ final class MemberChanges {
         group.members(members.now());
         logKeeping.members(members.voters());
         settlement.membersChanged(members.voters());
-        if (!members.has(self)) {
+        // A new node may begin with a snapshot from before it came, and be told of earlier changes first.
+        if (members.now().removed().containsKey(self)) {
             node.exclude(new ReplicaNode.RemovedException("this node was removed from the cluster at position "
                     + members.now().number()));
         }

@@ -2,10 +2,13 @@ package tutti.node.copy;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.DurableLog;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
 import tutti.runtime.LostDirectoryException;
@@ -86,14 +89,27 @@ public final class IncomingFiles {
     public void want(long number) throws IOException {
         if (!isWanted()) {
             data.deleteAll(INCOMING);
-            DurableFiles.write(data.directory(INCOMING), WANTED,
-                    ByteBuffer.allocate(Long.BYTES).putLong(number).array());
+            Directory incoming = data.directory(INCOMING);
+            String aside = WANTED + DurableFiles.ASIDE;
+            try (DataFile file = incoming.open(aside, Directory.Open.EMPTY)) {
+                file.write(ByteBuffer.wrap(Long.toString(number).getBytes(StandardCharsets.US_ASCII)), 0);
+                file.force(true);
+            }
+            incoming.move(aside, WANTED);
+            incoming.sync();
         }
     }
 
     /** The number of the new order directory. */
     public long number() throws IOException {
-        return DurableFiles.read(data.directory(INCOMING), WANTED).getLong();
+        try (DataFile file = data.directory(INCOMING).open(WANTED, Directory.Open.EXISTING)) {
+            ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(file.size()));
+            file.read(content, 0);
+            return Long.parseLong(new String(content.array(), StandardCharsets.US_ASCII).strip());
+        } catch (NumberFormatException damaged) {
+            throw new DamagedFileException(data.directory(INCOMING).location(WANTED)
+                    + " holds no number: remove the directory it is in, and start the node with `tutti node --copy-from any`");
+        }
     }
 
     /** Whether the copy has come. */

@@ -12,6 +12,7 @@ import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -118,6 +119,19 @@ public final class PathDirectory implements Directory {
     @Override
     public void delete(String name) throws IOException {
         Files.deleteIfExists(file(name));
+    }
+
+    /** Links, too, and not what they point at. */
+    @Override
+    public void deleteAll(String name) throws IOException {
+        if (!exists(name)) {
+            return;
+        }
+        try (Stream<Path> all = Files.walk(file(name))) {
+            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(each);
+            }
+        }
     }
 
     @Override

@@ -110,9 +110,17 @@ final class Membership implements NodeHost.Members {
         return text == null ? NodeHost.PORT : Integer.parseInt(text.substring(text.lastIndexOf(':') + 1));
     }
 
-    /** Whether operators have nothing to do any more. */
+    /** Whether operators have nothing to do any more, new members decide with the others, and who was removed has ended by itself. */
     boolean isAtRest() {
-        return operators.stream().allMatch(Operator::isAtRest);
+        return operators.stream().allMatch(Operator::isAtRest)
+                && all().stream().allMatch(node -> voters().contains(node) || nodes.get(node).refuses())
+                && nodes.stream().allMatch(node -> !isRemoved(node.node()) || node.hasLeft());
+    }
+
+    @Override
+    public String toString() {
+        return "members " + all() + ", of which " + voters() + " decide; removed and there "
+                + nodes.stream().filter(node -> isRemoved(node.node()) && !node.hasLeft()).map(NodeHost::node).toList();
     }
 
     /** An operator begins with a change. */

@@ -315,7 +315,8 @@ public final class ScenarioRun {
         kernel.runUntil(healedAt());
         if (!untilRest(deadline)) {
             return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "")
-                    + open.size() + " open; " + replicas;
+                    + open.size() + " open; "
+                    + (scenario.plan().changesMembers() ? membership + "; " : "") + replicas;
         }
         int able = 0;
         for (NodeHost replica : serving()) {

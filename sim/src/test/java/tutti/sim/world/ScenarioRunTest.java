@@ -21,6 +21,7 @@ import tutti.core.protocol.Protocols;
 import tutti.core.protocol.TwoPhaseCommit;
 import tutti.core.protocol.tenth.FirstCommitterDescriptor;
 import tutti.sim.fault.FaultKind;
+import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Scenario.OrderKind;
 
@@ -106,6 +107,25 @@ class ScenarioRunTest {
         for (String what : List.of("member added", "member removed", "member moved", "node copied", "node removed")) {
             assertTrue(counts.getOrDefault(what, 0) > 0, counts::toString);
         }
+    }
+
+    /** The snapshot of a copy may be older than the message that adds its node, and older than changes before that. */
+    @Test
+    void aNodeComesWithASnapshotFromBeforeItWasAdded() {
+        Scenario drawn = Scenario.random(32, PROTOCOLS.descriptor("si"), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("members,crash,pause,long"));
+        FaultPlan plan = FaultPlan.parse("""
+                fault-plan 1
+                seed 32
+                hosts n0,n1,n2,n3
+                spares n4,n5
+                safety 2s
+                f1 at 636ms for 3ms replace host n3 by n4
+                f2 at 1.703s for 297ms replace host n1 by n5
+                """);
+        ScenarioResult result = ScenarioRun.run(drawn.withPlan(plan));
+        assertTrue(result.passed(), result.why());
+        assertEquals(2, result.counts().get("node copied"));
     }
 
     /** Where nodes refuse to change the members, plans have no such change. */

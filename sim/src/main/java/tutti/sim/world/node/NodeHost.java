@@ -254,6 +254,12 @@ public final class NodeHost {
         }
     }
 
+    /** Whether it takes part in nothing any more: it is down, or what the others have told it has ended its node. */
+    public boolean hasLeft() {
+        NodeLife now = life;
+        return host.state() == Host.State.DOWN || (incoming == null && (now == null || now.hasLeft()));
+    }
+
     private boolean isRemoved() {
         return settings.members.map(members -> members.isRemoved(node)).orElse(false);
     }
@@ -397,6 +403,9 @@ public final class NodeHost {
     void excluded(NodeLife excluded, Throwable cause) {
         if (cause instanceof ReplicaNode.RemovedException) {
             log.count("node removed");
+            if (!isRemoved()) {
+                log.violated("membership", "node " + node + " says: " + cause.getMessage() + "; but no list says so");
+            }
         } else {
             log.count("node excluded");
             log.excluded(node);

@@ -31,6 +31,7 @@ final class NodeLife {
     private @Nullable ReplicaNode replica;
     private @Nullable CopyDonor donor;
     private boolean over;
+    private boolean left;
 
     /**
      * Begins a life.
@@ -133,9 +134,15 @@ final class NodeLife {
     }
 
     private void failed(Throwable cause, boolean restartable) {
+        left = true;
         if (!over) {
             home.failed(this, cause, restartable);
         }
+    }
+
+    /** Whether its node takes part in nothing any more. */
+    boolean hasLeft() {
+        return left;
     }
 
     /** Whether its node says that it has failed, as far as there is one. */
