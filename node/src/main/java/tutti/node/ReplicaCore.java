@@ -104,14 +104,12 @@ final class ReplicaCore {
         this.ballots = new Ballots(settings.replicas());
         this.members = new Members(settings.replicas());
         this.settlement = new Settlement(life, files, ballots, parts);
-        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity,
-                members);
+        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
-                logKeeping,
-                settlement, parts);
+                logKeeping, settlement, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
     }
