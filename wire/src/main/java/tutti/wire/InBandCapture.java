@@ -102,11 +102,12 @@ final class InBandCapture {
 
     /**
      * Whether the engine has under a statement's name what was prepared under it: since then, nothing has been executed in this session that
-     * might have put another in its place, under a schema that lets the node say so.
+     * might have put another in its place, under a schema that lets the node say so. One that would tell other columns now is prepared anew, too.
      */
     boolean trusts(InBandParse parse) {
         return parse.epoch() == session.transaction().epoch()
-                && session.capture().schemaVersion().equals(parse.statement().version());
+                && session.capture().schemaVersion().equals(parse.statement().version())
+                && !session.capture().outdated(parse.statement());
     }
 
     /** A prepared statement is executed; null if it was sent as it is. */

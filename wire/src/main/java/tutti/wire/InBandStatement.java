@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.InBandTables.InBandTable;
@@ -27,7 +28,9 @@ import tutti.wire.sql.SqlTokens;
  *
  * <p>
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
- * of an update that assigns a column of some key or foreign key both rows. It begins with a letter that not every encoding has,
+ * of an update that assigns a column of some key or foreign key both rows. Of an update that assigns none, where the table has large values, only the
+ * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
+ * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
  * @param target the table's object id; 0 of a query that changes nothing
@@ -36,14 +39,16 @@ import tutti.wire.sql.SqlTokens;
  * @param appendedAt where the appended text begins
  * @param returning whether the client has a RETURNING of its own
  * @param limitBytes most bytes of rows of a transaction
+ * @param whole whether it updates rows, leaves their keys as they were, and tells them whole
  * @param version of the schema for which this holds
  */
 record InBandStatement(long target, byte[] original, byte[] text, int appendedAt, boolean returning, long limitBytes,
-        Object version) {
+        boolean whole, Object version) {
     /** What a row's text begins with; it is written in ASCII in the statement, so that it depends on the result's encoding only. */
     static final byte[] MARK = "\u00e9".getBytes(StandardCharsets.UTF_8);
     /** A COMMIT, which is of interest only as long as it is what it was prepared as. */
-    static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, "COMMIT");
+    static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, false,
+            "COMMIT");
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");
@@ -86,12 +91,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
      * Proves a statement.
      *
      * @param sql in UTF-8, as long as this
+     * @param leaveOut of which tables columns that are not assigned are not told
      * @param role as which it is executed
      * @return null if that cannot be
      */
     static @Nullable InBandStatement of(byte[] sql, int length, boolean standardStrings, InBandTables tables,
-            TableCatalog catalog, String role, Object version) {
-        return new Proof(sql, length, standardStrings, tables, catalog, role).statement(version);
+            TableCatalog catalog, Predicate<InBandTable> leaveOut, String role, Object version) {
+        return new Proof(sql, length, standardStrings, tables, catalog, leaveOut, role).statement(version);
     }
 
     private static final class Proof {
@@ -99,6 +105,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final int length;
         private final InBandTables tables;
         private final TableCatalog catalog;
+        private final Predicate<InBandTable> leaveOut;
         private final String role;
         /** Whether it may change several tables, which have been looked at. */
         private boolean severalTargets;
@@ -111,13 +118,16 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private boolean namesVersions;
         private boolean several;
         private int depth;
+        /** The columns that an update assigns. */
+        private final Set<String> assigned = new HashSet<>();
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
-                String role) {
+                Predicate<InBandTable> leaveOut, String role) {
             this.sql = sql;
             this.length = length;
             this.tables = tables;
             this.catalog = catalog;
+            this.leaveOut = leaveOut;
             this.role = role;
             read(standardStrings);
         }
@@ -207,7 +217,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         private InBandStatement unchanged(long target, Object version) {
             byte[] same = Arrays.copyOf(sql, length);
-            return new InBandStatement(target, same, same, length, true, tables.limitBytes(), version);
+            return new InBandStatement(target, same, same, length, true, tables.limitBytes(), false, version);
         }
 
         /** Whether each table that is changed anywhere in it is one whose changes have no effects on anything else. */
@@ -287,11 +297,16 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             }
             String entry = entry(operation, table, rest);
             boolean told = switch (entry) {
-                case "k" -> known.rekeys() && !namesVersions && !isVersion(name) && !isVersion(name(reference));
+                // whether a key has changed is asked by triggers where both rows would be read for it
+                case "k" -> known.rekeys() && !leaveOut.test(known) && !namesVersions && !isVersion(name)
+                        && !isVersion(name(reference));
                 case "d" -> known.deletes();
                 default -> !entry.isEmpty();
             };
-            return !told ? null : with(append(known, entry, raw(reference)), known, version);
+            return !told
+                    ? null
+                    : with(append(known, table, entry, raw(reference)), known,
+                            entry.equals("u") && !leaveOut.test(known), version);
         }
 
         private static boolean isVersion(@Nullable String name) {
@@ -366,8 +381,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             if (!operation.equals("update")) {
                 return operation.substring(0, 1);
             }
-            Set<String> assigned = new HashSet<>();
-            if (!word(from).equals("set") || !assignments(from + 1, assigned)) {
+            if (!word(from).equals("set") || !assignments(from + 1)) {
                 return "";
             }
             List<Table.Column> columns = table.columns();
@@ -379,7 +393,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         }
 
         /** The names of the columns that are assigned. */
-        private boolean assignments(int from, Set<String> assigned) {
+        private boolean assignments(int from) {
             int inside = 0;
             boolean begins = true;
             boolean list = false;
@@ -407,7 +421,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         // -------------------------------------------------------------------------------------- the column
 
-        private String append(InBandTable table, String entry, String reference) {
+        private String append(InBandTable table, Table columns, String entry, String reference) {
             StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
                     .append(MARK_WRITTEN);
             for (Setting setting : Setting.values()) {
@@ -416,19 +430,41 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                             .append("'), ';");
                 }
             }
+            if (entry.equals("u") && leaveOut.test(table)) {
+                return assigned(out, columns, reference).append(')').toString();
+            }
             out.append(entry).append("', ").append(reference).append(".tableoid, ");
             return (entry.equals("k") ? out.append("old.*, new.*") : out.append(reference).append(".*")).append(')')
                     .toString();
         }
 
-        private InBandStatement with(String appended, InBandTable table, Object version) {
+        /** The row with nothing in the place of what is not assigned, nor of the key. */
+        private StringBuilder assigned(StringBuilder out, Table table, String reference) {
+            StringBuilder leftOut = new StringBuilder();
+            StringBuilder row = new StringBuilder();
+            List<Table.Column> columns = table.columns();
+            for (int i = 0; i < columns.size(); i++) {
+                row.append(i == 0 ? "ROW(" : ", ");
+                if (assigned.contains(columns.get(i).name()) || table.key().columns().contains(i)) {
+                    row.append(reference).append('.').append(Table.quote(columns.get(i).name()));
+                } else {
+                    row.append("NULL");
+                    leftOut.append(leftOut.isEmpty() ? "" : ",").append(i);
+                }
+            }
+            row.append(')');
+            return out.append("p', ").append(reference).append(".tableoid, '-").append(leftOut).append(";', ")
+                    .append(row);
+        }
+
+        private InBandStatement with(String appended, InBandTable table, boolean whole, Object version) {
             int end = ends[count - 1];
             ByteArrayOutputStream out = new ByteArrayOutputStream(length + appended.length());
             out.write(sql, 0, end);
             out.writeBytes(appended.getBytes(StandardCharsets.UTF_8));
             out.write(sql, end, length - end);
             return new InBandStatement(table.oid(), Arrays.copyOf(sql, length), out.toByteArray(), end, returning,
-                    tables.limitBytes(), version);
+                    tables.limitBytes(), whole, version);
         }
     }
 }

@@ -263,6 +263,9 @@ final class Session {
 
     /** Goes on with both sides' messages if it can, and flushes them. Called whenever something has happened. */
     void settle() {
+        if (backend.idle()) {
+            cycle.answered();
+        }
         repetition.proceed();
         mayDismiss();
         if (connection.reader().paused()
@@ -465,7 +468,13 @@ final class Session {
     /** A client's cancel request. Nothing that commits is cancelled. From any thread; completed when it has reached the engine. */
     CompletableFuture<Void> cancelByClient() {
         CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
-        return none.thenComposeAsync(_ -> transaction.state().executing() ? backend.cancel() : none, loop);
+        return none.thenComposeAsync(_ -> {
+            if (repetition.cancelled() || turns.cancelled()) {
+                settle();
+                return none;
+            }
+            return transaction.state().executing() ? backend.cancel() : none;
+        }, loop);
     }
 
     /** The client is gone. What has asked to commit is finished first. */

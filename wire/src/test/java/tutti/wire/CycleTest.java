@@ -11,6 +11,7 @@ import static tutti.wire.FrontEndFixture.PATIENCE;
 import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.pgwire.BackendConnection;
@@ -126,6 +127,35 @@ class CycleTest extends OnFrontEnd {
         assertEquals("TDC(SELECT 1)/I", simple(client, "select 3"));
         assertEquals("C(INSERT 0 1)/I", simple(client, insert(3)));
         assertEquals("3:0", fixture.accounts());
+        client.close();
+    }
+
+    /** As behind a bare server, whatever the query would do. */
+    @Test
+    void aQueryInTheMiddleOfACycleIsSkippedIfTheCycleHasFailedAndRunsIfNot() throws Exception {
+        BackendConnection bare = BackendConnection.connect(fixture.loops.next(), fixture.server.settings())
+                .get(20, TimeUnit.SECONDS);
+        BackendConnection client = fixture.client();
+        for (String query : List.of("select 1", insert(1), "create table skipped (a int)", "begin",
+                "begin; " + insert(2),
+                insert(3) + "; commit; " + insert(4), "commit", "notify skipped")) {
+            Conversation.Batch messages = out -> {
+                Frontend.statement(out, "select 1/0");
+                Frontend.query(out, query);
+                Frontend.sync(out);
+            };
+            assertEquals("1E(22012)/I", get(send(bare, messages)));
+            assertEquals("1E(22012)/I", get(send(client, messages)), query);
+        }
+        assertEquals("null", fixture.accounts());
+        Conversation.Batch succeeds = out -> {
+            Frontend.statement(out, "select 1");
+            Frontend.query(out, "insert into account values (5, 0)");
+        };
+        assertEquals("12DC(SELECT 1)C(INSERT 0 1)", get(send(client, succeeds)).substring(0, 27));
+        get(send(client, Frontend::sync));
+        assertEquals("5:0", fixture.accounts());
+        bare.close();
         client.close();
     }
 
