@@ -80,7 +80,8 @@ public final class BackendConnection {
 
     private static Bootstrap bootstrap(EventLoop loop, BackendSettings settings) {
         Bootstrap bootstrap = new Bootstrap().group(loop).channel(Transport.channel(settings.address()))
-                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) settings.timeout().toMillis());
+                .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) settings.timeout().toMillis())
+                .option(ChannelOption.RECVBUF_ALLOCATOR, Transport.reading());
         if (settings.address() instanceof java.net.InetSocketAddress) {
             bootstrap.option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.SO_KEEPALIVE, true);
         }

@@ -1,5 +1,7 @@
 package tutti.pgwire;
 
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -43,6 +45,14 @@ public final class Transport {
     /** Whether Unix domain sockets can be reached. */
     public static boolean hasDomainSockets() {
         return EPOLL;
+    }
+
+    /**
+     * How much is read at once, in bytes: most messages by one call of the operating system, since one that fills its buffer is followed by
+     * another.
+     */
+    public static RecvByteBufAllocator reading() {
+        return new AdaptiveRecvByteBufAllocator(4096, 4096, 64 << 10);
     }
 
     /** The kind of channel that listens. */

@@ -52,6 +52,7 @@ public final class ClientPort implements AutoCloseable {
     public InetSocketAddress open(InetSocketAddress address, Handshake.Host host) throws IOException {
         ServerBootstrap bootstrap = new ServerBootstrap().group(loops).channel(Transport.serverChannel())
                 .option(ChannelOption.SO_BACKLOG, BACKLOG).option(ChannelOption.SO_REUSEADDR, true)
+                .childOption(ChannelOption.RECVBUF_ALLOCATOR, Transport.reading())
                 .childOption(ChannelOption.TCP_NODELAY, true).childOption(ChannelOption.SO_KEEPALIVE, true)
                 .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, new WriteBufferWaterMark(64 << 10, 256 << 10))
                 .childHandler(new ChannelInitializer<Channel>() {

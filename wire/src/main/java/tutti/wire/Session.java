@@ -281,7 +281,10 @@ final class Session {
         if (backend.writable()) {
             messages.gone();
         }
-        client.flush();
+        if (!commit.underWay() || !client.writable()) {
+            // what precedes the outcome of a commit goes with it, as the engine itself would send it: the client is woken once
+            client.flush();
+        }
     }
 
     /** Does something on the event loop, unless the session is over by then. From any thread. */

@@ -84,6 +84,18 @@ class CycleTest extends OnFrontEnd {
         client.close();
     }
 
+    /** What is sent with COMMIT is answered with its outcome, however much it is. */
+    @Test
+    void aCommitComesBehindLargeResultsOfItsCycle() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "begin");
+        String heard = extended(client, insert(1),
+                "select repeat('x', 1000) from generate_series(1, 5000)", "commit");
+        assertTrue(heard.endsWith("C(SELECT 5000)12C(COMMIT)/I"), heard.substring(heard.length() - 50));
+        assertEquals("1:0", fixture.accounts());
+        client.close();
+    }
+
     /** The engine knows nothing of the block yet. */
     @Test
     void aBlockIsPushedOutBetweenItsBeginAndItsFirstStatement() throws Exception {
