@@ -107,6 +107,23 @@ class LargeColumnsTest {
         }
     }
 
+    /** Each of the two leaves out what the other one has changed. */
+    @Test
+    void twoLargeValuesOfARowChangeOneAfterTheOther() throws Exception {
+        try (Pair pair = documents("UPDATE doc SET raw = convert_to(" + text("r") + ", 'UTF8')")) {
+            String body = "UPDATE doc SET body = " + text("c");
+            String raw = "UPDATE doc SET raw = convert_to(" + text("s") + ", 'UTF8')";
+            WriteSet one = pair.session.commit(body);
+            WriteSet other = pair.session.commit(raw);
+            assertInstanceOf(Change.Columns.class, Changes.read(one.changes()).getFirst());
+            assertInstanceOf(Change.Columns.class, Changes.read(other.changes()).getFirst());
+            pair.apply(List.of(one, other)).assertEqual("doc");
+            pair.transaction("UPDATE doc SET body = " + text("d"),
+                    "UPDATE doc SET raw = convert_to(" + text("t") + ", 'UTF8')",
+                    "UPDATE doc SET reads = 9").assertEqual("doc");
+        }
+    }
+
     /** Texts do not tell any more which version of a row a change has begun with; versions do. */
     @Test
     void changesOfOneRowThatAreNotToldInOrderAreRefused() throws Exception {
