@@ -302,11 +302,17 @@ public final class Injector {
     private static InForce kill(Host host, Unsynced unsynced, RandomStream random,
             BiConsumer<Disk, Runnable> arm) {
         long[] killed = new long[1];
+        boolean[] over = new boolean[1];
         arm.accept(host.disk(), () -> {
             killed[0]++;
             host.crash(unsynced, random);
+            // Whoever met the operation was ahead of the events, and some of these have come before it.
+            if (over[0]) {
+                boot(host);
+            }
         });
         return new InForce(() -> {
+            over[0] = true;
             host.disk().spare();
             if (killed[0] > 0) {
                 boot(host);

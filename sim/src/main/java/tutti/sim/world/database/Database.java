@@ -106,7 +106,9 @@ public final class Database {
         awaitingEnds.clear();
         unwritten.clear();
         List<Long> commits = journal.recover();
-        long recovered = commits.isEmpty() ? 0 : commits.getLast();
+        // An old copy of the files may tell of what is gone since the server has begun with an even older one: then it is like that one.
+        Long held = commits.isEmpty() ? null : store.ends().floor(commits.getLast());
+        long recovered = held == null ? 0 : held;
         store.cut(recovered);
         skipped.tailSet(recovered, false).clear();
         durable = Math.min(durable, recovered);
