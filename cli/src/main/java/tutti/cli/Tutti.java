@@ -13,13 +13,14 @@ import tutti.command.Program;
 import tutti.eval.calibrate.CalibrateCommand;
 import tutti.eval.calibrate.ValidateCommand;
 import tutti.server.NodeCommand;
+import tutti.server.RecoverCommand;
 import tutti.server.RestoreCommand;
 
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, PositionCommand.class,
-        CompareCommand.class, BackupCommand.class, RestoreCommand.class,
+        CompareCommand.class, BackupCommand.class, RestoreCommand.class, RecoverCommand.class,
         FlightCommand.class,
         TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,

@@ -49,7 +49,7 @@ public final class Trees {
         });
     }
 
-    /** Copies a directory with everything in it to a place where nothing is; nobody writes into it meanwhile. */
+    /** Copies a directory with everything in it to a place where nothing is, sockets and the like excepted; nobody writes into it meanwhile. */
     public static void copy(Path from, Path to) throws IOException {
         Files.walkFileTree(from, new SimpleFileVisitor<>() {
             @Override
@@ -61,6 +61,9 @@ public final class Trees {
 
             @Override
             public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                if (attributes.isOther()) {
+                    return FileVisitResult.CONTINUE;
+                }
                 Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
                 return FileVisitResult.CONTINUE;
             }

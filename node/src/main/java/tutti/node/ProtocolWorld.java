@@ -69,6 +69,12 @@ final class ProtocolWorld implements ReplicaWorld {
         telling = false;
     }
 
+    /** Tells the protocol of a message that the order has delivered. */
+    void deliver(Protocol protocol, long position, int sender, Message message) {
+        tell(() -> protocol.delivered(position, sender, message));
+        metrics.remembered(protocol.remembered());
+    }
+
     @Override
     public void apply(TransactionId transaction, long position, WriteSet writes) {
         node.outcomes().committed(transaction);

@@ -517,7 +517,7 @@ final class ReplicaCore {
             return;
         }
         if (counts && next.message() instanceof Control.Said(Message message, var _)) {
-            world.tell(() -> protocol.delivered(next.position(), next.sender(), message));
+            world.deliver(protocol, next.position(), next.sender(), message);
             if (next.sender() == settings.node()) {
                 transactions.tellLogged();
             }

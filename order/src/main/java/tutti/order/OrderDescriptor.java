@@ -64,6 +64,42 @@ public interface OrderDescriptor {
         throw new IOException("an order of kind " + name() + " has no copies");
     }
 
+    /**
+     * How far a node's log reaches.
+     *
+     * @param term of its last entry: of two logs the one with the higher term has more, whatever the number of entries
+     * @param entry number of its last entry
+     * @param position the last that it holds; perhaps not all up to there is known to be decided
+     */
+    record Reach(int term, long entry, long position) implements Comparable<Reach> {
+        @Override
+        public int compareTo(Reach other) {
+            return term == other.term ? Long.compare(entry, other.entry) : Integer.compare(term, other.term);
+        }
+    }
+
+    /**
+     * How far the log in a directory reaches that nobody uses.
+     *
+     * @throws IOException if there is none, or it cannot be used any more
+     */
+    default Reach reach(OrderSettings settings, Machine machine, Directory directory) throws IOException {
+        throw new IOException("an order of kind " + name() + " keeps nothing when its nodes stop");
+    }
+
+    /**
+     * Begins another history with what one node has, after the majority was lost: a copy of its directory becomes that of this node, as by
+     * {@link #adopt}, and of every other member only a directory that was made in the same way is welcome to it. May be done again if it was cut short.
+     *
+     * @param directory of this node's order alone
+     * @param history name of the history: the same at all members, and never used before
+     * @throws IOException if it cannot be; it says why, and what to do
+     */
+    default void beginAgain(OrderSettings settings, Machine machine, Directory directory, String history)
+            throws IOException {
+        throw new IOException("an order of kind " + name() + " keeps nothing when its nodes stop");
+    }
+
     /** What becomes of what is ordered when nodes stop. */
     enum Durability {
         /** It is on the disks of a majority of nodes before it counts. */

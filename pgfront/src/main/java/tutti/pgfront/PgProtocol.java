@@ -61,6 +61,7 @@ final class PgProtocol implements Runnable {
         this.replay = new Replay(replays, client, session);
         client.beforeSending(replay::sending);
         session.tells(replay);
+        session.whenCancelled(replay::cancel);
         this.session = session;
         this.translator = translator;
         this.commands = new Commands(session, client, this::forget);
@@ -80,11 +81,11 @@ final class PgProtocol implements Runnable {
                 while (replay.due()) {
                     sayAgain();
                 }
-                if (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) {
+                boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
+                if (over) {
                     replay.cycleOver();
                 }
-                mayGo = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY)
-                        && session.status() == Backend.IDLE;
+                mayGo = over && session.status() == Backend.IDLE;
             }
             if (client.isDismissed()) {
                 fatal(FrontEnd.SHUT_DOWN);
@@ -143,12 +144,13 @@ final class PgProtocol implements Runnable {
             sync();
             return;
         }
+        if (skipping) {
+            // A simple query, too, is skipped up to Sync.
+            return;
+        }
         releaseHeld();
         if (type == Frontend.QUERY) {
             query(Fields.cString(body));
-            return;
-        }
-        if (skipping) {
             return;
         }
         try {
@@ -244,12 +246,10 @@ final class PgProtocol implements Runnable {
         for (int at = 0; at < said.end() && replay.goesOn(); at += said.length(at)) {
             byte type = said.type(at);
             if (type == Frontend.PARSE) {
-                Prepared before = statements.remove(replay.prepares(at));
-                if (before != null) {
-                    forget(before);
-                }
+                parseAgain(replay.prepares(at), said.body(at));
+            } else {
+                handle(type, said.body(at));
             }
-            handle(type, said.body(at));
             if (replay.isInVain()) {
                 session.seenInVain();
             }
@@ -258,6 +258,15 @@ final class PgProtocol implements Runnable {
             inVain();
         } else if (!replay.due() && session.isOutside()) {
             session.rollback();
+        }
+    }
+
+    /** If it fails now, the client still has the statement that it was told of. */
+    private void parseAgain(String name, ByteBuf body) throws InterruptedException {
+        Prepared before = statements.remove(name);
+        handle(Frontend.PARSE, body);
+        if (before != null && statements.putIfAbsent(name, before) != null) {
+            forget(before);
         }
     }
 

@@ -46,6 +46,7 @@ final class PgSession implements AutoCloseable {
     private int savepoints;
     private boolean readOnly;
     private @Nullable String cancelled;
+    private volatile Runnable cancelsToo = () -> {};
     /** What the next transaction outside of a block consists of, if that is known. */
     private @Nullable String alone;
     private @Nullable Connection catalogConnection;
@@ -184,9 +185,15 @@ final class PgSession implements AutoCloseable {
         return cancelled;
     }
 
-    /** From any thread: cancels what is executed now. */
+    /** What else a client cancels. */
+    void whenCancelled(Runnable task) {
+        cancelsToo = task;
+    }
+
+    /** From any thread: cancels what is executed now, or waits to be run again. */
     void cancel() {
         cancellation.ask();
+        cancelsToo.run();
     }
 
     /**

@@ -32,6 +32,8 @@ final class Replay implements PgSession.Commits {
     private static final long FIRST_PATIENCE_MILLIS = 50;
     private static final long PATIENCE_MILLIS = 1000;
     private static final long BOOKING_MILLIS = 2000;
+    private static final ErrorFields CANCELLED = ErrorFields.of("ERROR", "57014",
+            "canceling statement due to user request");
 
     /** How the sessions of a node run transactions again. */
     record Shared(Transactions node, int most, LosersInLine losers) {}
@@ -66,6 +68,10 @@ final class Replay implements PgSession.Commits {
     private Transactions.@Nullable Booking booking;
     /** What has to be booked before it is run again; 0 if nothing has. */
     private long toBook;
+    /** What it waits for before it is run again, and whether its client has cancelled it meanwhile; under this object's lock. */
+    private @Nullable CountDownLatch awaited;
+    private boolean waits;
+    private boolean cancelled;
     /** Up to where what is written has been heard, or will be in any case. */
     private int mark;
 
@@ -211,7 +217,7 @@ final class Replay implements PgSession.Commits {
         CountDownLatch come = new CountDownLatch(1);
         booking = shared.node.book(toBook, whenThere(come));
         toBook = 0;
-        boolean _ = come.await(BOOKING_MILLIS, TimeUnit.MILLISECONDS);
+        await(come, BOOKING_MILLIS);
     }
 
     // ------------------------------------------------------------------------------------------ a loss
@@ -248,6 +254,46 @@ final class Replay implements PgSession.Commits {
 
     /** Waits until it is of use to begin again, and begins. */
     void begin() throws InterruptedException {
+        waits(true);
+        try {
+            await();
+        } finally {
+            waits(false);
+        }
+    }
+
+    private synchronized void waits(boolean now) {
+        if (now) {
+            cancelled = false;
+        } else if (cancelled) {
+            cause = CANCELLED;
+            differs = true;
+        }
+        waits = now;
+    }
+
+    /** From any thread: the client cancels what it waits for. It hears so if its transaction waits to be run again. */
+    synchronized void cancel() {
+        if (waits) {
+            cancelled = true;
+            CountDownLatch latch = awaited;
+            if (latch != null) {
+                latch.countDown();
+            }
+        }
+    }
+
+    private void await(CountDownLatch latch, long millis) throws InterruptedException {
+        synchronized (this) {
+            if (cancelled) {
+                return;
+            }
+            awaited = latch;
+        }
+        boolean _ = latch.await(millis, TimeUnit.MILLISECONDS);
+    }
+
+    private void await() throws InterruptedException {
         state = State.RUNNING;
         if (toBook != 0) {
             book();
@@ -261,7 +307,7 @@ final class Replay implements PgSession.Commits {
         place = mine;
         CountDownLatch turn = new CountDownLatch(1);
         mine.whenItsTurn(loss.keys(), turn::countDown);
-        boolean _ = turn.await(times == 1 ? FIRST_PATIENCE_MILLIS : PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        await(turn, times == 1 ? FIRST_PATIENCE_MILLIS : PATIENCE_MILLIS);
         session.awaitFree(loss.keys(), PATIENCE_MILLIS);
         if (loss.winner() > shared.node.visiblePosition()) {
             awaitVisible(loss.winner());
@@ -273,7 +319,7 @@ final class Replay implements PgSession.Commits {
     private void awaitVisible(long position) throws InterruptedException {
         CountDownLatch visible = new CountDownLatch(1);
         shared.node.await(position, whenThere(visible));
-        boolean _ = visible.await(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+        await(visible, PATIENCE_MILLIS);
     }
 
     private static Completion<Long> whenThere(CountDownLatch there) {

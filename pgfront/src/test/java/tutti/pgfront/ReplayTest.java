@@ -223,6 +223,16 @@ class ReplayTest {
         return heard.end.get(20, TimeUnit.SECONDS);
     }
 
+    private static String said(BackendConnection client, java.util.function.Consumer<ByteBuf> messages)
+            throws Exception {
+        ByteBuf out = client.buffer();
+        messages.accept(out);
+        Frontend.sync(out);
+        Heard heard = new Heard();
+        client.send(out, heard);
+        return heard.end.get(20, TimeUnit.SECONDS);
+    }
+
     @ParameterizedTest
     @EnumSource
     void aCycleIsRunAgainOrFailsInTheMiddle(EngineKind kind) throws Exception {
@@ -243,6 +253,31 @@ class ReplayTest {
         assertEquals("12DC12C12DC/T", inOneCycle(both[0], client, "note"));
         client.execute("COMMIT", Duration.ofSeconds(20));
         assertEquals("214 20", amounts(both[0]));
+
+        // A statement that cannot be prepared again is still the client's, as it has been told.
+        run(both[0], "CREATE TABLE other (id int PRIMARY KEY)");
+        client.execute("BEGIN", Duration.ofSeconds(20));
+        assertEquals("12DC1/T", said(client, out -> {
+            Frontend.statement(out, "SELECT note FROM item WHERE id = 1");
+            Frontend.parse(out, "named", "SELECT count(*) FROM other");
+        }));
+        run(both[0], "DROP TABLE other");
+        run(both[0], "UPDATE item SET amount = amount + 1 WHERE id = 1");
+        assertEquals("E(40001)/E", said(client, out -> Frontend.statement(out,
+                "UPDATE item SET amount = amount + 100 WHERE id = 1")).replace("12", ""));
+        client.execute("ROLLBACK", Duration.ofSeconds(20));
+        run(both[0], "CREATE TABLE other (id int PRIMARY KEY)");
+        assertEquals("2DC/I", said(client, out -> {
+            Frontend.bind(out, "", "named");
+            Frontend.execute(out, "", 0);
+        }));
+
+        // A simple query, too, is skipped behind an error.
+        assertEquals("E(42601)/I", said(client, out -> {
+            Frontend.parse(out, "", "nonsense");
+            Frontend.query(out, "INSERT INTO other VALUES (1)");
+        }));
+        assertEquals("0", value(both[0], "SELECT count(*) FROM other"));
         client.close();
         loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
     }
@@ -269,6 +304,28 @@ class ReplayTest {
         both[1].commit();
         both[0].setAutoCommit(true);
         assertEquals("5 20", amounts(both[0]));
+        assertEquals(1, nodes.repeated());
+    }
+
+    @Test
+    void whoWaitsToBeRunAgainMayCancel() throws Exception {
+        Connection[] both = connect(EngineKind.HSQLDB, 1);
+        both[0].setAutoCommit(false);
+        run(both[0], "UPDATE item SET amount = 0 WHERE id = 1");
+        assertEquals("20", value(both[1], "SELECT amount FROM item WHERE id = 2"));
+        try (Statement update = both[1].createStatement()) {
+            CompletableFuture<String> failed = CompletableFuture.supplyAsync(
+                    () -> failure(() -> update.execute("UPDATE item SET amount = amount + 5 WHERE id = 1")));
+            while (nodes.repeated() == 0) {
+                Thread.onSpinWait();
+            }
+            update.cancel();
+            assertEquals("57014", failed.get(20, TimeUnit.SECONDS));
+        }
+        both[1].rollback();
+        both[0].commit();
+        both[0].setAutoCommit(true);
+        assertEquals("0 20", amounts(both[0]));
         assertEquals(1, nodes.repeated());
     }
 

@@ -83,7 +83,7 @@ public final class RestoreCommand implements Callable<Integer> {
         }
     }
 
-    private static NodeConfig read(Path file) {
+    static NodeConfig read(Path file) {
         try {
             return ConfigReader.read(file);
         } catch (UnusableFileException e) {
@@ -157,7 +157,8 @@ public final class RestoreCommand implements Callable<Integer> {
         return position;
     }
 
-    private static List<String> parts(NodeConfig config) {
+    /** What of a data directory belongs together, the order last. */
+    static List<String> parts(NodeConfig config) {
         return List.of(config.isInProcess() ? config.engine() : "postgres", NodeCopies.REPLICA, NodeCopies.ORDER);
     }
 

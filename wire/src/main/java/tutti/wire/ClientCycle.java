@@ -57,6 +57,7 @@ final class ClientCycle {
     private boolean inBlock;
     private boolean failed;
     private boolean staysHere;
+    private boolean untilAnswered;
     private int executed;
     private @Nullable MultiStatementQuery script;
 
@@ -96,6 +97,20 @@ final class ClientCycle {
         }
     }
 
+    /** The client's next message waits until all before it is answered. */
+    void awaitAnswers() {
+        await();
+        untilAnswered = true;
+    }
+
+    /** All that has been sent is answered. */
+    void answered() {
+        if (untilAnswered) {
+            untilAnswered = false;
+            proceed();
+        }
+    }
+
     /** The client's next message need not wait any longer. */
     void proceed() {
         if (state == State.WAITING) {
@@ -114,6 +129,7 @@ final class ClientCycle {
 
     /** Messages are skipped up to Sync. */
     void skip() {
+        untilAnswered = false;
         if (state != State.SKIPPING_TO_FAILURE) {
             to(State.SKIPPING);
         }
@@ -148,6 +164,7 @@ final class ClientCycle {
         copy = Copy.NONE;
         failed = false;
         staysHere = false;
+        untilAnswered = false;
         executed = 0;
         script = null;
     }
@@ -155,6 +172,11 @@ final class ClientCycle {
     /** Whether none is under way. */
     boolean none() {
         return state == State.NONE;
+    }
+
+    /** Whether further messages belong to it, and need not wait or be skipped. */
+    boolean open() {
+        return state == State.OPEN;
     }
 
     /** Whether its ReadyForQuery is awaited. */

@@ -40,7 +40,7 @@ final class ClientSide implements FrameSink {
         InBandCapture inBand = new InBandCapture(session, texts, active, session.parameters());
         this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active, inBand);
         this.queries = new SimpleQueries(session, sql, rules, deferred, active, inBand, extended::forgetting);
-        session.repetition().speaksTo(this::take, new LostRows(session.capture(), texts, extended::bound));
+        session.repetition().speaksTo(this, new LostRows(session.capture(), texts, extended::bound));
     }
 
     @Override
@@ -54,8 +54,25 @@ final class ClientSide implements FrameSink {
             cycle.await();
             backend.flushAnswers();
             session.pauseClient();
+        } else if (mustKnow(type)) {
+            awaitAnswers();
+            session.pauseClient();
         }
         return session.messages().wanted(bodyLength);
+    }
+
+    /**
+     * Whether it must be known before a message is looked at whether those before it have failed, for then it is skipped up to Sync: a simple query in
+     * the middle of a cycle, for which the node may send messages of its own, a Sync among them, that the engine would not skip.
+     */
+    boolean mustKnow(byte type) {
+        return (type == Frontend.QUERY || type == Frontend.FUNCTION_CALL) && cycle.open() && !backend.idle();
+    }
+
+    /** The next message waits until all is answered. */
+    void awaitAnswers() {
+        cycle.awaitAnswers();
+        backend.flushAnswers();
     }
 
     /** Whether a message has to do with data that a client copies into a table. */
@@ -103,7 +120,7 @@ final class ClientSide implements FrameSink {
     }
 
     /** A message that the client has sent now, or before. */
-    private boolean take(byte type, ByteBuf buffer, int start, int bodyLength) {
+    boolean take(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (copies(type)) {
             return cycle.copies();
         }

@@ -60,6 +60,8 @@ final class DeferredExecution {
             LOG.debug("nothing to run with priority {}", priority);
             if (transaction.is(SessionState.CLOSED)) {
                 asked.ticket().failed(session.end());
+            } else if (Errors.CANCELLED_BEFORE_ITS_TURN.equals(asked.outcome())) {
+                asked.ticket().failed(new AbortReason.Failed("user"));
             }
             return;
         }
@@ -76,6 +78,20 @@ final class DeferredExecution {
             watch(asked);
         }
         session.settle();
+    }
+
+    /**
+     * The client cancels what it waits for. It hears so at once; the transaction keeps its place until its turn comes, and leaves then.
+     *
+     * @return whether that was a transaction that waits for its turn
+     */
+    boolean cancelled() {
+        OpenTransaction current = transaction.orNull();
+        if (current == null || !current.turnAwaited()) {
+            return false;
+        }
+        session.rollback().answer(current, Errors.CANCELLED_BEFORE_ITS_TURN);
+        return true;
     }
 
     private void watch(OpenTransaction running) {

@@ -24,6 +24,12 @@ final class Errors {
     /** SQLSTATE of a name that is not for clients. */
     private static final String RESERVED_NAME = "42939";
 
+    /** What a client hears that has cancelled what it waited for. */
+    static final ErrorFields CANCELLED = ErrorFields.of("ERROR", "57014", "canceling statement due to user request");
+    /** Why a transaction is over whose client has cancelled it before its turn had come. */
+    static final Outcome.Aborted CANCELLED_BEFORE_ITS_TURN = new Outcome.Aborted(
+            new AbortReason.Failed("cancelled"));
+
     private Errors() {}
 
     static ErrorFields error(String sqlState, String message) {
@@ -68,6 +74,9 @@ final class Errors {
     static @Nullable ErrorFields of(Outcome outcome, IntFunction<String> describe) {
         if (!(outcome instanceof Outcome.Aborted(AbortReason reason))) {
             return null;
+        }
+        if (outcome.equals(CANCELLED_BEFORE_ITS_TURN)) {
+            return CANCELLED;
         }
         return switch (reason) {
             case AbortReason.LostCertification lost ->

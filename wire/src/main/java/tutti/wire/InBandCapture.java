@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
 final class InBandCapture {
     private static final Set<String> OWN_PARAMETERS = Set.of("options", "role", "session_authorization",
             "session_replication_role");
-    /** How often a statement is prepared again before it is left as the client wrote it. */
+    /** How often a statement is prepared again before it is left as the client wrote it, unless that has been worth it. */
     private static final int TIMES_MAX = 3;
+    /** How often one is executed for which preparing it has been worth it. */
+    private static final int USES_MIN = 16;
     /** Which prepare and close nothing. */
     private static final Pattern PLAIN = Pattern.compile("\\s*(show|set|reset)\\b.*",
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
@@ -91,10 +93,11 @@ final class InBandCapture {
     @Nullable
     InBandParse parseAgain(InBandParse before) {
         byte[] original = before.statement().original();
-        InBandStatement statement = before.times() < TIMES_MAX ? of(original, original.length) : null;
-        return statement == null || !statement.tellsRows()
+        int times = before.uses() < USES_MIN ? before.times() : 0;
+        InBandStatement statement = times < TIMES_MAX ? of(original, original.length) : null;
+        return statement == null
                 ? null
-                : new InBandParse(statement, session.transaction().epoch(), before.times() + 1, before.message());
+                : new InBandParse(statement, session.transaction().epoch(), times + 1, before.message());
     }
 
     /**
@@ -112,6 +115,7 @@ final class InBandCapture {
         if (parse == null || off || !trusts(parse)) {
             executesUnproven();
         } else {
+            parse.use();
             rows().expect(parse);
         }
     }

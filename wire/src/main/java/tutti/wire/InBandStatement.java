@@ -54,10 +54,17 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             "execute", "declare", "copy");
     /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#isHarmless harmless calls}. */
     private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
+    /** In the place of a target, of a statement with several. */
+    private static final long UNTOLD = -1;
 
     /** Whether it tells its rows. */
     boolean tellsRows() {
-        return target != 0;
+        return target > 0;
+    }
+
+    /** Whether it changes rows that it does not tell, and nothing else. */
+    boolean keepsRows() {
+        return target == UNTOLD;
     }
 
     /** Whether it is sent as this one is. */
@@ -100,6 +107,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final TableCatalog catalog;
         private final Predicate<InBandTable> leaveOut;
         private final String role;
+        /** Whether it may change several tables, which have been looked at. */
+        private boolean severalTargets;
         private int[] kinds = new int[64];
         private int[] starts = new int[64];
         private int[] ends = new int[64];
@@ -199,15 +208,46 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 case "insert", "update", "delete" -> change(version);
                 case "select" -> {
                     at = 1;
-                    yield harmless("") && !returning ? unchanged(version) : null;
+                    yield harmless("") && !returning ? unchanged(0, version) : null;
                 }
+                case "with" -> targets() && harmless("") ? unchanged(UNTOLD, version) : null;
                 default -> null;
             };
         }
 
-        private InBandStatement unchanged(Object version) {
+        private InBandStatement unchanged(long target, Object version) {
             byte[] same = Arrays.copyOf(sql, length);
-            return new InBandStatement(0, same, same, length, true, tables.limitBytes(), false, version);
+            return new InBandStatement(target, same, same, length, true, tables.limitBytes(), false, version);
+        }
+
+        /** Whether each table that is changed anywhere in it is one whose changes have no effects on anything else. */
+        private boolean targets() {
+            severalTargets = true;
+            at = 1;
+            for (int i = 1; i < count; i++) {
+                int first = switch (word(i)) {
+                    case "insert" -> word(i + 1).equals("into") ? i + 2 : count;
+                    case "delete" -> word(i + 1).equals("from") ? i + 2 : count;
+                    case "update" -> locks(word(i - 1)) ? 0 : i + 1;
+                    default -> 0;
+                };
+                if (first > 0 && !isTarget(word(first).equals("only") ? first + 1 : first)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        private boolean isTarget(int first) {
+            boolean qualified = is(first + 1, '.');
+            String name = name(qualified ? first + 2 : first);
+            InBandTable known = name == null ? null : tables.table(qualified ? name(first) : null, name);
+            return known != null && known.deletes() && known.rekeys();
+        }
+
+        /** Whether UPDATE stands behind this in a clause that locks rows. */
+        private static boolean locks(String before) {
+            return before.equals("for") || before.equals("key");
         }
 
         private @Nullable InBandStatement change(Object version) {
@@ -305,17 +345,35 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             }
             String before = word(at - 1);
             if (word.equals("update")) {
-                return before.equals("for") || before.equals("key");
+                return severalTargets || locks(before);
             }
             if (REFUSED.contains(word)) {
-                return false;
+                return switch (word) {
+                    case "with" -> is(at - 1, ')') && word(at + 1).equals("ordinality");
+                    case "into" -> severalTargets && before.equals("insert");
+                    case "insert", "delete" -> severalTargets;
+                    default -> false;
+                };
             }
             if (word.equals("returning") && depth == 0) {
                 boolean first = !returning;
                 returning = true;
                 return first;
             }
-            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word);
+            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word)
+                    || (severalTargets && before.equals("into")) || (before.equals("as") && namesColumns(at + 1));
+        }
+
+        /** Whether here begins a list of nothing but names, as behind the alias of what stands in a FROM. */
+        private boolean namesColumns(int parenthesis) {
+            int i = parenthesis;
+            do {
+                if (name(i + 1) == null) {
+                    return false;
+                }
+                i += 2;
+            } while (is(i, ','));
+            return is(i, ')');
         }
 
         /** The letter of its entries; empty if it is not understood. */

@@ -82,11 +82,13 @@ final class Repetition {
     private boolean spentInVain;
     private final HeardBytes heard = new HeardBytes();
 
-    private DeferredMessages.@Nullable Again again;
+    private @Nullable ClientSide clientSide;
     private @Nullable LostRows lostRows;
     /** The keys that the run has lost which is over. */
     private long[] lost = LostRows.UNKNOWN;
     private int times;
+    /** How often anything has been run again, by which what a run waits for is told from what another has waited for. */
+    private long runs;
     private boolean running;
     /** What must happen before: a position becomes visible, its turn comes. */
     private int awaited;
@@ -115,8 +117,8 @@ final class Repetition {
     }
 
     /** Who deals with messages that are said again, and who knows what they look for. */
-    void speaksTo(DeferredMessages.Again to, LostRows rows) {
-        again = to;
+    void speaksTo(ClientSide to, LostRows rows) {
+        clientSide = to;
         lostRows = rows;
     }
 
@@ -371,6 +373,7 @@ final class Repetition {
         next = 0;
         heard.again();
         awaited = 0;
+        runs++;
         if (toBook != 0) {
             book();
             return;
@@ -443,15 +446,29 @@ final class Repetition {
 
     /** Something must happen first; it is told by what this returns, from any thread and perhaps more than once. */
     private Runnable awaited() {
-        int time = times;
+        long run = runs;
         boolean[] told = {false};
         awaited++;
         return () -> session.onLoop(() -> {
-            if (!told[0] && times == time && awaited > 0) {
+            if (!told[0] && runs == run && awaited > 0) {
                 told[0] = true;
                 awaited--;
             }
         });
+    }
+
+    /**
+     * The client cancels what it waits for.
+     *
+     * @return whether that was a transaction that waits to be run again; then its client hears so
+     */
+    boolean cancelled() {
+        if (!running || awaited == 0 || client == Client.IDLE) {
+            return false;
+        }
+        cause = Errors.CANCELLED;
+        differs = true;
+        return true;
     }
 
     /** Whether rows of the open transaction are withheld, so that it can be repeated though they come out differently. */
@@ -502,6 +519,11 @@ final class Repetition {
             session.backend().flushAnswers();
             return false;
         }
+        ClientSide to = clientSide;
+        if (to != null && to.mustKnow(type)) {
+            to.awaitAnswers();
+            return false;
+        }
         byte[] message = said.message(next);
         if (type == Frontend.PARSE && message[Messages.HEADER] != 0) {
             byte[] name = said.name(next).getBytes(StandardCharsets.ISO_8859_1);
@@ -509,8 +531,7 @@ final class Repetition {
         }
         next += length;
         ByteBuf buffer = Unpooled.wrappedBuffer(message);
-        DeferredMessages.Again to = again;
-        if (to != null && to.frame(type, buffer, Messages.HEADER, length - Messages.HEADER)) {
+        if (to != null && to.take(type, buffer, Messages.HEADER, length - Messages.HEADER)) {
             session.backend().write(buffer);
         } else {
             buffer.release();

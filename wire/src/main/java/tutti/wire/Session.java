@@ -263,6 +263,9 @@ final class Session {
 
     /** Goes on with both sides' messages if it can, and flushes them. Called whenever something has happened. */
     void settle() {
+        if (backend.idle()) {
+            cycle.answered();
+        }
         repetition.proceed();
         mayDismiss();
         if (connection.reader().paused()
@@ -379,6 +382,13 @@ final class Session {
         return true;
     }
 
+    /** The client's Sync needs no answer of the engine's: it would only say again what it has said last. */
+    void readyAtOnce() {
+        if (clientReady()) {
+            client.ready(backend.status());
+        }
+    }
+
     /** The engine has completed an Execute of the client's that ends its transaction, and perhaps begins another. */
     void transactionEnded(boolean another) {
         repetition.transactionEnded();
@@ -455,7 +465,13 @@ final class Session {
     /** A client's cancel request. Nothing that commits is cancelled. From any thread; completed when it has reached the engine. */
     CompletableFuture<Void> cancelByClient() {
         CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
-        return none.thenComposeAsync(_ -> transaction.state().executing() ? backend.cancel() : none, loop);
+        return none.thenComposeAsync(_ -> {
+            if (repetition.cancelled() || turns.cancelled()) {
+                settle();
+                return none;
+            }
+            return transaction.state().executing() ? backend.cancel() : none;
+        }, loop);
     }
 
     /** The client is gone. What has asked to commit is finished first. */

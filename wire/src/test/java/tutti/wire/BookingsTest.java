@@ -57,6 +57,21 @@ class BookingsTest extends OnRepeatingFrontEnd {
     }
 
     @Test
+    void whoeverWaitsMayCancel() throws Exception {
+        losesInVain("1");
+        node.manual = false;
+        simple(client, "begin");
+        CompletableFuture<String> seen = read(client, "1", false);
+        ScriptedNode.Booked booked = take(node.booked);
+        client.cancel().get(20, TimeUnit.SECONDS);
+        assertEquals("E(57014)/E", get(seen));
+        booked.over.get(20, TimeUnit.SECONDS);
+        booked.comes();
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        assertEquals("C(UPDATE 1)/I", simple(client, ADD));
+    }
+
+    @Test
     void whoLooksAtItNextWaitsAndSeesWhatThoseBeforeItHaveLeft() throws Exception {
         losesInVain("1");
         assertEquals(1, node.wanted.size());

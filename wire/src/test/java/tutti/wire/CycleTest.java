@@ -8,8 +8,10 @@ import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
+import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.pgwire.BackendConnection;
@@ -56,6 +58,52 @@ class CycleTest extends OnFrontEnd {
     }
 
     @Test
+    void beginGoesToTheEngineWithWhatFollowsIt() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(BEGIN)12C(INSERT 0 1)/T", get(send(client, 2, out -> {
+            Frontend.query(out, "BEGIN");
+            Frontend.statement(out, insert(1));
+            Frontend.sync(out);
+        })));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        assertEquals("C(BEGIN)12DC(SHOW)12C(INSERT 0 1)12C(COMMIT)/I", get(send(client, 3, out -> {
+            Frontend.query(out, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+            Frontend.statement(out, "show transaction_isolation");
+            Frontend.statement(out, insert(2));
+            Frontend.sync(out);
+            Frontend.statement(out, "commit");
+            Frontend.sync(out);
+        })));
+        assertEquals("C(BEGIN)E(42601)/E", get(send(client, 2, out -> {
+            Frontend.query(out, "BEGIN");
+            Frontend.statement(out, "nonsense");
+            Frontend.sync(out);
+        })));
+        assertEquals("C(ROLLBACK)/I", simple(client, "commit"));
+        assertEquals("2:0", fixture.accounts());
+        client.close();
+    }
+
+    /** The engine knows nothing of the block yet. */
+    @Test
+    void aBlockIsPushedOutBetweenItsBeginAndItsFirstStatement() throws Exception {
+        BackendConnection client = fixture.client();
+        ByteBuf all = client.buffer();
+        Frontend.query(all, "BEGIN");
+        int cut = all.writerIndex() + 3;
+        Frontend.statement(all, insert(1));
+        Frontend.sync(all);
+        assertEquals("C(BEGIN)/T", get(send(client, out -> out.writeBytes(all, cut))));
+        push();
+        assertEquals("12E(40001)/E", get(send(client, out -> out.writeBytes(all, all.readableBytes()))));
+        all.release();
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        assertEquals("12C(INSERT 0 1)/I", extended(client, insert(2)));
+        assertEquals("2:0", fixture.accounts());
+        client.close();
+    }
+
+    @Test
     void aQueryBehindAnErrorIsSkippedUpToSync() throws Exception {
         BackendConnection client = fixture.client();
         assertEquals("E(42601)/I", get(send(client, out -> {
@@ -67,6 +115,35 @@ class CycleTest extends OnFrontEnd {
         assertEquals("TDC(SELECT 1)/I", simple(client, "select 3"));
         assertEquals("C(INSERT 0 1)/I", simple(client, insert(3)));
         assertEquals("3:0", fixture.accounts());
+        client.close();
+    }
+
+    /** As behind a bare server, whatever the query would do. */
+    @Test
+    void aQueryInTheMiddleOfACycleIsSkippedIfTheCycleHasFailedAndRunsIfNot() throws Exception {
+        BackendConnection bare = BackendConnection.connect(fixture.loops.next(), fixture.server.settings())
+                .get(20, TimeUnit.SECONDS);
+        BackendConnection client = fixture.client();
+        for (String query : List.of("select 1", insert(1), "create table skipped (a int)", "begin",
+                "begin; " + insert(2),
+                insert(3) + "; commit; " + insert(4), "commit", "notify skipped")) {
+            Conversation.Batch messages = out -> {
+                Frontend.statement(out, "select 1/0");
+                Frontend.query(out, query);
+                Frontend.sync(out);
+            };
+            assertEquals("1E(22012)/I", get(send(bare, messages)));
+            assertEquals("1E(22012)/I", get(send(client, messages)), query);
+        }
+        assertEquals("null", fixture.accounts());
+        Conversation.Batch succeeds = out -> {
+            Frontend.statement(out, "select 1");
+            Frontend.query(out, "insert into account values (5, 0)");
+        };
+        assertEquals("12DC(SELECT 1)C(INSERT 0 1)", get(send(client, succeeds)).substring(0, 27));
+        get(send(client, Frontend::sync));
+        assertEquals("5:0", fixture.accounts());
+        bare.close();
         client.close();
     }
 

@@ -198,6 +198,39 @@ class TurnTest extends OnFrontEnd {
     }
 
     @Test
+    void whoeverWaitsForItsTurnMayCancelAndTheTransactionLeavesWhenItsTurnComes() throws Exception {
+        for (boolean autoCommit : new boolean[]{true, false}) {
+            for (String mode : new String[]{"simple", "extended"}) {
+                fixture.node.ended.clear();
+                try (Connection connection = fixture.jdbc("preferQueryMode=" + mode);
+                        Statement statement = connection.createStatement()) {
+                    connection.setAutoCommit(autoCommit);
+                    CompletableFuture<Object> write = meanwhile(
+                            () -> statement.executeUpdate("insert into account values (5, 5)"));
+                    ScriptedNode.Open waits = take(fixture.node.submitted);
+                    statement.cancel();
+                    assertEquals("57014", sqlState(write), mode);
+                    if (!autoCommit) {
+                        connection.rollback();
+                    }
+                    CompletableFuture<Object> again = meanwhile(
+                            () -> update(connection, "insert into account values (6, 6)"));
+                    ScriptedNode.Open next = take(fixture.node.submitted);
+                    waits.transaction.run(Priority.OPTIMISTIC);
+                    assertEquals("user", take(fixture.node.ended));
+                    next.transaction.run(Priority.OPTIMISTIC);
+                    assertEquals("1", get(again));
+                    if (!autoCommit) {
+                        connection.commit();
+                    }
+                    assertEquals("6:6", fixture.accounts());
+                    elsewhere("DELETE FROM account");
+                }
+            }
+        }
+    }
+
+    @Test
     void aTransactionThatGaveWayWhileItsClientWasIdleIsToldSoAtTheNextStatement() throws Exception {
         elsewhere("INSERT INTO account VALUES (1, 10)");
         for (String mode : new String[]{"simple", "extended"}) {

@@ -76,6 +76,11 @@ import tutti.core.txn.TransactionId;
  * queues, where nothing can come between.
  *
  * <p>
+ * <b>What the index forgets.</b> It is this replica's own, and bounded by keys. Who began before what it remembers counts as having failed the test: it is
+ * executed again, or aborted if that cannot be. Nothing that is first can lose in this way for ever, unless as many keys as are remembered are committed by
+ * others while it executes, each time.
+ *
+ * <p>
  * <b>Why who gives way early harms nothing.</b> A transaction in Q2b has sent nothing, so rolling it back is this replica's own
  * business; what has been told of waits may be old or too much, and costs a repetition at most. Each gives way once: it is not
  * executed optimistically again. And the t' that has the first of all places does not wait for ever: follow those that run from t' to
@@ -194,6 +199,7 @@ public final class Akara implements Protocol {
         transactions.remove(t.id);
         if (position > index.floor()) {
             index.note(keys, position);
+            index.bound(parameters.keysMax());
         }
         invisible.add(new Delivered(position, t, t.state == State.SENT || t.state == State.SENT_ROLLED_BACK));
         become(t, State.DELIVERED);
@@ -402,7 +408,7 @@ public final class Akara implements Protocol {
         if (execution == null) {
             return null;
         }
-        AbortReason lost = index.lost(execution.writes().keys(), execution.begun(), execution.lastCommitted());
+        AbortReason lost = index.certify(execution.writes().keys(), execution.begun(), execution.lastCommitted());
         return lost == null ? index.stale(execution.reads().keys(), execution.begun()) : lost;
     }
 
@@ -561,6 +567,11 @@ public final class Akara implements Protocol {
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
+
+    @Override
+    public int remembered() {
+        return index.live();
+    }
 
     /** Which group each place belongs to; who holds it may differ between replicas, and does not matter. */
     @Override

@@ -38,7 +38,8 @@ final class AkaraDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(OPTIMISTIC, ISOLATION, EITHER_WAY, WHEN_EARLY, PATIENCE, CommonParameters.RELEASE_DELAY);
+        return List.of(OPTIMISTIC, ISOLATION, EITHER_WAY, WHEN_EARLY, PATIENCE, CommonParameters.RELEASE_DELAY,
+                CommonParameters.WINDOW_KEYS);
     }
 
     @Override
@@ -59,7 +60,8 @@ final class AkaraDescriptor implements ProtocolDescriptor {
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new Akara(new AkaraParameters(where.node(), where.replicas(), (int) values.of(OPTIMISTIC),
                 CommonParameters.serializable(values, ISOLATION), values.of(EITHER_WAY).equals(ACTIVE),
-                whenEarly(values.of(WHEN_EARLY)), values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY)),
+                whenEarly(values.of(WHEN_EARLY)), values.of(PATIENCE), values.of(CommonParameters.RELEASE_DELAY),
+                (int) values.of(CommonParameters.WINDOW_KEYS)),
                 world);
     }
 

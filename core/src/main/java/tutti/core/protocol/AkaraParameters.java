@@ -16,9 +16,10 @@ import java.util.Set;
  *            priority, in nanoseconds
  * @param resolveIntervalNanos how long a transaction whose replica is gone keeps its places before its release is
  *            asked for again, in nanoseconds
+ * @param keysMax how many keys of those that committed are remembered at most, at least 1
  */
 record AkaraParameters(int node, Set<Integer> replicas, int optimisticMax, boolean serializable,
-        boolean activeIfPossible, WhenEarly whenEarly, long patienceNanos, long resolveIntervalNanos) {
+        boolean activeIfPossible, WhenEarly whenEarly, long patienceNanos, long resolveIntervalNanos, int keysMax) {
     /** Line 57: what becomes of t, which has executed, while an earlier one of other classes still executes. */
     enum WhenEarly {
         /** It waits for its turn. */
@@ -34,6 +35,7 @@ record AkaraParameters(int node, Set<Integer> replicas, int optimisticMax, boole
         if (optimisticMax < 0) {
             throw new IllegalArgumentException("optimisticMax " + optimisticMax);
         }
+        Checks.keys(keysMax);
         Checks.time("patienceNanos", patienceNanos);
         Checks.time("resolveIntervalNanos", resolveIntervalNanos);
     }

@@ -23,10 +23,18 @@ final class Checks {
         return Set.copyOf(replicas);
     }
 
-    /** How far back a transaction may have executed, in positions. */
-    static void window(long windowPositions) {
+    /** How far back a transaction may have executed, in positions, and how many keys are remembered at most. */
+    static void window(long windowPositions, int keysMax) {
+        keys(keysMax);
         if (windowPositions < 1 || windowPositions > CertificationIndex.SPAN_MAX / 2) {
             throw new IllegalArgumentException("windowPositions " + windowPositions);
+        }
+    }
+
+    /** How many keys are remembered at most. */
+    static void keys(int keysMax) {
+        if (keysMax < 1) {
+            throw new IllegalArgumentException("keysMax " + keysMax);
         }
     }
 

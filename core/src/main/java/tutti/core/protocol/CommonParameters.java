@@ -9,6 +9,9 @@ final class CommonParameters {
             "positions",
             "How far back a transaction may have executed before it is aborted as too old; bounds the memory that "
                     + "certification takes while a replica is away.");
+    static final Parameter.Count WINDOW_KEYS = new Parameter.Count("window-keys", 1, 1 << 26, 3 << 20, "keys",
+            "How many keys certification remembers at most, whatever the window: 40 bytes each, twice that for moments. A transaction that began"
+                    + " before what is remembered is aborted as too old.");
     static final Parameter.Time PROGRESS_INTERVAL = delay("progress-interval", 1_000_000_000L,
             "How often a replica that has nothing else to say tells the others how far it has come, so that "
                     + "certification may forget.");

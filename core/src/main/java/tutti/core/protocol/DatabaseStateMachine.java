@@ -84,6 +84,7 @@ public final class DatabaseStateMachine extends NonVotingCertification {
      * @param replicas all replicas, alive or not, this one included
      * @param windowPositions how far back a transaction may have executed, in positions: 1 to
      *            {@link CertificationIndex#SPAN_MAX}/2
+     * @param keysMax how many keys of those that committed are remembered at most, at least 1
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
      * @param reads how read sets are sent
      * @param rowsPerTableMax of how many rows a table's part of a read set may be, at least 0
@@ -91,11 +92,12 @@ public final class DatabaseStateMachine extends NonVotingCertification {
      *            a filter: above 0, below 1
      * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
-    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, int keysMax,
+            long progressIntervalNanos,
             Reads reads, int rowsPerTableMax, double falsePositiveRate, int lossesToTurn) {
         public Parameters {
             replicas = Checks.founders(replicas);
-            Checks.window(windowPositions);
+            Checks.window(windowPositions, keysMax);
             Checks.time("progressIntervalNanos", progressIntervalNanos);
             if (rowsPerTableMax < 0) {
                 throw new IllegalArgumentException("rowsPerTableMax " + rowsPerTableMax);
@@ -146,7 +148,7 @@ public final class DatabaseStateMachine extends NonVotingCertification {
 
     /** A replica at the beginning of the order. */
     public DatabaseStateMachine(Parameters parameters, ReplicaWorld world) {
-        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(),
+        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(), parameters.keysMax(),
                 parameters.progressIntervalNanos(),
                 parameters.lossesToTurn(), world);
         this.parameters = parameters;

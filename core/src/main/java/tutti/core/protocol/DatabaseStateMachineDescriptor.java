@@ -33,7 +33,8 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL, READS, ROWS_PER_TABLE,
+        return List.of(CommonParameters.WINDOW, CommonParameters.WINDOW_KEYS, CommonParameters.PROGRESS_INTERVAL, READS,
+                ROWS_PER_TABLE,
                 FALSE_POSITIVES, TURNS);
     }
 
@@ -52,7 +53,8 @@ final class DatabaseStateMachineDescriptor implements ProtocolDescriptor {
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new DatabaseStateMachine(new DatabaseStateMachine.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
+                values.of(CommonParameters.WINDOW), (int) values.of(CommonParameters.WINDOW_KEYS),
+                values.of(CommonParameters.PROGRESS_INTERVAL),
                 values.of(READS).equals(BLOOM) ? DatabaseStateMachine.Reads.BLOOM : DatabaseStateMachine.Reads.ROWS,
                 (int) values.of(ROWS_PER_TABLE), values.of(FALSE_POSITIVES), (int) values.of(TURNS)), world);
     }

@@ -23,11 +23,6 @@ import tutti.core.txn.WriteSet;
  * {@link SnapshotIsolation} and {@link DatabaseStateMachine}.
  */
 abstract class NonVotingCertification implements Protocol {
-    /**
-     * Most keys that are kept to be compared with, whatever the window: 120 MB, as much again while the index is rebuilt. Without it a member that is away
-     * for a million positions of twenty keys each would cost the others a gigabyte.
-     */
-    static final int KEYS_MAX = 3 << 20;
     private static final long PROGRESS_TIMER = 1;
     private static final long TURN_TIMER = 2;
     /** A turn that is waited for here lasts {@value #TURN_TICKS} times as long, and up to once more. */
@@ -57,6 +52,7 @@ abstract class NonVotingCertification implements Protocol {
     private final Horizons horizons;
     private CertificationIndex index = new CertificationIndex();
     private final int lossesToTurn;
+    private final int keysMax;
     private NodeTurns turns;
     private final List<Refused> refused = new ArrayList<>();
     private boolean turnTimerRuns;
@@ -83,15 +79,18 @@ abstract class NonVotingCertification implements Protocol {
      * @param node this replica
      * @param replicas all of them, alive or not
      * @param windowPositions how far back a transaction may have executed
+     * @param keysMax how many keys are kept to be compared with at most, whatever the window: without a bound, a member that is away for a million
+     *            positions of twenty keys each would cost the others a gigabyte
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come
      * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
     NonVotingCertification(String name, int node, Set<Integer> replicas, long windowPositions,
-            long progressIntervalNanos,
+            int keysMax, long progressIntervalNanos,
             int lossesToTurn, ReplicaWorld world) {
         this.name = name;
         this.node = node;
         this.world = world;
+        this.keysMax = keysMax;
         this.lossesToTurn = lossesToTurn;
         this.turns = new NodeTurns(lossesToTurn);
         this.local = new LocalTransactions(world);
@@ -114,7 +113,7 @@ abstract class NonVotingCertification implements Protocol {
     /** No message still to be delivered is certified against positions up to this one, or against more than so many keys. */
     void forget(long floor) {
         index.forget(floor);
-        index.bound(KEYS_MAX);
+        index.bound(keysMax);
         turns.forget(index.floor());
     }
 
@@ -255,6 +254,11 @@ abstract class NonVotingCertification implements Protocol {
         } else {
             horizons.ranOut(world);
         }
+    }
+
+    @Override
+    public final int remembered() {
+        return index.live();
     }
 
     // ------------------------------------------------------------------------------------------ snapshots

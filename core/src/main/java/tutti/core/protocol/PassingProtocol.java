@@ -106,6 +106,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public int remembered() {
+        return protocol.remembered();
+    }
+
+    @Override
     public byte[] snapshot() {
         return protocol.snapshot();
     }

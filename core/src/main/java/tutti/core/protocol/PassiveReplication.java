@@ -57,7 +57,8 @@ import tutti.core.txn.WriteSet;
  * transaction that takes the row in between has not seen it. So every replica certifies, write against write, as in
  * {@link SnapshotIsolation}; there, too, stands why that suffices. It hardly ever aborts anything, and it also decides what
  * becomes of messages of the primary's own former life. Only what the present primary says of its open transactions bounds
- * what the index keeps, since all that is certified in this epoch begins at the take-over or later.
+ * what the index keeps, since all that is certified in this epoch begins at the take-over or later; and so many keys, by which the floor is raised. Their number
+ * is a function of what was noted, so all replicas raise it alike, and refuse alike what began below it.
  */
 public final class PassiveReplication implements Protocol {
     /** The name in configurations. */
@@ -75,12 +76,14 @@ public final class PassiveReplication implements Protocol {
      * @param replicas all replicas, alive or not, this one included; the lowest is the first primary
      * @param windowPositions how far back a transaction may have executed, in positions: 1 to
      *            {@link CertificationIndex#SPAN_MAX}/2
+     * @param keysMax how many keys of those that committed are remembered at most, at least 1
      * @param takeOverDelayNanos how long the primary must have been missed before another takes over, in nanoseconds
      */
-    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long takeOverDelayNanos) {
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, int keysMax,
+            long takeOverDelayNanos) {
         public Parameters {
             replicas = Checks.replicas(node, replicas);
-            Checks.window(windowPositions);
+            Checks.window(windowPositions, keysMax);
             Checks.time("takeOverDelayNanos", takeOverDelayNanos);
         }
     }
@@ -287,6 +290,7 @@ public final class PassiveReplication implements Protocol {
             case Barrier barrier -> {
                 if (barrier.epoch() == epoch) {
                     index.note(barrier.request().keys(), position);
+                    index.bound(parameters.keysMax());
                     world.execute(barrier.transaction(), position, barrier.request());
                     if (local.remove(barrier.transaction()) != null) {
                         unanswered.add(position, barrier.transaction());
@@ -333,6 +337,7 @@ public final class PassiveReplication implements Protocol {
             }
         }
         index.forget(Math.max(changes.horizon(), position - parameters.windowPositions()));
+        index.bound(parameters.keysMax());
     }
 
     private void takenOver(long position, int newPrimary) {
@@ -396,6 +401,11 @@ public final class PassiveReplication implements Protocol {
                         Field.of("primary", Types.INT, Snapshot::primary),
                         Field.of("epochBegan", Types.NATURAL, Snapshot::epochBegan),
                         Field.of("index", CertificationIndex.Image.SCHEMA, Snapshot::index), Snapshot::new);
+    }
+
+    @Override
+    public int remembered() {
+        return index.live();
     }
 
     @Override

@@ -21,7 +21,7 @@ final class PassiveReplicationDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(CommonParameters.WINDOW, TAKE_OVER_DELAY);
+        return List.of(CommonParameters.WINDOW, CommonParameters.WINDOW_KEYS, TAKE_OVER_DELAY);
     }
 
     @Override
@@ -32,7 +32,8 @@ final class PassiveReplicationDescriptor implements ProtocolDescriptor {
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new PassiveReplication(new PassiveReplication.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(TAKE_OVER_DELAY)), world);
+                values.of(CommonParameters.WINDOW), (int) values.of(CommonParameters.WINDOW_KEYS),
+                values.of(TAKE_OVER_DELAY)), world);
     }
 
     @Override

@@ -65,6 +65,12 @@ import tutti.core.txn.WriteSet;
  * life of the replica for its former. Of vote and resolution, whichever comes first in the order decides, and the other finds
  * nothing pending; a wrong suspicion aborts and never splits. Aborting is right, since nobody but that replica has answered
  * the client, and none answers success before v is visible.
+ *
+ * <p>
+ * <b>Bounds.</b> The index is this replica's own, so it may forget what it likes: a transaction that began before what it remembers is voted
+ * against ({@link #certify}). What is pending is bounded by keys, too, where a replica's votes are late: changes for which there is no room are left out
+ * by every replica, as if they had been voted against. What is pending is a function of the ordered prefix, so all leave out the same; a vote is ordered only
+ * for what is pending.
  */
 public final class PostgresR implements Protocol {
     /** The name in configurations. */
@@ -86,15 +92,16 @@ public final class PostgresR implements Protocol {
      * @param replicas all replicas, alive or not, this one included
      * @param windowPositions how far back a transaction may have executed, in positions: 1 to
      *            {@link CertificationIndex#SPAN_MAX}/2
+     * @param keysMax how many keys of those that committed are remembered at most, at least 1
      * @param resolveDelayNanos how long a transaction may wait for the vote of a replica that seems to be gone, in
      *            nanoseconds
      * @param serializable whether reads are certified too
      */
-    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long resolveDelayNanos,
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, int keysMax, long resolveDelayNanos,
             boolean serializable) {
         public Parameters {
             replicas = Checks.founders(replicas);
-            Checks.window(windowPositions);
+            Checks.window(windowPositions, keysMax);
             Checks.time("resolveDelayNanos", resolveDelayNanos);
         }
     }
@@ -157,6 +164,7 @@ public final class PostgresR implements Protocol {
     private final Unanswered unanswered = new Unanswered();
     /** In the order of their changes. */
     private final LinkedHashMap<TransactionId, Pending> pending = new LinkedHashMap<>();
+    private int pendingKeys;
     /** Which of them touch a key. */
     private final Map<Long, List<Touch>> touching = new HashMap<>();
     /** What committed; only for deciding local transactions, so not part of the replicated state. */
@@ -229,11 +237,7 @@ public final class PostgresR implements Protocol {
         switch (message) {
             case Changes changes -> {
                 world.skip(position);
-                Pending added = add(changes.transaction(), changes.writes());
-                if (orphan(added)) {
-                    awaitVote();
-                }
-                decide(added);
+                changes(changes);
             }
             case Vote vote -> outcome(position, vote);
             case Resolve resolve -> {
@@ -252,6 +256,22 @@ public final class PostgresR implements Protocol {
 
     // ------------------------------------------------------------------------------------------ pending
 
+    private void changes(Changes changes) {
+        TransactionId transaction = changes.transaction();
+        if (!pending.isEmpty() && pendingKeys + changes.writes().keys().size() > parameters.keysMax()) {
+            if (local.remove(transaction) != null) {
+                world.abort(transaction);
+                world.answer(transaction, new Outcome.Aborted(new AbortReason.Failed("backlog")));
+            }
+            return;
+        }
+        Pending added = add(transaction, changes.writes());
+        if (orphan(added)) {
+            awaitVote();
+        }
+        decide(added);
+    }
+
     private Pending add(TransactionId transaction, WriteSet writes) {
         Pending added = new Pending(transaction, writes);
         KeySet keys = writes.keys();
@@ -266,6 +286,7 @@ public final class PostgresR implements Protocol {
             touches.add(new Touch(added, keys.kind(i)));
         }
         pending.put(transaction, added);
+        pendingKeys += keys.size();
         return added;
     }
 
@@ -284,6 +305,7 @@ public final class PostgresR implements Protocol {
     private void remove(Pending decided) {
         pending.remove(decided.transaction);
         KeySet keys = decided.writes.keys();
+        pendingKeys -= keys.size();
         for (int i = 0; i < keys.size(); i++) {
             List<Touch> touches = touching.get(keys.hash(i));
             if (touches != null && touches.removeIf(touch -> touch.by().equals(decided)) && touches.isEmpty()) {
@@ -349,6 +371,7 @@ public final class PostgresR implements Protocol {
             world.skip(position);
         } else if (vote.commit()) {
             index.note(decided.writes.keys(), position);
+            index.bound(parameters.keysMax());
             Local own = local.remove(transaction);
             if (own == null || own.rolledBack) {
                 world.apply(transaction, position, decided.writes);
@@ -380,6 +403,7 @@ public final class PostgresR implements Protocol {
     private void barrier(long position, Barrier barrier) {
         KeySet keys = barrier.request().keys();
         index.note(keys, position);
+        index.bound(parameters.keysMax());
         world.execute(barrier.transaction(), position, barrier.request());
         if (local.remove(barrier.transaction()) != null) {
             unanswered.add(position, barrier.transaction());
@@ -440,6 +464,11 @@ public final class PostgresR implements Protocol {
     }
 
     // ------------------------------------------------------------------------------------------ the rest
+
+    @Override
+    public int remembered() {
+        return index.live() + pendingKeys;
+    }
 
     /** What it keeps in a snapshot. */
     record Snapshot(boolean serializable, long delivered, List<Changes> pending) implements Encoded {

@@ -26,7 +26,7 @@ final class PostgresRDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(CommonParameters.WINDOW, ISOLATION, RESOLVE_DELAY);
+        return List.of(CommonParameters.WINDOW, CommonParameters.WINDOW_KEYS, ISOLATION, RESOLVE_DELAY);
     }
 
     @Override
@@ -45,7 +45,8 @@ final class PostgresRDescriptor implements ProtocolDescriptor {
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new PostgresR(new PostgresR.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(RESOLVE_DELAY),
+                values.of(CommonParameters.WINDOW), (int) values.of(CommonParameters.WINDOW_KEYS),
+                values.of(RESOLVE_DELAY),
                 CommonParameters.serializable(values, ISOLATION)), world);
     }
 

@@ -150,6 +150,14 @@ public interface Protocol {
     }
 
     /**
+     * How many keys of other transactions this replica keeps to decide by, as of the last event: those that committed, and those that are ordered and
+     * undecided. Bounded, wherever it is not 0, by a parameter of the protocol or by what is in flight.
+     */
+    default int remembered() {
+        return 0;
+    }
+
+    /**
      * Everything that future decisions depend on, as of the last position delivered. A replica that starts from it and is
      * delivered the positions after it decides exactly as this one will; the order's log may forget what came before.
      * Local transactions that are open are not part of it.

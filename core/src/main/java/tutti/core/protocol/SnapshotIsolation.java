@@ -94,14 +94,16 @@ public final class SnapshotIsolation extends NonVotingCertification {
      * @param replicas all replicas, alive or not, this one included
      * @param windowPositions how far back a transaction may have executed, in positions: 1 to
      *            {@link CertificationIndex#SPAN_MAX}/2; bounds the memory of the index while a replica is away
+     * @param keysMax how many keys of those that committed are remembered at most, at least 1
      * @param progressIntervalNanos how often an otherwise silent replica says how far it has come, in nanoseconds
      * @param lossesToTurn after how many losses of a row in a row a node has its turn there; 0 for never
      */
-    public record Parameters(int node, Set<Integer> replicas, long windowPositions, long progressIntervalNanos,
+    public record Parameters(int node, Set<Integer> replicas, long windowPositions, int keysMax,
+            long progressIntervalNanos,
             int lossesToTurn) {
         public Parameters {
             replicas = Checks.founders(replicas);
-            Checks.window(windowPositions);
+            Checks.window(windowPositions, keysMax);
             Checks.time("progressIntervalNanos", progressIntervalNanos);
         }
     }
@@ -141,7 +143,7 @@ public final class SnapshotIsolation extends NonVotingCertification {
 
     /** A replica at the beginning of the order. */
     public SnapshotIsolation(Parameters parameters, ReplicaWorld world) {
-        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(),
+        super(NAME, parameters.node(), parameters.replicas(), parameters.windowPositions(), parameters.keysMax(),
                 parameters.progressIntervalNanos(),
                 parameters.lossesToTurn(), world);
         this.parameters = parameters;

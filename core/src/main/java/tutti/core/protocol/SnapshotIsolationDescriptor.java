@@ -20,7 +20,8 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(CommonParameters.WINDOW, CommonParameters.PROGRESS_INTERVAL, TURNS);
+        return List.of(CommonParameters.WINDOW, CommonParameters.WINDOW_KEYS, CommonParameters.PROGRESS_INTERVAL,
+                TURNS);
     }
 
     @Override
@@ -33,7 +34,8 @@ final class SnapshotIsolationDescriptor implements ProtocolDescriptor {
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new SnapshotIsolation(new SnapshotIsolation.Parameters(where.node(), where.replicas(),
-                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL),
+                values.of(CommonParameters.WINDOW), (int) values.of(CommonParameters.WINDOW_KEYS),
+                values.of(CommonParameters.PROGRESS_INTERVAL),
                 (int) values.of(TURNS)), world);
     }
 

@@ -82,7 +82,8 @@ import tutti.core.txn.WriteSet;
  * above T's snapshot. Replicas make positions visible in order, so snapshots are prefixes.
  * <ul>
  * <li>U was prepared at A and A delivered u before T locked the key there: T's engine refused the write, as U became
- * visible after T's snapshot (first updater wins); for keys that engines do not look after, {@link #executed} finds U.
+ * visible after T's snapshot (first updater wins); for keys that engines do not look after, {@link #executed} finds U,
+ * or refuses T for having begun before what is remembered.
  * <li>T had locked it before: U was not prepared at A before T's end, because locks at A exclude each other. So either A was
  * no member when U was decided, or its vote was of an earlier life. A's own membership began, then, in a later epoch than
  * U's, so A delivered u before it could decide T, found T in the way ({@link #overrule}) and aborted it; or T's decision
@@ -118,15 +119,18 @@ public final class TwoPhaseCommit implements Protocol {
      * @param tickNanos how often waits are told to the others and timeouts are looked at, in nanoseconds
      * @param lockTicks how many ticks a transaction waits for all votes before it is aborted
      * @param inquireTicks after how many ticks without news a participant asks for a transaction
+     * @param keysMax how many keys of those that committed are remembered at most, at least 1
      */
-    public record Parameters(int node, Set<Integer> replicas, long tickNanos, int lockTicks, int inquireTicks) {
+    public record Parameters(int node, Set<Integer> replicas, long tickNanos, int lockTicks, int inquireTicks,
+            int keysMax) {
         /** Ticks of 50 milliseconds; locks time out after 10 seconds, as in the TOM paper; inquiries after 2. */
         public static Parameters defaults(int node, Set<Integer> replicas) {
-            return new Parameters(node, replicas, 50_000_000L, 200, 40);
+            return new Parameters(node, replicas, 50_000_000L, 200, 40, (int) CommonParameters.WINDOW_KEYS.normal());
         }
 
         public Parameters {
             replicas = Checks.replicas(node, replicas);
+            Checks.keys(keysMax);
             if (tickNanos < 1 || lockTicks < 1 || inquireTicks < 1) {
                 throw new IllegalArgumentException("tickNanos " + tickNanos + ", lockTicks " + lockTicks
                         + ", inquireTicks " + inquireTicks);
@@ -242,7 +246,7 @@ public final class TwoPhaseCommit implements Protocol {
         own.writes = execution.writes();
         own.behind = invisible.isEmpty() ? 0 : invisible.getLast().position();
         KeySet keys = own.writes.keys();
-        AbortReason lost = index.lost(keys, execution.begun(), execution.lastCommitted());
+        AbortReason lost = index.certify(keys, execution.begun(), execution.lastCommitted());
         if (lost != null) {
             abort(own, lost);
             return;
@@ -433,6 +437,7 @@ public final class TwoPhaseCommit implements Protocol {
     private void note(KeySet keys, long position) {
         if (position > index.floor()) {
             index.note(keys, position);
+            index.bound(parameters.keysMax());
         }
     }
 
@@ -625,6 +630,11 @@ public final class TwoPhaseCommit implements Protocol {
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam
+
+    @Override
+    public int remembered() {
+        return index.live();
+    }
 
     @Override
     public byte[] snapshot() {

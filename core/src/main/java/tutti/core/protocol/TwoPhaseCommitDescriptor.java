@@ -25,7 +25,7 @@ final class TwoPhaseCommitDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(TICK, LOCK_TICKS, INQUIRE_TICKS);
+        return List.of(TICK, LOCK_TICKS, INQUIRE_TICKS, CommonParameters.WINDOW_KEYS);
     }
 
     @Override
@@ -37,7 +37,8 @@ final class TwoPhaseCommitDescriptor implements ProtocolDescriptor {
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new TwoPhaseCommit(new TwoPhaseCommit.Parameters(where.node(), where.replicas(), values.of(TICK),
-                (int) values.of(LOCK_TICKS), (int) values.of(INQUIRE_TICKS)), world);
+                (int) values.of(LOCK_TICKS), (int) values.of(INQUIRE_TICKS),
+                (int) values.of(CommonParameters.WINDOW_KEYS)), world);
     }
 
     @Override

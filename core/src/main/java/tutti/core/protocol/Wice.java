@@ -86,10 +86,12 @@ public final class Wice implements Protocol {
      *            behind needs a copy of the state
      * @param retryNanos after how long what was not heard of is sent again, in nanoseconds: more than a round trip
      * @param windowPositions as in {@link SnapshotIsolation.Parameters}
+     * @param keysMax as in {@link SnapshotIsolation.Parameters}
      * @param progressIntervalNanos as in {@link SnapshotIsolation.Parameters}
      */
     public record Parameters(int node, Map<String, Set<Integer>> clusters, String firstPrimary, boolean spanning,
-            int moveTransactions, int relayMax, long retryNanos, long windowPositions, long progressIntervalNanos) {
+            int moveTransactions, int relayMax, long retryNanos, long windowPositions, int keysMax,
+            long progressIntervalNanos) {
         public Parameters {
             Map<String, Set<Integer>> copy = new TreeMap<>();
             clusters.forEach((name, nodes) -> copy.put(name, Set.copyOf(nodes)));
@@ -131,7 +133,8 @@ public final class Wice implements Protocol {
         }
 
         SnapshotIsolation.Parameters certification() {
-            return new SnapshotIsolation.Parameters(node, replicas(), windowPositions, progressIntervalNanos, 0);
+            return new SnapshotIsolation.Parameters(node, replicas(), windowPositions, keysMax, progressIntervalNanos,
+                    0);
         }
     }
 
@@ -558,6 +561,11 @@ public final class Wice implements Protocol {
     @Override
     public void victim(TransactionId transaction, long forPosition) {
         certification.victim(transaction, forPosition);
+    }
+
+    @Override
+    public int remembered() {
+        return certification.remembered();
     }
 
     @Override

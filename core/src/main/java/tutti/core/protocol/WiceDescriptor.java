@@ -49,6 +49,7 @@ final class WiceDescriptor implements ProtocolDescriptor {
     @Override
     public List<Parameter> parameters() {
         return List.of(CLUSTERS, PRIMARY, VOTERS, MOVE_AFTER, RETRY_DELAY, CommonParameters.WINDOW,
+                CommonParameters.WINDOW_KEYS,
                 CommonParameters.PROGRESS_INTERVAL);
     }
 
@@ -97,7 +98,8 @@ final class WiceDescriptor implements ProtocolDescriptor {
         Map<String, Set<Integer>> clusters = values.of(CLUSTERS).of(where.replicas());
         return new Wice(new Wice.Parameters(where.node(), clusters, primary(clusters, values), where.spans(),
                 (int) values.of(MOVE_AFTER), where.spans() ? RELAY_SPANNING : RELAY, values.of(RETRY_DELAY),
-                values.of(CommonParameters.WINDOW), values.of(CommonParameters.PROGRESS_INTERVAL)), world);
+                values.of(CommonParameters.WINDOW), (int) values.of(CommonParameters.WINDOW_KEYS),
+                values.of(CommonParameters.PROGRESS_INTERVAL)), world);
     }
 
     @Override

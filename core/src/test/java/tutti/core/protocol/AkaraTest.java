@@ -71,7 +71,7 @@ class AkaraTest {
     }
 
     private Akara akara(int optimistic, WhenEarly whenEarly) {
-        return new Akara(new AkaraParameters(0, Set.of(0), optimistic, false, false, whenEarly, 1, 1), world);
+        return new Akara(new AkaraParameters(0, Set.of(0), optimistic, false, false, whenEarly, 1, 1, 100), world);
     }
 
     private static TransactionId id(long serial) {

@@ -74,7 +74,8 @@ class SnapshotIsolationTest {
         Site(Cluster cluster, int node, Set<Integer> all, long window) {
             this.cluster = cluster;
             this.node = node;
-            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 1, 2), this);
+            this.protocol = new SnapshotIsolation(new SnapshotIsolation.Parameters(node, all, window, 3 << 20, 1, 2),
+                    this);
         }
 
         TransactionId begin() {
@@ -328,14 +329,14 @@ class SnapshotIsolationTest {
         Site here = cluster.sites.get(0);
         Site there = cluster.sites.get(1);
         int each = WriteSet.KEYS_MAX;
-        int transactions = NonVotingCertification.KEYS_MAX / each + 2;
+        int transactions = (3 << 20) / each + 2;
         for (int i = 0; i < transactions; i++) {
             asks(cluster, 0, here.visible, IntStream.range(i * each, (i + 1) * each).toArray());
             here.deliverAll();
             there.deliverAll();
         }
         CertificationIndex index = ((SnapshotIsolation) here.protocol).index();
-        assertEquals(NonVotingCertification.KEYS_MAX, index.live());
+        assertEquals(3 << 20, index.live());
         assertEquals(2, index.floor());
         TransactionId late = asks(cluster, 2, 0, 7);
         cluster.settle();

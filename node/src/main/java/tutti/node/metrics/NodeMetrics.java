@@ -27,6 +27,9 @@ public interface NodeMetrics {
         public void certified(int keys) {}
 
         @Override
+        public void remembered(int keys) {}
+
+        @Override
         public void undeclared() {}
 
         @Override
@@ -82,6 +85,13 @@ public interface NodeMetrics {
      * @param keys that were compared
      */
     void certified(int keys);
+
+    /**
+     * Another message was delivered.
+     *
+     * @param keys how many the protocol keeps to decide by now
+     */
+    void remembered(int keys);
 
     /** A transaction was ordered by conflict classes and had to be taken to touch all of them. */
     void undeclared();

@@ -59,6 +59,12 @@ final class MetNodes {
         }
     }
 
+    /** Notes of a node, in a directory that nobody uses, with which directory it is welcome: with that one alone, whatever it had before. */
+    static void expect(Directory directory, int node, long itsDirectory) throws IOException {
+        directory.delete(REPLACED + node);
+        RaftFiles.write(directory, MET + node, new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0));
+    }
+
     private final int self;
     private final Directory directory;
     private final Map<Integer, Known> nodes = new TreeMap<>();

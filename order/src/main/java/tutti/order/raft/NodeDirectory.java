@@ -106,6 +106,14 @@ final class NodeDirectory implements AutoCloseable {
         }
     }
 
+    /** Why no node may start with a directory; nothing if it may. */
+    static String unusable(Directory directory) throws IOException {
+        if (directory.exists(OUTDATED)) {
+            return RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why();
+        }
+        return directory.exists(REMOVED) ? RaftFiles.read(directory, REMOVED, RaftFiles.Removed.class).why() : "";
+    }
+
     /** Writes what the directory of a copy has, besides the log, before somebody adopts it. */
     static void copied(Directory into, String cluster, int term) throws IOException {
         if (!cluster.isEmpty()) {

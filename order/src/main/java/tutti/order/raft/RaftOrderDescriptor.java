@@ -48,6 +48,17 @@ public final class RaftOrderDescriptor implements OrderDescriptor {
         return JoinedCopies.write(config(settings), machine, copies, position, into);
     }
 
+    @Override
+    public Reach reach(OrderSettings settings, Machine machine, Directory directory) throws IOException {
+        return AnotherHistory.reach(config(settings), machine, directory);
+    }
+
+    @Override
+    public void beginAgain(OrderSettings settings, Machine machine, Directory directory, String history)
+            throws IOException {
+        AnotherHistory.begin(config(settings), machine, directory, history);
+    }
+
     private static RaftOrderConfig config(OrderSettings settings) {
         return RaftOrderConfig.of(settings.self(), settings.members()).withCluster(settings.clusterId())
                 .withVoters(settings.voters())

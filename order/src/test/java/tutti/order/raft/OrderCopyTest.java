@@ -15,12 +15,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.order.CopiedOrder;
+import tutti.order.OrderDescriptor;
 import tutti.order.Recorder;
 import tutti.runtime.LostDirectoryException;
 import tutti.runtime.real.PathDirectory;
@@ -83,6 +85,14 @@ class OrderCopyTest {
         orders.remove(2).close();
         recorders.remove(2);
         return Files.move(files(2), directory.resolve("lost"));
+    }
+
+    private static void copyTree(Path from, Path to) throws Exception {
+        try (Stream<Path> all = Files.walk(from)) {
+            for (Path each : all.toList()) {
+                Files.copy(each, to.resolve(from.relativize(each)));
+            }
+        }
     }
 
     private void giveCopy(int donor, long after) throws Exception {
@@ -154,6 +164,38 @@ class OrderCopyTest {
         Greeting.Hello hello = new Greeting.Hello(2, 1, new Greeting.Standing(5, 1, 1, false, 0), "");
         assertFalse(met.admit(hello, "another process runs as node 2", false).capabilities()
                 .contains(Greeting.Capability.LOST));
+    }
+
+    /** The majority is lost: what one node has becomes another history, in which nobody of before takes part. */
+    @Test
+    void whoeverIsOfAnotherHistoryIsTurnedAway() throws Exception {
+        submit(0, 20);
+        recorders.get(2).awaitCount(20);
+        for (int node = 0; node < 3; node++) {
+            orders.remove(node).close();
+        }
+        Files.move(files(0), directory.resolve("old"));
+        copyTree(files(1), files(0));
+        copyTree(files(1), directory.resolve("kept"));
+        for (int node : List.of(0, 1)) {
+            OrderDescriptor.Reach reach = AnotherHistory.reach(RaftNodes.config(node, members), RealMachine.INSTANCE,
+                    PathDirectory.of(files(node)));
+            assertEquals(20, reach.position());
+            AnotherHistory.begin(RaftNodes.config(node, members), RealMachine.INSTANCE, PathDirectory.of(files(node)),
+                    "after the fire");
+            start(node, 20);
+        }
+        recorders.get(0).awaitView(v -> v.majority() && v.members().contains(1));
+        start(2, 20);
+        assertInstanceOf(LostDirectoryException.class, recorders.get(2).awaitFailure());
+        submit(0, 1);
+        assertEquals(21, recorders.get(1).awaitCount(1).getLast().position());
+
+        MetNodes met = new MetNodes(2, PathDirectory.of(directory.resolve("kept")));
+        AnotherHistory.begin(RaftNodes.config(2, members), RealMachine.INSTANCE,
+                PathDirectory.of(directory.resolve("kept")), "another one");
+        long number = RaftFiles.read(PathDirectory.of(files(0)), "number", RaftFiles.DirectoryNumber.class).of();
+        assertFalse(met.knows(0, number), "it is of a history of another name");
     }
 
     @Test

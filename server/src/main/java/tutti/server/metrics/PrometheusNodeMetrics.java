@@ -56,6 +56,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint barriers;
     private final CounterDataPoint certified;
     private final CounterDataPoint certifiedKeys;
+    private final GaugeDataPoint remembered;
     private final CounterDataPoint undeclared;
     private final CounterDataPoint undertaken;
     private final GaugeDataPoint requestBacklog;
@@ -95,6 +96,10 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Statements that every node executed at one position of the order, such as DDL.");
         certified = unlabelled("tutti_transactions_certified_total", "Delivered transactions that were certified.");
         certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
+        remembered = Gauge.builder().name("tutti_certification_keys")
+                .help("Keys of other transactions that are kept to decide by; window-keys bounds them.")
+                .register(registry)
+                .labelValues();
         undeclared = unlabelled("tutti_transactions_undeclared_total",
                 "Transactions that were ordered by conflict classes and taken to touch all of them.");
         undertaken = unlabelled("tutti_requests_undertaken_total",
@@ -267,6 +272,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     public void certified(int keys) {
         certified.inc();
         certifiedKeys.inc(keys);
+    }
+
+    @Override
+    public void remembered(int keys) {
+        remembered.set(keys);
     }
 
     @Override

@@ -56,6 +56,7 @@ final class RandomParameters {
     private static long count(Parameter.Count count, RandomStream own) {
         return switch (count.name()) {
             case "window" -> own.nextInt(4) == 0 ? own.between(50, 200) : 10_000;
+            case "window-keys" -> own.nextInt(4) == 0 ? own.between(5, 100) : count.normal();
             case "rows-per-table" -> own.nextInt(3) == 0 ? own.nextInt(4) : 100;
             case "optimistic" -> own.nextInt(9);
             case "lock-ticks" -> own.between(10, 200);
