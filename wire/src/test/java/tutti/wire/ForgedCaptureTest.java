@@ -358,8 +358,13 @@ class ForgedCaptureTest {
             assertEquals("42501", refused.sqlState(), sql);
             admin.execute("ROLLBACK", PATIENCE);
         }
-        assertEquals("0", mallory
-                .execute("SELECT " + name.replace("bytea,bytea", "'guess', '{\"(7,seven)\"}'"), PATIENCE).value());
+        for (String each : names) {
+            String function = each.startsWith("tutti") ? each : "tutti" + each;
+            boolean single = function.contains("_one_");
+            String call = function.replace("bytea,bytea",
+                    "'guess', '" + (single ? "(7,seven)" : "{\"(7,seven)\"}") + "'").replace(",bytea", ", '\\x03'");
+            assertEquals("0", mallory.execute("SELECT " + call, PATIENCE).value(), call);
+        }
     }
 
     private static BackendSettings superuser(Map<String, String> parameters) {

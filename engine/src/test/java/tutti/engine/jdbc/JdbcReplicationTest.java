@@ -106,6 +106,21 @@ class JdbcReplicationTest {
 
     @ParameterizedTest
     @EnumSource
+    void valuesThatAreEqualButNotTheSameTravel(EngineKind kind) throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(kind,
+                "CREATE TABLE E (ID INTEGER PRIMARY KEY, C VARCHAR_IGNORECASE(10), D DOUBLE PRECISION)",
+                "CREATE TABLE G (ID INTEGER PRIMARY KEY, N INTEGER, M INTEGER GENERATED ALWAYS AS (N * 2))")) {
+            pair.commit("INSERT INTO E VALUES (1, 'a', 0.0E0)", "INSERT INTO G (ID, N) VALUES (1, 1)");
+            pair.commit("UPDATE E SET C = 'A', D = -0.0E0", "UPDATE G SET N = 2");
+            pair.assertRows("SELECT ID, C FROM E", "1,A");
+            pair.assertRows("SELECT * FROM G", "1,2,4");
+            assertEquals(EnginePair.rows(pair.origin, "SELECT D FROM E"),
+                    EnginePair.rows(pair.copy, "SELECT D FROM E"));
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
     void whatASavepointUndidIsNotCaptured(EngineKind kind) throws Exception {
         try (EnginePair pair = EnginePair.inMemory(kind, TABLE); JdbcSession session = pair.session()) {
             pair.commit("INSERT INTO T VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");

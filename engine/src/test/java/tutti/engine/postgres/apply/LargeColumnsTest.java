@@ -1,15 +1,25 @@
 package tutti.engine.postgres.apply;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.CaptureException;
+import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Changes.Change;
+import tutti.engine.postgres.capture.Statement;
 
 /** Large values that a transaction leaves as they are do not travel, and are not written anew. */
 class LargeColumnsTest {
@@ -97,6 +107,23 @@ class LargeColumnsTest {
         }
     }
 
+    /** Each of the two leaves out what the other one has changed. */
+    @Test
+    void twoLargeValuesOfARowChangeOneAfterTheOther() throws Exception {
+        try (Pair pair = documents("UPDATE doc SET raw = convert_to(" + text("r") + ", 'UTF8')")) {
+            String body = "UPDATE doc SET body = " + text("c");
+            String raw = "UPDATE doc SET raw = convert_to(" + text("s") + ", 'UTF8')";
+            WriteSet one = pair.session.commit(body);
+            WriteSet other = pair.session.commit(raw);
+            assertInstanceOf(Change.Columns.class, Changes.read(one.changes()).getFirst());
+            assertInstanceOf(Change.Columns.class, Changes.read(other.changes()).getFirst());
+            pair.apply(List.of(one, other)).assertEqual("doc");
+            pair.transaction("UPDATE doc SET body = " + text("d"),
+                    "UPDATE doc SET raw = convert_to(" + text("t") + ", 'UTF8')",
+                    "UPDATE doc SET reads = 9").assertEqual("doc");
+        }
+    }
+
     /** Texts do not tell any more which version of a row a change has begun with; versions do. */
     @Test
     void changesOfOneRowThatAreNotToldInOrderAreRefused() throws Exception {
@@ -176,11 +203,40 @@ class LargeColumnsTest {
         }
     }
 
+    /** Places of columns in what is told are those of the table as it is then. */
     @Test
-    void theColumnsOfEachSideOfASchemaChangeAreItsOwn() throws Exception {
+    void columnsThatComeAndGoChangePlaces() throws Exception {
         try (Pair pair = documents()) {
-            List<Change> first = Changes.read(pair.session.commit("UPDATE doc SET reads = 1 WHERE id = 1").changes());
-            assertEquals(1, ((Change.Columns) first.getFirst()).columns().length);
+            pair.transaction("UPDATE doc SET reads = 1");
+            for (String change : List.of("ALTER TABLE doc DROP COLUMN raw", "ALTER TABLE doc ADD COLUMN more text",
+                    "ALTER TABLE doc ALTER COLUMN title TYPE varchar(20)")) {
+                pair.session.execute("SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', NULL)", change);
+                pair.session.connection().commit();
+                assertEquals("ALTER TABLE", pair.execute(new Statement(change, TestServer.USER, Map.of())));
+                WriteSet writes = pair.session.commit("UPDATE doc SET reads = reads + 1, title = title || '!'");
+                assertTrue(size(writes) < SMALL, size(writes) + " bytes");
+                pair.apply(List.of(writes)).assertEqual("doc");
+            }
+        }
+    }
+
+    @Test
+    void rowsAreToldWholeToWhoNeedsThat() throws Exception {
+        try (Pair pair = documents()) {
+            pair.session.execute("UPDATE doc SET reads = 1 WHERE id = 1");
+            try (PreparedStatement finish = pair.session.connection().prepareStatement("SELECT tutti.finish(?, ?)")) {
+                finish.setBytes(1, TestServer.CLUSTER_SECRET.getBytes(StandardCharsets.UTF_8));
+                finish.setString(2, new String(
+                        CaptureInstaller.wholeRows("00000000000000ab".getBytes(StandardCharsets.UTF_8)),
+                        StandardCharsets.UTF_8));
+                try (ResultSet gathered = finish.executeQuery()) {
+                    gathered.next();
+                    WriteSet writes = CaptureReader.read(LocalSession.catalog(pair.one), gathered.getBytes(1)).writes();
+                    assertInstanceOf(Change.Update.class, Changes.read(writes.changes()).getFirst());
+                    pair.session.connection().commit();
+                    pair.apply(List.of(writes)).assertEqual("doc");
+                }
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -28,7 +29,7 @@ class ChangesTest {
                 .add(new Change.Delete(OTHER, row("(2)")))
                 .add(new Change.Rekey(ONE, row("(1,x)"), row("(2," + "y".repeat(300) + ")")))
                 .add(new Change.Truncate(OTHER)).add(new Change.Execute(statement.toBytes()))
-                .add(new Change.Update(ONE, row("(2,)")))
+                .add(new Change.Update(ONE, row("(2,)"))).add(new Change.Columns(ONE, new byte[]{1}, row("(2,)")))
                 .add(new Change.Prepare("gid", "me", "2026-11-23 12:00:00+00", "token", new byte[9], row("kept")))
                 .add(new Change.Notify(row("ch"), row("ü"))).toBytes();
     }
@@ -36,8 +37,8 @@ class ChangesTest {
     @Test
     void areReadAsTheyWereWritten() {
         List<Change> changes = Changes.read(sample());
-        assertEquals(8, changes.size());
-        Change.Prepare prepare = (Change.Prepare) changes.get(6);
+        assertEquals(9, changes.size());
+        Change.Prepare prepare = (Change.Prepare) changes.get(7);
         assertEquals(List.of("gid", "me", "2026-11-23 12:00:00+00", "token"),
                 List.of(prepare.identifier(), prepare.owner(), prepare.since(), prepare.token()));
         assertArrayEquals(row("kept"), prepare.changes());
@@ -52,6 +53,40 @@ class ChangesTest {
         Statement statement = Statement.of(((Change.Execute) changes.get(4)).statement());
         assertEquals(new Statement("CREATE TABLE ü (id int)", "me", Map.of("search_path", "a, b")), statement);
         assertEquals(List.of(), Changes.read(new byte[0]));
+    }
+
+    /** Bytes that nodes of other releases have written, and what they mean. */
+    @Test
+    void theFormsOfAllVersionsStayReadable() {
+        byte[] first = HexFormat.of()
+                .parseHex("0101067075626c6963036f6e6569000528312c782975000428312c296b000428312c290428322c"
+                        + "2964000428322c297400");
+        List<Change> changes = Changes.read(first);
+        assertArrayEquals(row("(1,x)"), ((Change.Insert) changes.get(0)).row());
+        assertArrayEquals(row("(1,)"), ((Change.Update) changes.get(1)).row());
+        assertArrayEquals(row("(2,)"), ((Change.Rekey) changes.get(2)).after());
+        assertArrayEquals(row("(2,)"), ((Change.Delete) changes.get(3)).row());
+        assertEquals(new Change.Truncate(ONE), changes.get(4));
+        assertArrayEquals(first, written(changes), "what older nodes can read is written for them");
+        byte[] second = HexFormat.of()
+                .parseHex("0201067075626c6963036f6e65630001050628312c2c782964000528322c2c29");
+        List<Change> some = Changes.read(second);
+        Change.Columns columns = (Change.Columns) some.getFirst();
+        assertEquals(ONE, columns.table());
+        assertArrayEquals(new byte[]{5}, columns.columns());
+        assertArrayEquals(row("(1,,x)"), columns.row());
+        assertArrayEquals(second, written(some));
+        byte[] mixed = second.clone();
+        mixed[0] = 1;
+        assertThrows(IllegalArgumentException.class, () -> Changes.read(mixed), "version 1 has no such entry");
+        mixed[0] = 3;
+        assertThrows(IllegalArgumentException.class, () -> Changes.read(mixed));
+    }
+
+    private static byte[] written(List<Change> changes) {
+        Changes.Writer writer = new Changes.Writer(64);
+        changes.forEach(writer::add);
+        return writer.toBytes();
     }
 
     @Test
