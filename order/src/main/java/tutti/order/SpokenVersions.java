@@ -1,5 +1,6 @@
 package tutti.order;
 
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -20,7 +21,10 @@ public final class SpokenVersions {
 
     private final Versions own;
     private final Map<Integer, @Nullable Versions> others = new TreeMap<>();
+    private final Map<Integer, Set<String>> abilities = new TreeMap<>();
     private volatile int common;
+    /** What each of the others can do. */
+    private volatile List<Set<String>> able = List.of();
 
     /**
      * Nobody has been heard.
@@ -31,18 +35,24 @@ public final class SpokenVersions {
     public SpokenVersions(Versions own, Set<Integer> others) {
         this.own = own;
         others.forEach(node -> this.others.put(node, null));
-        common = others.isEmpty() ? own.newest() : own.oldest();
+        look();
     }
 
-    /** Another node has said what it speaks; its last word counts. */
-    public void heard(int node, Versions speaks) {
+    /**
+     * Another node has said what it speaks; its last word counts.
+     *
+     * @param capabilities names of what it can do besides
+     */
+    public void heard(int node, Versions speaks, Set<String> capabilities) {
         others.put(node, speaks);
+        abilities.put(node, Set.copyOf(capabilities));
         look();
     }
 
     /** These are the other nodes now; what is known of those that stay still counts. */
     public void others(Set<Integer> nodes) {
         others.keySet().retainAll(nodes);
+        abilities.keySet().retainAll(nodes);
         nodes.forEach(node -> others.putIfAbsent(node, null));
         look();
     }
@@ -53,6 +63,7 @@ public final class SpokenVersions {
             lowest = Math.min(lowest, theirs == null ? own.oldest() : theirs.newest());
         }
         common = Math.max(lowest, own.oldest());
+        able = others.keySet().stream().map(node -> abilities.getOrDefault(node, Set.of())).toList();
     }
 
     /** Nodes that have not said what they speak. */
@@ -71,6 +82,11 @@ public final class SpokenVersions {
     /** The newest version that all nodes are known to speak. Any thread. */
     public int common() {
         return common;
+    }
+
+    /** Whether all other nodes have said that they can do something. Any thread. */
+    public boolean allCan(String capability) {
+        return able.stream().allMatch(theirs -> theirs.contains(capability));
     }
 
     /**

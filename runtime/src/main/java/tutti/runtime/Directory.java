@@ -28,6 +28,9 @@ public interface Directory {
     /** Names of the files in it, sorted; not of directories. */
     List<String> list() throws IOException;
 
+    /** Names of the directories in it, sorted. */
+    List<String> directories() throws IOException;
+
     /** Whether there is a file or directory of that name. */
     boolean exists(String name) throws IOException;
 
@@ -37,8 +40,28 @@ public interface Directory {
     /** Gives a file another name, at once or not at all, in place of the file that has it. */
     void move(String from, String to) throws IOException;
 
-    /** Removes a file; without effect if there is none. */
+    /**
+     * Gives a file or directory, with all that is in it, to another directory of the same disk under the same name: at once or not at
+     * all. No change of that name in either of the two may be unsafe, and the other must not have the name.
+     */
+    void moveTo(String name, Directory other) throws IOException;
+
+    /** Removes a file or a directory that is empty; without effect if there is none. */
     void delete(String name) throws IOException;
+
+    /** Removes a file or a directory with all that is in it, one after the other; without effect if there is none. */
+    default void deleteAll(String name) throws IOException {
+        if (directories().contains(name)) {
+            Directory inside = directory(name);
+            for (String each : inside.directories()) {
+                inside.deleteAll(each);
+            }
+            for (String each : inside.list()) {
+                inside.delete(each);
+            }
+        }
+        delete(name);
+    }
 
     /** Makes safe which files there are. */
     void sync() throws IOException;

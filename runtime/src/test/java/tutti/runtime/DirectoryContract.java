@@ -125,6 +125,37 @@ public abstract class DirectoryContract {
     }
 
     @Test
+    void aDirectoryMovesWithAllThatIsInIt() throws IOException {
+        Directory inside = directory.directory("from").directory("part");
+        inside.open("file", Directory.Open.NEW).close();
+        inside.directory("deeper").open("file", Directory.Open.NEW).close();
+        directory.directory("from").sync();
+        Directory to = directory.directory("to");
+
+        directory.directory("from").moveTo("part", to);
+
+        assertEquals(List.of(), directory.directory("from").directories());
+        assertEquals(List.of("part"), to.directories());
+        assertEquals(List.of("deeper"), to.directory("part").directories());
+        assertTrue(to.directory("part").directory("deeper").exists("file"));
+        directory.directory("from").directory("part");
+        assertThrows(IOException.class, () -> directory.directory("from").moveTo("part", to));
+        assertThrows(IOException.class, () -> directory.directory("from").moveTo("none", to));
+    }
+
+    @Test
+    void aDirectoryIsDeletedWithAllThatIsInIt() throws IOException {
+        directory.directory("all").directory("of it").open("file", Directory.Open.NEW).close();
+        assertThrows(IOException.class, () -> directory.delete("all"));
+        directory.deleteAll("all");
+        directory.deleteAll("all");
+        assertFalse(directory.exists("all"));
+        write("file", bytes("abc"), false);
+        directory.deleteAll("file");
+        assertEquals(List.of(), directory.list());
+    }
+
+    @Test
     void aClosedFileIsRefused() throws IOException {
         DataFile file = directory.open("file", Directory.Open.NEW);
         file.close();

@@ -17,6 +17,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.node.ReplicaNode;
 import tutti.node.StateCopy;
 import tutti.node.copy.CopySource;
+import tutti.node.copy.NodeCopySource;
 import tutti.order.CopiedOrder;
 import tutti.runtime.DataFile;
 import tutti.runtime.real.PathDirectory;
@@ -39,6 +40,7 @@ final class NodeCopies implements CopySource {
     private final CopiedOrder order;
     private final NodeDatabase database;
     private final PrometheusNodeMetrics metrics;
+    private final NodeCopySource toNodes;
     private final AtomicLong count = new AtomicLong();
 
     /**
@@ -57,11 +59,15 @@ final class NodeCopies implements CopySource {
         this.database = database;
         this.metrics = metrics;
         Trees.delete(config.data().resolve(STAGING));
+        toNodes = new NodeCopySource(state(config, cluster), config.node(), node, RealMachine.INSTANCE,
+                PathDirectory.of(config.data().resolve(STAGING).resolve("nodes")),
+                (after, taken) -> order.copy(after, copy -> taken.accept(copy::write)),
+                (receiver, into) -> database.copy(receiver, Path.of(into.location())), ORDER, REPLICA);
     }
 
     @Override
     public String state() {
-        return state(config, cluster);
+        return toNodes.state();
     }
 
     /** As nodes must have it the same that begin with a backup of one of them: their addresses may be others. */
@@ -83,7 +89,7 @@ final class NodeCopies implements CopySource {
 
     @Override
     public boolean leads() {
-        return node.view().leader() == config.node();
+        return toNodes.leads();
     }
 
     @Override
@@ -93,19 +99,10 @@ final class NodeCopies implements CopySource {
             done.failed(new EngineFailure("55000", impossible, false));
             return;
         }
-        node.copy(receiver, directory, new Completion<>() {
+        toNodes.begin(receiver, directory, new Completion<>() {
             @Override
-            public void succeeded(StateCopy state) {
-                order.copy(Math.max(0, state.position() - 1),
-                        log -> RealMachine.INSTANCE.background("tutti-copy-begin", () -> {
-                            try {
-                                done.succeeded(counted("copy", staged(receiver, state, log)));
-                            } catch (IOException | RuntimeException broken) {
-                                LOG.warn("no copy for node {}", receiver, broken);
-                                node.copied(receiver, false);
-                                done.failed(new EngineFailure("58030", String.valueOf(broken.getMessage()), true));
-                            }
-                        }));
+            public void succeeded(Copy copy) {
+                done.succeeded(counted("copy", copy));
             }
 
             @Override
@@ -239,44 +236,6 @@ final class NodeCopies implements CopySource {
                 Trees.delete(staging);
             } catch (IOException left) {
                 LOG.warn("{} is left over", staging, left);
-            }
-        }
-    }
-
-    private Copy staged(int receiver, StateCopy state, CopiedOrder.Copy log) throws IOException {
-        Path staging = config.data().resolve(STAGING).resolve(Long.toString(count.incrementAndGet()));
-        boolean begun = false;
-        try {
-            log.write(PathDirectory.of(staging.resolve(ORDER)));
-            state.write(PathDirectory.of(staging.resolve(REPLICA)));
-            List<Entry> entries = new ArrayList<>(DatabaseCopies.below(staging.resolve(ORDER), ORDER));
-            entries.addAll(DatabaseCopies.below(staging.resolve(REPLICA), REPLICA));
-            Copy rows = database.copy(receiver, Files.createDirectory(staging.resolve("database")));
-            entries.addAll(rows.first());
-            begun = true;
-            return new Copy() {
-                @Override
-                public List<Entry> first() {
-                    return entries;
-                }
-
-                @Override
-                public List<Entry> last() throws IOException {
-                    return rows.last();
-                }
-
-                @Override
-                public void end(boolean complete) {
-                    node.copied(receiver, complete);
-                    RealMachine.INSTANCE.background("tutti-copy-end", () -> {
-                        rows.end(complete);
-                        Trees.delete(staging);
-                    });
-                }
-            };
-        } finally {
-            if (!begun) {
-                Trees.delete(staging);
             }
         }
     }

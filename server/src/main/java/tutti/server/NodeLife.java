@@ -130,6 +130,12 @@ final class NodeLife implements AutoCloseable {
         return present == null ? 0 : present.refused();
     }
 
+    /** Whether all nodes are known to be able to do something ({@link Group#allCan}). */
+    boolean allCan(String capability) {
+        Group present = group;
+        return present != null && present.allCan(capability);
+    }
+
     /** Until when it can prove to the others who it is; null if it does not. */
     @Nullable
     Instant provenUntil() {

@@ -31,6 +31,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Trait;
+import tutti.core.spi.Group;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.StateView;
 import tutti.engine.postgres.NodeRole;
@@ -93,6 +94,7 @@ final class PostgresDatabase implements NodeDatabase {
                     ? written
                     : StatementClasses.outside(relations, classes, tables, engine.references());
         });
+        engine.leaveOut(() -> life.allCan(Group.COLUMNS));
         life.started(engine);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
@@ -202,7 +204,7 @@ final class PostgresDatabase implements NodeDatabase {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
-                this::refresh, engine.promises()::of,
+                this::refresh, engine.promises()::of, engine::leavesOut,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }

@@ -70,7 +70,7 @@ final class BackendReply {
     }
 
     void value(SentMessage asked, ByteBuf body) {
-        if (asked == SentMessage.OWN_CLOSING) {
+        if (asked.closes()) {
             byte[] closed = Fields.value(body);
             serializable = closed != null && closed.length > 0 && closed[0] == SERIALIZABLE;
             changes = serializable ? behindFirst(closed) : closed;

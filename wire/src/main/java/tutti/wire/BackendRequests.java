@@ -47,6 +47,11 @@ final class BackendRequests {
     private BackendReply next = new BackendReply();
     private final byte[] key;
     private byte status = Backend.IDLE;
+    /** Whether nothing has been sent since the engine said that it is ready. */
+    private boolean inStep = true;
+    /** The BEGIN that precedes what is sent next, and whether the messages of one have been sent and not answered. */
+    private @Nullable String begin;
+    private boolean beginning;
     private @Nullable ErrorFields refusal;
     private final Cancellation cancellation;
     private boolean cancelledByClient;
@@ -91,6 +96,11 @@ final class BackendRequests {
         return unanswered.size() == 0;
     }
 
+    /** Whether the engine would answer a Sync with nothing but its transaction status, which is known. */
+    boolean inStep() {
+        return inStep && begin == null;
+    }
+
     /** Whether everything has been answered but one Bind. */
     boolean awaitsBind() {
         return unanswered.size() == 1 && unanswered.first() == SentMessage.BIND;
@@ -119,11 +129,34 @@ final class BackendRequests {
     }
 
     private void add(SentMessage message) {
-        unanswered.add(message);
+        sends(message);
         if (message.names()) {
             names.add(nextChange);
             nextChange = NameChange.NONE;
         }
+    }
+
+    /** Something is about to be written that will be answered: what precedes it is written before. */
+    private void sends(SentMessage message) {
+        String first = begin;
+        if (first != null) {
+            begin = null;
+            beginning = true;
+            batch().once(first, SentMessage.OWN_BEGIN).send();
+        }
+        inStep = false;
+        unanswered.add(message);
+    }
+
+    /**
+     * A transaction block of the client's begins in the engine together with what it is sent next, which is about to come. The engine is
+     * ready, and outside of a transaction.
+     *
+     * @param sql a BEGIN that the engine will not refuse
+     */
+    void beginWithNext(String sql) {
+        begin = sql;
+        status = Backend.IN_TRANSACTION;
     }
 
     /** The message that is passed or forwarded next changes what a name stands for. */
@@ -205,7 +238,7 @@ final class BackendRequests {
 
         private Batch sent(SentMessage... messages) {
             for (SentMessage message : messages) {
-                unanswered.add(message);
+                sends(message);
             }
             return this;
         }
@@ -222,10 +255,18 @@ final class BackendRequests {
             return statement(SentMessage.OWN_EXECUTE);
         }
 
-        /** The capture is closed; what was changed is in the reply. */
-        Batch closing() {
+        /**
+         * The capture is closed; what was changed is in the reply.
+         *
+         * @param alone whether nothing is unanswered that could fail, so that the engine does not skip the call
+         */
+        void closing(boolean alone, Answered then) {
             own.closing(out, key);
-            return sent(SentMessage.OWN_CLOSING);
+            if (alone) {
+                end(SentMessage.OWN_CLOSING_ALONE, then);
+            } else {
+                sent(SentMessage.OWN_CLOSING).sync(then);
+            }
         }
 
         /**
@@ -394,37 +435,22 @@ final class BackendRequests {
         if (over == SentMessage.PARSE_IN_BAND) {
             parsed.remove();
         }
+        if (over == SentMessage.OWN_BEGIN) {
+            beginning = false;
+        }
     }
 
-    /** The reply that what the engine answers now belongs to, if it answers the node. */
-    private BackendReply reply() {
+    /** The reply to the node that what the engine answers now belongs to, if it answers the node. */
+    BackendReply reply() {
         Exchange exchange = exchanges.peek();
         return exchange == null ? next : exchange.reply();
     }
 
-    /** A row for the node. */
-    void ownRow(SentMessage asked, ByteBuf body) {
-        reply().row(asked, body);
-    }
-
-    /** What a function that the node has called returns. */
-    void ownValue(SentMessage asked, ByteBuf body) {
-        reply().value(asked, body);
-    }
-
-    /** A statement of the node's has been executed. */
-    void ownCompleted(SentMessage asked, ByteBuf tag) {
-        reply().completed(asked, tag);
-    }
-
-    /** A message that answers a {@link SentMessage#OWN_COLLECTED}. */
-    void ownCollected(byte type, ByteBuf body) {
-        reply().collect(type, body);
-    }
-
-    /** An error in answer to the node. */
-    void ownFailed(ErrorFields fields) {
-        reply().failed(fields);
+    /** Whether the node's message that has failed belongs to a BEGIN that the client takes for done, and only the client waits. */
+    boolean beginFails() {
+        boolean fails = beginning;
+        beginning = false;
+        return fails && exchanges.isEmpty();
     }
 
     /** What the node asks next fails for something that it has asked before. */
@@ -501,6 +527,7 @@ final class BackendRequests {
             throw new ProtocolViolation("ReadyForQuery in answer to " + last);
         }
         status = newStatus;
+        inStep = idle();
         if (!last.endsOwn()) {
             return !last.call();
         }

@@ -62,7 +62,7 @@ final class BackendSide implements FrameSink {
                 return bodyLength;
             }
             case Backend.FUNCTION_CALL_RESPONSE -> {
-                return first == SentMessage.OWN_CLOSING ? session.changes().wanted(bodyLength) : bodyLength;
+                return first != null && first.closes() ? session.changes().wanted(bodyLength) : bodyLength;
             }
             case Backend.COMMAND_COMPLETE -> {
                 return first == SentMessage.OWN_COMMIT ? bodyLength : 0;
@@ -93,7 +93,7 @@ final class BackendSide implements FrameSink {
         }
         SentMessage first = backend.first();
         if (first == SentMessage.OWN_COLLECTED) {
-            backend.ownCollected(type, buffer.slice(start, bodyLength));
+            backend.reply().collect(type, buffer.slice(start, bodyLength));
             return false;
         }
         if (type == Backend.NOTICE_RESPONSE) {
@@ -131,19 +131,19 @@ final class BackendSide implements FrameSink {
             }
             case Backend.COMMAND_COMPLETE, Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> {
                 if (first == SentMessage.OWN_COMMIT && type == Backend.COMMAND_COMPLETE) {
-                    backend.ownCompleted(first, buffer.slice(start, bodyLength));
+                    backend.reply().completed(first, buffer.slice(start, bodyLength));
                 }
                 return complete(first, type);
             }
             case Backend.FUNCTION_CALL_RESPONSE -> {
-                if (first != SentMessage.OWN_CLOSING || !session.changes().unwanted()) {
-                    backend.ownValue(first, buffer.slice(start, bodyLength));
+                if (!first.closes() || !session.changes().unwanted()) {
+                    backend.reply().value(first, buffer.slice(start, bodyLength));
                 }
                 return false;
             }
             case Backend.DATA_ROW -> {
                 if (first.own()) {
-                    backend.ownRow(first, buffer.slice(start, bodyLength));
+                    backend.reply().row(first, buffer.slice(start, bodyLength));
                 }
                 return false;
             }
@@ -217,8 +217,12 @@ final class BackendSide implements FrameSink {
             }
             return false;
         }
+        if (first != null && first.own() && backend.beginFails() && !client.suppressed()) {
+            session.error(fields);
+            return false;
+        }
         if (first != null && first.own()) {
-            backend.ownFailed(fields);
+            backend.reply().failed(fields);
             return false;
         }
         if (client.suppressed()) {

@@ -88,6 +88,16 @@ public interface Capture {
         return null;
     }
 
+    /** Whether columns of rows that have not changed may be left out of what is captured: whether all nodes can make such changes. */
+    default boolean leavesOut() {
+        return true;
+    }
+
+    /** Whether a statement that was to tell whole rows would be sent so that it leaves columns out now. */
+    default boolean outdated(InBandStatement statement) {
+        return false;
+    }
+
     /**
      * What is to be sent for a statement so that it tells the rows that it changes, or null if that cannot be proven of it.
      *

@@ -126,9 +126,10 @@ final class CommitSequence {
         if (form != Form.IMPLICIT) {
             transaction.becomes(SessionState.CLOSING);
         }
+        boolean nothingFails = alone || backend.idle();
         if (!awaitsRows && session.replicated()) {
-            backend.batch().closing().sync(this::closed);
-        } else if (alone || backend.idle()) {
+            backend.batch().closing(nothingFails, this::closed);
+        } else if (nothingFails) {
             closed(backend.takeAhead());
         } else {
             backend.batch().sync(this::closed);
@@ -236,7 +237,7 @@ final class CommitSequence {
             rowsInBand = rows.count();
             captured(rows.entries());
         } else {
-            backend.batch().closing().sync(this::closed);
+            backend.batch().closing(true, this::closed);
         }
     }
 

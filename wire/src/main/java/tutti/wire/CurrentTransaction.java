@@ -221,7 +221,7 @@ final class CurrentTransaction {
 
     /** What it has done is gone, or has been committed. */
     void workOver() {
-        if (!work.inBand().complete()) {
+        if (!work.inBand().harmless()) {
             // its deferred triggers have run since
             unproven++;
         }

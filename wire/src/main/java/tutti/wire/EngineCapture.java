@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,9 @@ public final class EngineCapture implements Capture {
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
     private final Function<String, @Nullable Promise> promises;
+    private final BooleanSupplier leavesOut;
+    /** Tables of which large rows have been seen. */
+    private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
     private final Calls calls;
     private final String life;
@@ -61,18 +65,20 @@ public final class EngineCapture implements Capture {
      * @param inBand which tables' rows can be captured in band, at least as new as the catalog; from any thread
      * @param refreshCatalog has the engine load both anew; from any thread, must not block
      * @param promises what is promised to the transaction that is prepared under an identifier; from any thread
+     * @param leavesOut whether all nodes can make changes of some columns of a row; from any thread
      * @param functions of the capture in this database
      * @param secret the cluster's secret
      */
     public EngineCapture(Supplier<TableCatalog> catalog, Supplier<References> references,
             Supplier<InBandTables> inBand,
             Supplier<? extends CompletionStage<?>> refreshCatalog, Function<String, @Nullable Promise> promises,
-            CaptureInstaller.Functions functions, byte[] secret) {
+            BooleanSupplier leavesOut, CaptureInstaller.Functions functions, byte[] secret) {
         this.catalog = catalog;
         this.references = references;
         this.inBand = inBand;
         this.refreshCatalog = refreshCatalog;
         this.promises = promises;
+        this.leavesOut = leavesOut;
         this.life = functions.life();
         StringBuilder settings = new StringBuilder("SELECT current_user");
         Statement.SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
@@ -103,6 +109,7 @@ public final class EngineCapture implements Capture {
                     ? CaptureReader.read(catalog.get(), gathered)
                     : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
             captured.takenWithoutKey().forEach(this::warn);
+            large.addAll(captured.large());
             return new Captured(captured.writes(), captured::describe, captured.schemaChanged());
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();
@@ -190,12 +197,26 @@ public final class EngineCapture implements Capture {
 
     @Override
     public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
-        TableCatalog now = catalog.get();
+        Schema now = new Schema(catalog.get(), leavesOut.getAsBoolean());
         InBandTables tables = inBand.get();
         return refreshing.get() > 0 || !judged(tables).readsAreReads()
                 ? null
-                : InBandStatement.of(sql, length, standardStrings, tables, now, role, now);
+                : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
+                        table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
     }
+
+    @Override
+    public boolean leavesOut() {
+        return leavesOut.getAsBoolean();
+    }
+
+    @Override
+    public boolean outdated(InBandStatement statement) {
+        return statement.whole() && large.contains(statement.target()) && leavesOut.getAsBoolean();
+    }
+
+    /** What a statement's proof, and what it tells, depend on. */
+    private record Schema(TableCatalog catalog, boolean leavesOut) {}
 
     /** Whether no function of a user's has a name by which a query counts as a read: it could run unnoticed. */
     private record Judged(InBandTables tables, boolean readsAreReads) {
@@ -216,7 +237,7 @@ public final class EngineCapture implements Capture {
 
     @Override
     public Object schemaVersion() {
-        return refreshing.get() > 0 ? new Object() : catalog.get();
+        return refreshing.get() > 0 ? new Object() : new Schema(catalog.get(), leavesOut.getAsBoolean());
     }
 
     @Override

@@ -223,7 +223,7 @@ final class ExtendedMessages {
         int limit = start + bodyLength;
         int portalEnd = Messages.end(buffer, start, limit);
         InBandParse stale = prepared.inBand();
-        if (stale != null && stale.message().length > 0 && stale.tellsRows() && !inBand.trusts(stale)
+        if (stale != null && stale.message().length > 0 && !inBand.trusts(stale)
                 && !backend.transactionFailed()) {
             prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         }
@@ -553,6 +553,15 @@ final class ExtendedMessages {
             session.commit().begin(Form.IMPLICIT, false, false);
             return false;
         }
+        return synchronize();
+    }
+
+    /** The engine is spared a Sync that would change nothing, such as the one behind a COMMIT that the node has carried out. */
+    private boolean synchronize() {
+        if (backend.inStep() && !transaction.implicit()) {
+            session.readyAtOnce();
+            return false;
+        }
         return pass(SentMessage.SYNC);
     }
 
@@ -564,7 +573,7 @@ final class ExtendedMessages {
             session.rollback().failBlock();
             return false;
         }
-        return pass(SentMessage.SYNC);
+        return synchronize();
     }
 
     /** The same, to a Parse that has not been looked at. */

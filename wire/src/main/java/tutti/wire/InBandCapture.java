@@ -13,8 +13,10 @@ import org.jspecify.annotations.Nullable;
 final class InBandCapture {
     private static final Set<String> OWN_PARAMETERS = Set.of("options", "role", "session_authorization",
             "session_replication_role");
-    /** How often a statement is prepared again before it is left as the client wrote it. */
+    /** How often a statement is prepared again before it is left as the client wrote it, unless that has been worth it. */
     private static final int TIMES_MAX = 3;
+    /** How often one is executed for which preparing it has been worth it. */
+    private static final int USES_MIN = 16;
     /** Which prepare and close nothing. */
     private static final Pattern PLAIN = Pattern.compile("\\s*(show|set|reset)\\b.*",
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
@@ -91,19 +93,21 @@ final class InBandCapture {
     @Nullable
     InBandParse parseAgain(InBandParse before) {
         byte[] original = before.statement().original();
-        InBandStatement statement = before.times() < TIMES_MAX ? of(original, original.length) : null;
-        return statement == null || !statement.tellsRows()
+        int times = before.uses() < USES_MIN ? before.times() : 0;
+        InBandStatement statement = times < TIMES_MAX ? of(original, original.length) : null;
+        return statement == null
                 ? null
-                : new InBandParse(statement, session.transaction().epoch(), before.times() + 1, before.message());
+                : new InBandParse(statement, session.transaction().epoch(), times + 1, before.message());
     }
 
     /**
      * Whether the engine has under a statement's name what was prepared under it: since then, nothing has been executed in this session that
-     * might have put another in its place, under a schema that lets the node say so.
+     * might have put another in its place, under a schema that lets the node say so. One that would tell other columns now is prepared anew, too.
      */
     boolean trusts(InBandParse parse) {
         return parse.epoch() == session.transaction().epoch()
-                && session.capture().schemaVersion().equals(parse.statement().version());
+                && session.capture().schemaVersion().equals(parse.statement().version())
+                && !session.capture().outdated(parse.statement());
     }
 
     /** A prepared statement is executed; null if it was sent as it is. */
@@ -111,6 +115,7 @@ final class InBandCapture {
         if (parse == null || off || !trusts(parse)) {
             executesUnproven();
         } else {
+            parse.use();
             rows().expect(parse);
         }
     }

@@ -10,6 +10,7 @@ final class InBandParse {
     private final int times;
     private final byte[] message;
     private boolean confirmed;
+    private int uses;
 
     /**
      * A Parse that is about to be sent.
@@ -39,6 +40,16 @@ final class InBandParse {
 
     byte[] message() {
         return message;
+    }
+
+    /** It is executed, and its result is believed. */
+    void use() {
+        uses++;
+    }
+
+    /** How often it has been executed like that. */
+    int uses() {
+        return uses;
     }
 
     /** The engine has parsed it. */

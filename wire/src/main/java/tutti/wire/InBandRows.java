@@ -23,6 +23,7 @@ final class InBandRows {
     private final Set<InBandParse> used = new HashSet<>();
     private @Nullable Object version;
     private boolean complete = true;
+    private boolean harmless = true;
     private boolean proven;
     private byte[] entries = new byte[0];
     private int size;
@@ -31,6 +32,11 @@ final class InBandRows {
 
     /** Something has been sent that may change rows, and does not tell them. */
     void lose() {
+        harmless = false;
+        forget();
+    }
+
+    private void forget() {
         complete = false;
         entries = new byte[0];
         size = 0;
@@ -45,7 +51,9 @@ final class InBandRows {
         }
         version = statement.version();
         proven = true;
-        if (statement.tellsRows()) {
+        if (statement.keepsRows()) {
+            forget();
+        } else if (statement.tellsRows()) {
             targets.add(statement.target());
             limitBytes = Math.min(limitBytes, statement.limitBytes());
         }
@@ -54,6 +62,11 @@ final class InBandRows {
     /** Whether, if all rows come that are to come, it is known what the transaction has changed. */
     boolean complete() {
         return complete;
+    }
+
+    /** Whether nothing has been executed of which nothing is proven, whether rows have been told or not. */
+    boolean harmless() {
+        return harmless && used.stream().allMatch(InBandParse::confirmed);
     }
 
     /** Whether there was a statement that {@link #expect} was told of. */

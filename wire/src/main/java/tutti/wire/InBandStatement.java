@@ -6,6 +6,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.InBandTables.InBandTable;
@@ -27,7 +28,9 @@ import tutti.wire.sql.SqlTokens;
  *
  * <p>
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
- * of an update that assigns a column of some key or foreign key both rows. It begins with a letter that not every encoding has,
+ * of an update that assigns a column of some key or foreign key both rows. Of an update that assigns none, where the table has large values, only the
+ * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
+ * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
  * @param target the table's object id; 0 of a query that changes nothing
@@ -36,23 +39,32 @@ import tutti.wire.sql.SqlTokens;
  * @param appendedAt where the appended text begins
  * @param returning whether the client has a RETURNING of its own
  * @param limitBytes most bytes of rows of a transaction
+ * @param whole whether it updates rows, leaves their keys as they were, and tells them whole
  * @param version of the schema for which this holds
  */
 record InBandStatement(long target, byte[] original, byte[] text, int appendedAt, boolean returning, long limitBytes,
-        Object version) {
+        boolean whole, Object version) {
     /** What a row's text begins with; it is written in ASCII in the statement, so that it depends on the result's encoding only. */
     static final byte[] MARK = "\u00e9".getBytes(StandardCharsets.UTF_8);
     /** A COMMIT, which is of interest only as long as it is what it was prepared as. */
-    static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, "COMMIT");
+    static final InBandStatement COMMIT = new InBandStatement(0, new byte[0], new byte[0], 0, false, 0, false,
+            "COMMIT");
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");
     /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#isHarmless harmless calls}. */
     private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
+    /** In the place of a target, of a statement with several. */
+    private static final long UNTOLD = -1;
 
     /** Whether it tells its rows. */
     boolean tellsRows() {
-        return target != 0;
+        return target > 0;
+    }
+
+    /** Whether it changes rows that it does not tell, and nothing else. */
+    boolean keepsRows() {
+        return target == UNTOLD;
     }
 
     /** Whether it is sent as this one is. */
@@ -79,12 +91,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
      * Proves a statement.
      *
      * @param sql in UTF-8, as long as this
+     * @param leaveOut of which tables columns that are not assigned are not told
      * @param role as which it is executed
      * @return null if that cannot be
      */
     static @Nullable InBandStatement of(byte[] sql, int length, boolean standardStrings, InBandTables tables,
-            TableCatalog catalog, String role, Object version) {
-        return new Proof(sql, length, standardStrings, tables, catalog, role).statement(version);
+            TableCatalog catalog, Predicate<InBandTable> leaveOut, String role, Object version) {
+        return new Proof(sql, length, standardStrings, tables, catalog, leaveOut, role).statement(version);
     }
 
     private static final class Proof {
@@ -92,7 +105,10 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final int length;
         private final InBandTables tables;
         private final TableCatalog catalog;
+        private final Predicate<InBandTable> leaveOut;
         private final String role;
+        /** Whether it may change several tables, which have been looked at. */
+        private boolean severalTargets;
         private int[] kinds = new int[64];
         private int[] starts = new int[64];
         private int[] ends = new int[64];
@@ -102,13 +118,16 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private boolean namesVersions;
         private boolean several;
         private int depth;
+        /** The columns that an update assigns. */
+        private final Set<String> assigned = new HashSet<>();
 
         Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
-                String role) {
+                Predicate<InBandTable> leaveOut, String role) {
             this.sql = sql;
             this.length = length;
             this.tables = tables;
             this.catalog = catalog;
+            this.leaveOut = leaveOut;
             this.role = role;
             read(standardStrings);
         }
@@ -189,15 +208,46 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 case "insert", "update", "delete" -> change(version);
                 case "select" -> {
                     at = 1;
-                    yield harmless("") && !returning ? unchanged(version) : null;
+                    yield harmless("") && !returning ? unchanged(0, version) : null;
                 }
+                case "with" -> targets() && harmless("") ? unchanged(UNTOLD, version) : null;
                 default -> null;
             };
         }
 
-        private InBandStatement unchanged(Object version) {
+        private InBandStatement unchanged(long target, Object version) {
             byte[] same = Arrays.copyOf(sql, length);
-            return new InBandStatement(0, same, same, length, true, tables.limitBytes(), version);
+            return new InBandStatement(target, same, same, length, true, tables.limitBytes(), false, version);
+        }
+
+        /** Whether each table that is changed anywhere in it is one whose changes have no effects on anything else. */
+        private boolean targets() {
+            severalTargets = true;
+            at = 1;
+            for (int i = 1; i < count; i++) {
+                int first = switch (word(i)) {
+                    case "insert" -> word(i + 1).equals("into") ? i + 2 : count;
+                    case "delete" -> word(i + 1).equals("from") ? i + 2 : count;
+                    case "update" -> locks(word(i - 1)) ? 0 : i + 1;
+                    default -> 0;
+                };
+                if (first > 0 && !isTarget(word(first).equals("only") ? first + 1 : first)) {
+                    return false;
+                }
+            }
+            return true;
+        }
+
+        private boolean isTarget(int first) {
+            boolean qualified = is(first + 1, '.');
+            String name = name(qualified ? first + 2 : first);
+            InBandTable known = name == null ? null : tables.table(qualified ? name(first) : null, name);
+            return known != null && known.deletes() && known.rekeys();
+        }
+
+        /** Whether UPDATE stands behind this in a clause that locks rows. */
+        private static boolean locks(String before) {
+            return before.equals("for") || before.equals("key");
         }
 
         private @Nullable InBandStatement change(Object version) {
@@ -247,11 +297,16 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             }
             String entry = entry(operation, table, rest);
             boolean told = switch (entry) {
-                case "k" -> known.rekeys() && !namesVersions && !isVersion(name) && !isVersion(name(reference));
+                // whether a key has changed is asked by triggers where both rows would be read for it
+                case "k" -> known.rekeys() && !leaveOut.test(known) && !namesVersions && !isVersion(name)
+                        && !isVersion(name(reference));
                 case "d" -> known.deletes();
                 default -> !entry.isEmpty();
             };
-            return !told ? null : with(append(known, entry, raw(reference)), known, version);
+            return !told
+                    ? null
+                    : with(append(known, table, entry, raw(reference)), known,
+                            entry.equals("u") && !leaveOut.test(known), version);
         }
 
         private static boolean isVersion(@Nullable String name) {
@@ -290,17 +345,35 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             }
             String before = word(at - 1);
             if (word.equals("update")) {
-                return before.equals("for") || before.equals("key");
+                return severalTargets || locks(before);
             }
             if (REFUSED.contains(word)) {
-                return false;
+                return switch (word) {
+                    case "with" -> is(at - 1, ')') && word(at + 1).equals("ordinality");
+                    case "into" -> severalTargets && before.equals("insert");
+                    case "insert", "delete" -> severalTargets;
+                    default -> false;
+                };
             }
             if (word.equals("returning") && depth == 0) {
                 boolean first = !returning;
                 returning = true;
                 return first;
             }
-            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word);
+            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word)
+                    || (severalTargets && before.equals("into")) || (before.equals("as") && namesColumns(at + 1));
+        }
+
+        /** Whether here begins a list of nothing but names, as behind the alias of what stands in a FROM. */
+        private boolean namesColumns(int parenthesis) {
+            int i = parenthesis;
+            do {
+                if (name(i + 1) == null) {
+                    return false;
+                }
+                i += 2;
+            } while (is(i, ','));
+            return is(i, ')');
         }
 
         /** The letter of its entries; empty if it is not understood. */
@@ -308,8 +381,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             if (!operation.equals("update")) {
                 return operation.substring(0, 1);
             }
-            Set<String> assigned = new HashSet<>();
-            if (!word(from).equals("set") || !assignments(from + 1, assigned)) {
+            if (!word(from).equals("set") || !assignments(from + 1)) {
                 return "";
             }
             List<Table.Column> columns = table.columns();
@@ -321,7 +393,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         }
 
         /** The names of the columns that are assigned. */
-        private boolean assignments(int from, Set<String> assigned) {
+        private boolean assignments(int from) {
             int inside = 0;
             boolean begins = true;
             boolean list = false;
@@ -349,7 +421,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         // -------------------------------------------------------------------------------------- the column
 
-        private String append(InBandTable table, String entry, String reference) {
+        private String append(InBandTable table, Table columns, String entry, String reference) {
             StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
                     .append(MARK_WRITTEN);
             for (Setting setting : Setting.values()) {
@@ -358,19 +430,41 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                             .append("'), ';");
                 }
             }
+            if (entry.equals("u") && leaveOut.test(table)) {
+                return assigned(out, columns, reference).append(')').toString();
+            }
             out.append(entry).append("', ").append(reference).append(".tableoid, ");
             return (entry.equals("k") ? out.append("old.*, new.*") : out.append(reference).append(".*")).append(')')
                     .toString();
         }
 
-        private InBandStatement with(String appended, InBandTable table, Object version) {
+        /** The row with nothing in the place of what is not assigned, nor of the key. */
+        private StringBuilder assigned(StringBuilder out, Table table, String reference) {
+            StringBuilder leftOut = new StringBuilder();
+            StringBuilder row = new StringBuilder();
+            List<Table.Column> columns = table.columns();
+            for (int i = 0; i < columns.size(); i++) {
+                row.append(i == 0 ? "ROW(" : ", ");
+                if (assigned.contains(columns.get(i).name()) || table.key().columns().contains(i)) {
+                    row.append(reference).append('.').append(Table.quote(columns.get(i).name()));
+                } else {
+                    row.append("NULL");
+                    leftOut.append(leftOut.isEmpty() ? "" : ",").append(i);
+                }
+            }
+            row.append(')');
+            return out.append("p', ").append(reference).append(".tableoid, '-").append(leftOut).append(";', ")
+                    .append(row);
+        }
+
+        private InBandStatement with(String appended, InBandTable table, boolean whole, Object version) {
             int end = ends[count - 1];
             ByteArrayOutputStream out = new ByteArrayOutputStream(length + appended.length());
             out.write(sql, 0, end);
             out.writeBytes(appended.getBytes(StandardCharsets.UTF_8));
             out.write(sql, end, length - end);
             return new InBandStatement(table.oid(), Arrays.copyOf(sql, length), out.toByteArray(), end, returning,
-                    tables.limitBytes(), version);
+                    tables.limitBytes(), whole, version);
         }
     }
 }

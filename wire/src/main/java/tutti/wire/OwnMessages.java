@@ -9,6 +9,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.pgwire.Frontend;
 
 /**
@@ -25,14 +26,16 @@ final class OwnMessages {
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
     private final String name = "tutti_" + new String(random(16), StandardCharsets.US_ASCII);
+    private final Capture capture;
     private final Capture.Calls calls;
     private final byte[] begin;
     private final byte[] commit;
     private final byte[] catalog;
     private final byte[] locks;
 
-    OwnMessages(Capture.Calls calls) {
-        this.calls = calls;
+    OwnMessages(Capture capture) {
+        this.capture = capture;
+        this.calls = capture.calls();
         begin = encode(out -> once(out, "BEGIN"));
         commit = encode(out -> once(out, "COMMIT"));
         catalog = encode(out -> {
@@ -110,7 +113,8 @@ final class OwnMessages {
      * @param sessionKey the session's
      */
     void closing(ByteBuf out, byte[] sessionKey) {
-        Frontend.functionCall(out, calls.finish(), calls.secret(), sessionKey);
+        Frontend.functionCall(out, calls.finish(), calls.secret(),
+                capture.leavesOut() ? sessionKey : CaptureInstaller.wholeRows(sessionKey));
     }
 
     /**

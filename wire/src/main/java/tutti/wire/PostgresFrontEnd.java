@@ -106,7 +106,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.settings = settings;
         this.port = new ClientPort(loops);
         this.registry = registry;
-        this.services = new SessionServices(transactions, capture, new OwnMessages(capture.calls()),
+        this.services = new SessionServices(transactions, capture, new OwnMessages(capture),
                 settings.heldLimit(), settings.repetitions(), new LosersInLine(),
                 new KeptBytes.Shared(KEPT_BYTES_MAX, KEPT_SESSIONS),
                 new KeptBytes.Shared(Math.max(settings.messageLimit(), Runtime.getRuntime().maxMemory() / 2), 1),

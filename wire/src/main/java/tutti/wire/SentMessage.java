@@ -50,12 +50,16 @@ enum SentMessage {
     OWN_CLOSE,
     /** The node's. */
     OWN_EXECUTE,
+    /** The node's Execute of a BEGIN of the client's, who takes it for done. */
+    OWN_BEGIN,
     /** The node's Execute of COMMIT. */
     OWN_COMMIT,
     /** The node's call of a function. */
     OWN_CALL,
     /** The node's call of the function that closes the capture and returns what was changed. */
     OWN_CLOSING,
+    /** The same, sent when nothing is unanswered that could fail, so that its own ReadyForQuery is the end of what the node asks. */
+    OWN_CLOSING_ALONE,
     /** The node's Execute that returns one row. */
     OWN_ROW,
     /** The node's. */
@@ -101,12 +105,17 @@ enum SentMessage {
     boolean query() {
         return this == QUERY || this == QUERY_IN_BAND || this == FORGETTING_QUERY || this == ENDING_QUERY
                 || this == OWN_QUERY
-                || this == REFUSED_QUERY || call();
+                || this == REFUSED_QUERY || this == OWN_CLOSING_ALONE || call();
     }
 
     /** Whether it is a function call, whose ReadyForQuery nobody waits for: other messages of the node's follow. */
     boolean call() {
         return this == OWN_CALL || this == OWN_CLOSING;
+    }
+
+    /** Whether it closes the capture. */
+    boolean closes() {
+        return this == OWN_CLOSING || this == OWN_CLOSING_ALONE;
     }
 
     /** Whether the engine, which skips messages after an error, goes on with it. */
@@ -116,6 +125,6 @@ enum SentMessage {
 
     /** Whether its ReadyForQuery ends what the node itself has asked. */
     boolean endsOwn() {
-        return this == OWN_SYNC || this == OWN_QUERY || this == OWN_COLLECTED;
+        return this == OWN_SYNC || this == OWN_QUERY || this == OWN_COLLECTED || this == OWN_CLOSING_ALONE;
     }
 }

@@ -382,6 +382,13 @@ final class Session {
         return true;
     }
 
+    /** The client's Sync needs no answer of the engine's: it would only say again what it has said last. */
+    void readyAtOnce() {
+        if (clientReady()) {
+            client.ready(backend.status());
+        }
+    }
+
     /** The engine has completed an Execute of the client's that ends its transaction, and perhaps begins another. */
     void transactionEnded(boolean another) {
         repetition.transactionEnded();

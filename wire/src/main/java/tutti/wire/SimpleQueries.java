@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.ErrorFields;
@@ -9,6 +10,10 @@ import tutti.wire.CommitSequence.Form;
 
 /** A client's simple queries: passed on, or dealt with by the part of the session that they concern. On its event loop. */
 final class SimpleQueries {
+    /** As drivers write it; the engine refuses none of these. */
+    private static final Set<String> BEGINS = Set.of("BEGIN", "BEGIN READ ONLY",
+            "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+
     private final Session session;
     private final ClientSql sql;
     private final StatementRules rules;
@@ -200,15 +205,7 @@ final class SimpleQueries {
                         : refuse(insideOfBlock(prepared));
             }
             case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
-            case BEGIN -> {
-                if (backend.outsideOfTransaction()) {
-                    OpenTransaction begun = transaction.open(OpenTransaction.Extent.BLOCK);
-                    if (sql.classified().readOnly()) {
-                        begun.readsOnly();
-                    }
-                }
-                yield pass(SentMessage.QUERY);
-            }
+            case BEGIN -> begin(buffer, start + bodyLength);
             case ROLLBACK, ROLLBACK_CHAIN ->
                 pass(backend.inTransaction() ? SentMessage.ENDING_QUERY : SentMessage.QUERY);
             case CONSTRAINTS -> {
@@ -233,6 +230,31 @@ final class SimpleQueries {
                 yield pass(SentMessage.FORGETTING_QUERY);
             }
         };
+    }
+
+    /**
+     * BEGIN. Drivers send it together with the first messages of their transaction. Then it goes to the engine with those, where it needs no
+     * round trip of its own, and the client is answered at once.
+     *
+     * @param end of the query's message
+     */
+    private boolean begin(ByteBuf buffer, int end) {
+        if (!backend.outsideOfTransaction()) {
+            return pass(SentMessage.QUERY);
+        }
+        OpenTransaction begun = transaction.open(OpenTransaction.Extent.BLOCK);
+        if (sql.classified().readOnly()) {
+            begun.readsOnly();
+        }
+        byte follows = end < buffer.writerIndex() ? buffer.getByte(end) : 0;
+        String text = follows == Frontend.PARSE || follows == Frontend.BIND ? sql.text() : "";
+        if (!BEGINS.contains(text) || !backend.inStep()) {
+            return pass(SentMessage.QUERY);
+        }
+        backend.beginWithNext(text);
+        session.client().complete("BEGIN");
+        session.finishCycle(backend.status());
+        return false;
     }
 
     /**

@@ -47,10 +47,15 @@ final class Conversation {
 
     /** Sends messages; completes with what is answered up to the next ReadyForQuery. */
     static CompletableFuture<String> send(BackendConnection client, Batch batch) {
+        return send(client, 1, batch);
+    }
+
+    /** The same up to the so-manieth ReadyForQuery. */
+    static CompletableFuture<String> send(BackendConnection client, int cycles, Batch batch) {
         ByteBuf out = client.buffer();
         batch.write(out);
         Answers answers = new Answers();
-        client.send(out, answers);
+        client.send(out, cycles, answers);
         return answers.end;
     }
 

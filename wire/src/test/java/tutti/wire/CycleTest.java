@@ -8,6 +8,7 @@ import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
+import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -53,6 +54,52 @@ class CycleTest extends OnFrontEnd {
         assertEquals("C(COMMIT)/I", simple(client, "commit"));
         assertEquals("2:0 3:0 4:0", fixture.accounts());
         assertEquals(3, fixture.node.drainCommitted().size());
+        client.close();
+    }
+
+    @Test
+    void beginGoesToTheEngineWithWhatFollowsIt() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(BEGIN)12C(INSERT 0 1)/T", get(send(client, 2, out -> {
+            Frontend.query(out, "BEGIN");
+            Frontend.statement(out, insert(1));
+            Frontend.sync(out);
+        })));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        assertEquals("C(BEGIN)12DC(SHOW)12C(INSERT 0 1)12C(COMMIT)/I", get(send(client, 3, out -> {
+            Frontend.query(out, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+            Frontend.statement(out, "show transaction_isolation");
+            Frontend.statement(out, insert(2));
+            Frontend.sync(out);
+            Frontend.statement(out, "commit");
+            Frontend.sync(out);
+        })));
+        assertEquals("C(BEGIN)E(42601)/E", get(send(client, 2, out -> {
+            Frontend.query(out, "BEGIN");
+            Frontend.statement(out, "nonsense");
+            Frontend.sync(out);
+        })));
+        assertEquals("C(ROLLBACK)/I", simple(client, "commit"));
+        assertEquals("2:0", fixture.accounts());
+        client.close();
+    }
+
+    /** The engine knows nothing of the block yet. */
+    @Test
+    void aBlockIsPushedOutBetweenItsBeginAndItsFirstStatement() throws Exception {
+        BackendConnection client = fixture.client();
+        ByteBuf all = client.buffer();
+        Frontend.query(all, "BEGIN");
+        int cut = all.writerIndex() + 3;
+        Frontend.statement(all, insert(1));
+        Frontend.sync(all);
+        assertEquals("C(BEGIN)/T", get(send(client, out -> out.writeBytes(all, cut))));
+        push();
+        assertEquals("12E(40001)/E", get(send(client, out -> out.writeBytes(all, all.readableBytes()))));
+        all.release();
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        assertEquals("12C(INSERT 0 1)/I", extended(client, insert(2)));
+        assertEquals("2:0", fixture.accounts());
         client.close();
     }
 

@@ -42,7 +42,7 @@ class EngineCaptureTest {
                             node,
                             new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
                                     engine::refreshCatalog,
-                                    engine.promises()::of,
+                                    engine.promises()::of, engine::leavesOut,
                                     engine.functions(),
                                     "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                             (_, _) -> () -> {}, loops)) {

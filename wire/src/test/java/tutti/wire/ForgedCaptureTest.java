@@ -94,7 +94,7 @@ class ForgedCaptureTest {
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
                 NODE,
                 new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
-                        engine.promises()::of,
+                        engine.promises()::of, engine::leavesOut,
                         engine.functions(),
                         "cluster secret".getBytes(StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, LOOPS);

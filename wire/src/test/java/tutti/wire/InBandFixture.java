@@ -8,15 +8,21 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.ColumnBits;
+import tutti.engine.postgres.catalog.RowText;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
@@ -32,6 +38,7 @@ import tutti.pgwire.Transport;
  */
 final class InBandFixture implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Pattern COLUMNS = Pattern.compile("columns ([0-9a-f]+) ([\\w ]+)(\\(.*)");
     private static final byte[] SECRET = "cluster secret".getBytes(StandardCharsets.UTF_8);
 
     /** Whether transactions are captured in band. */
@@ -76,7 +83,8 @@ final class InBandFixture implements AutoCloseable {
     private final class OneWay implements Capture {
         private final Way way;
         private final Capture real = new EngineCapture(engine::catalog, engine::references,
-                engine::inBandTables, engine::refreshCatalog, engine.promises()::of, engine.functions(), SECRET);
+                engine::inBandTables, engine::refreshCatalog, engine.promises()::of, engine::leavesOut,
+                engine.functions(), SECRET);
 
         OneWay(Way way) {
             this.way = way;
@@ -102,6 +110,16 @@ final class InBandFixture implements AutoCloseable {
         public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
             InBandStatement told = pretended;
             return way == Way.TRIGGERS ? null : told != null ? told : real.inBand(sql, length, standardStrings, role);
+        }
+
+        @Override
+        public boolean leavesOut() {
+            return real.leavesOut();
+        }
+
+        @Override
+        public boolean outdated(InBandStatement statement) {
+            return real.outdated(statement);
         }
 
         @Override
@@ -141,10 +159,15 @@ final class InBandFixture implements AutoCloseable {
         return new OneWay(Way.EITHER).inBand(text, text.length, true, "alice") != null;
     }
 
+    /** For which what is proven now holds. */
+    Object schemaVersion() {
+        return new OneWay(Way.EITHER).schemaVersion();
+    }
+
     /** Whether a statement is proven, for alice. */
     boolean proven(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
-        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), "alice",
+        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), _ -> false, "alice",
                 "now") != null;
     }
 
@@ -181,6 +204,8 @@ final class InBandFixture implements AutoCloseable {
             out.append(switch (change) {
                 case Changes.Change.Insert(var table, byte[] row) -> "insert " + table.name() + text(row);
                 case Changes.Change.Update(var table, byte[] row) -> "update " + table.name() + text(row);
+                case Changes.Change.Columns(var table, byte[] columns, byte[] row) ->
+                    "columns " + HexFormat.of().formatHex(columns) + " " + table.name() + text(row);
                 case Changes.Change.Rekey(var table, byte[] before, byte[] after) ->
                     "rekey " + table.name() + text(before) + text(after);
                 case Changes.Change.Delete(var table, byte[] row) -> "delete " + table.name() + text(row);
@@ -197,6 +222,31 @@ final class InBandFixture implements AutoCloseable {
             out.append(keys.kind(i)).append(' ').append(Long.toHexString(keys.hash(i))).append('\n');
         }
         return out.toString();
+    }
+
+    /**
+     * The same as what triggers have told, but that of updated rows those columns are told that the statements have assigned.
+     *
+     * @return what triggers have told, with these lines in the place of theirs
+     */
+    static String withColumns(String triggers, String inBand) {
+        String[] lines = triggers.split("\n", -1);
+        String[] others = inBand.split("\n", -1);
+        for (int i = 0; i < Math.min(lines.length, others.length); i++) {
+            Matcher some = COLUMNS.matcher(others[i]);
+            if (some.matches() && lines[i].startsWith("update " + some.group(2) + "(")) {
+                byte[] columns = HexFormat.of().parseHex(some.group(1));
+                RowText told = new RowText().parse(others[i].getBytes(StandardCharsets.UTF_8), some.start(3));
+                RowText whole = new RowText().parse(lines[i].getBytes(StandardCharsets.UTF_8), lines[i].indexOf('('));
+                if (told.columns() == whole.columns() && IntStream.range(0, whole.columns()).allMatch(
+                        column -> ColumnBits.has(columns, column)
+                                ? told.sameText(column, whole)
+                                : told.value(column) == null)) {
+                    lines[i] = others[i];
+                }
+            }
+        }
+        return String.join("\n", lines);
     }
 
     private static String text(byte[] row) {

@@ -199,7 +199,7 @@ class InBandForgedTest {
                 .getBytes(StandardCharsets.UTF_8);
         fixture.pretend(new InBandStatement(fixture.engine.catalog().table("public", "watched").oid(), sql, text,
                 sql.length, false,
-                1 << 20, fixture.engine.catalog()));
+                1 << 20, false, fixture.schemaVersion()));
         BackendConnection client = fixture.client(Way.IN_BAND);
         client.execute("insert into watched values (1)", InBandFixture.PATIENCE);
         client.close();

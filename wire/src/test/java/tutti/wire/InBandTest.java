@@ -38,6 +38,9 @@ class InBandTest {
             CREATE TABLE child (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account int REFERENCES account,
                 code text UNIQUE, doubled int GENERATED ALWAYS AS (account * 2) STORED);
             CREATE TABLE "Odd Name" ("Key" int PRIMARY KEY, "select" text, odd int DEFAULT 7);
+            CREATE TABLE document (id int PRIMARY KEY, reads int, body text);
+            INSERT INTO document SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 1000) i;
+            CREATE TABLE growing (id int PRIMARY KEY, reads int, body text); INSERT INTO growing VALUES (1, 0, '');
             CREATE TABLE dir (id int PRIMARY KEY);
             CREATE TABLE leaf (id int PRIMARY KEY, dir int REFERENCES dir ON DELETE CASCADE ON UPDATE CASCADE);
             CREATE TABLE later (id int PRIMARY KEY, dir int REFERENCES dir DEFERRABLE);
@@ -61,6 +64,7 @@ class InBandTest {
             CREATE TABLE place (id int PRIMARY KEY, location point);
             CREATE TABLE secret (id int PRIMARY KEY, word text);
             CREATE TABLE copied (id int PRIMARY KEY, account int, note text);
+            INSERT INTO copied SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 200) i;
             REVOKE ALL ON secret FROM PUBLIC; GRANT INSERT, UPDATE ON secret TO alice;
             """;
     private static final String ROWS = """
@@ -118,7 +122,9 @@ class InBandTest {
             "update child set account = 2 where id = 1", "update account set at = now(), mood = 'happy'",
             "update account set note = upper(note) where id in (select account from child where code like 'c%')",
             "insert into copied default values returning *", "update account set (balance, note) = (1, 'x')",
-            "delete from log", "update account set balance = case when id > 3 then 1 else 2 end"})
+            "delete from log", "update account set balance = case when id > 3 then 1 else 2 end",
+            "update account set balance = l.b from unnest($1::int[], $2::int[]) as l (i, \"b\") where id = l.i",
+            "insert into copied select l.n, l.i, l.t from unnest($1::int[], $2::text[]) with ordinality as l (i, t, n)"})
     void isProven(String sql) {
         assertTrue(fixture.proven(sql), sql);
     }
@@ -132,12 +138,18 @@ class InBandTest {
             "update account set balance = writes(1)",
             "insert into computed values (1)", "insert into accounts (id, balance) values (20, 1)",
             "insert into place values (1, '(1,2)')",
-            "with x as (delete from log returning id) delete from account",
+            "with x as (delete from dir returning id) delete from account",
+            "with x as (select writes(1)) delete from log",
+            "with x as (insert into watched values (1)) delete from log",
+            "with x as (select 1) select * into y from x", "with x as (update nothing set x = 1) delete from log",
+            "with x as (insert into log values (1) on conflict do nothing) delete from child",
             "insert into account (id, balance) values (1, 1) on conflict do nothing",
             "update secret set word = 'y'",
             "update account set note = query_to_xml('delete from log', true, true, '')::text",
             "select writes(1)", "select id into x from account for update",
             "update account set balance = 1; update account set balance = 2",
+            "insert into copied with ordinality as (select 1) select * from ordinality",
+            "insert into log select cast('1' as account (3))", "update account set note = l.t from x as l (1)",
             "merge into account a using child c on a.id = c.id when matched then delete",
             "update account a set note = (a).writes",
             "update nothing set x = 1", "update account new set id = 5 where id = 4", "truncate account",
@@ -180,13 +192,39 @@ class InBandTest {
         client.close();
     }
 
+    /** Which change several tables do not tell their rows, and leave alone what others have been prepared as. */
+    @ParameterizedTest
+    @ValueSource(strings = {"with x as (delete from log returning id) delete from account where id = 99",
+            "with a as (update account set balance = 1 where id = 1 returning id), c as (insert into copied (id, account)"
+                    + " select id + 50, id from a) select * from a",
+            "with x as (select 1) delete from log"})
+    void whatChangesSeveralTablesLeavesTheProofsOfOthers(String several) throws Exception {
+        BackendConnection client = fixture.client(Way.IN_BAND);
+        assertEquals("1/I", Conversation.get(Conversation.send(client, out -> {
+            Frontend.parse(out, "s", "update account set balance = balance + 1 where id = 1");
+            Frontend.sync(out);
+        })));
+        for (int i = 0; i < 8; i++) {
+            Conversation.simple(client, "begin");
+            assertFalse(Conversation.simple(client, several).contains("E("));
+            Conversation.simple(client, "rollback");
+            assertEquals("2C(UPDATE 1)/I", Conversation.get(Conversation.send(client, out -> {
+                Frontend.bind(out, "", "s");
+                Frontend.execute(out, "", 0);
+                Frontend.sync(out);
+            })));
+        }
+        assertEquals(8, fixture.committed().size());
+        client.close();
+    }
+
     // ------------------------------------------------------------------------------------------ conversations
 
     /** What a client says; the same is answered, committed and left in the tables both ways. */
     private static void sameBothWays(Way proven, int cycles, Conversation.Batch... batches) throws Exception {
         String inBand = run(proven, cycles, batches);
         reset();
-        assertEquals(run(Way.TRIGGERS, cycles, batches), inBand);
+        assertEquals(InBandFixture.withColumns(run(Way.TRIGGERS, cycles, batches), inBand), inBand);
     }
 
     private static String run(Way way, int cycles, Conversation.Batch... batches) throws Exception {
@@ -204,6 +242,73 @@ class InBandTest {
                     .value()).append('\n');
         }
         return all.toString();
+    }
+
+    /** What a transaction of each kind tells of an update of one column. */
+    private static List<String> told() throws Exception {
+        List<String> all = new ArrayList<>();
+        for (Way way : List.of(Way.IN_BAND, Way.TRIGGERS)) {
+            BackendConnection client = fixture.client(way);
+            client.execute("update account set balance = balance + 1 where id = 1", InBandFixture.PATIENCE);
+            client.execute("update document set reads = reads + 1", InBandFixture.PATIENCE);
+            client.close();
+            fixture.committed().forEach(each -> all.add(each.substring(0, each.indexOf(','))));
+            reset();
+        }
+        return all;
+    }
+
+    @Test
+    void rowsAreToldWholeAsLongAsSomeNodeNeedsThat() throws Exception {
+        List<String> some = List.of("update account(1", "columns 03 document(1", "update account(1",
+                "columns 03 document(1");
+        assertEquals(some, told());
+        fixture.engine.leaveOut(() -> false);
+        try {
+            assertEquals(List.of("update account(1", "update document(1", "update account(1", "update document(1"),
+                    told());
+        } finally {
+            fixture.engine.leaveOut(() -> true);
+        }
+        assertEquals(some, told());
+    }
+
+    /** A statement that has been prepared to tell some columns is prepared anew. */
+    @Test
+    void preparedStatementsTellWholeRowsWhenANodeComesThatNeedsThat() throws Exception {
+        try (Connection connection = DriverManager.getConnection(fixture.url(Way.EITHER) + "&prepareThreshold=1");
+                PreparedStatement update = connection
+                        .prepareStatement("update document set reads = reads + 1")) {
+            update.executeUpdate();
+            fixture.engine.leaveOut(() -> false);
+            update.executeUpdate();
+            fixture.engine.leaveOut(() -> true);
+            update.executeUpdate();
+        } finally {
+            fixture.engine.leaveOut(() -> true);
+        }
+        List<String> told = fixture.committed();
+        assertTrue(told.get(0).startsWith("columns"), told.get(0));
+        assertTrue(told.get(1).startsWith("update"), told.get(1));
+        assertTrue(told.get(2).startsWith("columns"), told.get(2));
+    }
+
+    /** Also by a statement that has been prepared before. */
+    @Test
+    void columnsAreLeftOutOnceARowHasGrownLarge() throws Exception {
+        try (Connection connection = DriverManager.getConnection(fixture.url(Way.IN_BAND) + "&prepareThreshold=1");
+                PreparedStatement update = connection.prepareStatement("update growing set reads = reads + 1");
+                Statement grows = connection.createStatement()) {
+            update.executeUpdate();
+            grows.execute("update growing set body = repeat('x', 5000)");
+            update.executeUpdate();
+            update.executeUpdate();
+        }
+        List<String> told = fixture.committed();
+        assertTrue(told.get(0).startsWith("update growing(1,1,"), told.get(0));
+        assertTrue(told.get(1).startsWith("update growing(1,1,xxx"), told.get(1));
+        assertTrue(told.get(2).startsWith("columns 03 growing(1,2,)"), told.get(2));
+        assertTrue(told.get(3).startsWith("columns 03 growing(1,3,)"), told.get(3));
     }
 
     private static void simple(Way way, String... queries) throws Exception {
@@ -240,6 +345,8 @@ class InBandTest {
             "update child set account = 2 where id = 1",
             "update account set id = id + 100 where id > 8", "update account set id = id, note = 'same key'",
             "update account set balance = 5 where false",
+            "update copied c set account = account + 1, note = 'ä \"quoted\" (x,y) \\ end' where id = 2 returning *",
+            "update copied set note = null where id = 1", "update copied set account = 9",
             "insert into child (account, code) values (1, 'new') returning id",
             "select * from account where id = 1 for update", "delete from copied",
             "update account set note = case when balance is distinct from 100 then 'a' else 'b' end, id = 77 where id = 7 -- end",
@@ -490,7 +597,7 @@ class InBandTest {
                     insert.addBatch();
                 }
                 all.append(java.util.Arrays.toString(update.executeBatch()))
-                        .append(java.util.Arrays.toString(insert.executeBatch()));
+                        .append(java.util.Arrays.toString(insert.executeBatch())).append('\n');
                 connection.commit();
             }
         }
@@ -503,7 +610,7 @@ class InBandTest {
     void driversSeeTheSame(String mode) throws Exception {
         String inBand = throughDriver(Way.EITHER, mode);
         reset();
-        assertEquals(throughDriver(Way.TRIGGERS, mode), inBand);
+        assertEquals(InBandFixture.withColumns(throughDriver(Way.TRIGGERS, mode), inBand), inBand);
     }
 
     // ------------------------------------------------------------------------------------------ a random one

@@ -85,7 +85,7 @@ class StatementsTest {
                         .withUsual("default_transaction_isolation", isolation),
                 node,
                 new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
-                        engine.promises()::of,
+                        engine.promises()::of, engine::leavesOut,
                         engine.functions(),
                         "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
                 (_, _) -> () -> {}, loops);

@@ -86,6 +86,19 @@ public interface Group extends AutoCloseable {
         return Versions.SPOKEN.newest();
     }
 
+    /** To apply, of a row that changes, some columns only: what an engine may say of a row when all nodes can. */
+    String COLUMNS = "columns";
+
+    /**
+     * Whether all members are known to be able to do something besides reading messages of that version; whoever has not been heard is
+     * not. It may stop being so, when somebody joins. Cheap, from any thread.
+     *
+     * @param capability its name, such as {@link #COLUMNS}
+     */
+    default boolean allCan(String capability) {
+        return true;
+    }
+
     /**
      * How many connections or datagrams were dropped since it was opened, because nobody had sent them who may, or for what came
      * with them. Cheap.

@@ -98,6 +98,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private volatile BlockedListener listener = NO_LISTENER;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile Check check = (_, _, _) -> null;
+    private volatile BooleanSupplier leavesOut = () -> true;
     private volatile boolean closed;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
@@ -406,6 +407,19 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public void onBlocked(BlockedListener heard) {
         listener = heard;
+    }
+
+    /**
+     * Sets who is asked whether a row's columns that have not changed may be left out of what travels: whether all nodes can make such changes. Until
+     * it is set they may.
+     */
+    public void leaveOut(BooleanSupplier allowed) {
+        leavesOut = allowed;
+    }
+
+    @Override
+    public boolean leavesOut() {
+        return leavesOut.getAsBoolean();
     }
 
     @Override

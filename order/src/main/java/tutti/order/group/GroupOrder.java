@@ -181,7 +181,7 @@ public final class GroupOrder extends DeliveringOrder {
         Long before = lives.get(from);
         if (before == null || before < announcement.life()) {
             lives.put(from, announcement.life());
-            spoken.heard(from, announcement.speaks());
+            spoken.heard(from, announcement.speaks(), announcement.capabilities());
             String foreign = SpokenVersions.foreign(from, announcement.speaks(), Versions.SPOKEN);
             if (!foreign.isEmpty()) {
                 LOG.error("node {} turns node {} away: {}", config.self(), from, foreign);
@@ -192,6 +192,11 @@ public final class GroupOrder extends DeliveringOrder {
     @Override
     public int wireVersion() {
         return spoken.common();
+    }
+
+    @Override
+    public boolean allCan(String capability) {
+        return spoken.allCan(capability);
     }
 
     private long now() {

@@ -241,7 +241,7 @@ final class IncomingPeers implements Network.Acceptor {
             from = come.node();
             refusals.remove(from);
             process = come.process();
-            spoken.heard(from, come.speaks());
+            spoken.heard(from, come.speaks(), come.capabilities());
             state = State.WELCOME;
             heardNanos = clock.nanoTime();
             strangers.remove(this);

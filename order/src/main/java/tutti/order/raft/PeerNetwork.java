@@ -167,6 +167,11 @@ final class PeerNetwork {
         return spoken.common();
     }
 
+    /** Whether all other nodes are known to be able to do something. Any thread. */
+    boolean allCan(String capability) {
+        return spoken.allCan(capability);
+    }
+
     /** Who listens to those who come for something else than the order ({@link CopiedOrder}). */
     void visitors(Network.Acceptor acceptor) {
         incoming.visitors(acceptor);
@@ -388,7 +393,7 @@ final class PeerNetwork {
                         : come.refusal();
                 if (refusal.isEmpty()) {
                     welcome = true;
-                    spoken.heard(peer.id, come.speaks());
+                    spoken.heard(peer.id, come.speaks(), come.capabilities());
                     everAccepted = true;
                     peer.refusal = "";
                     peer.retryNanos = RETRY_NANOS_MIN;

@@ -249,6 +249,11 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     }
 
     @Override
+    public boolean allCan(String capability) {
+        return peers.allCan(capability);
+    }
+
+    @Override
     public Loop loop() {
         return loop;
     }

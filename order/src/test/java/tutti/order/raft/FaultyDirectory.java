@@ -46,6 +46,16 @@ final class FaultyDirectory implements Directory {
     }
 
     @Override
+    public List<String> directories() throws IOException {
+        return real.directories();
+    }
+
+    @Override
+    public void moveTo(String name, Directory other) throws IOException {
+        real.moveTo(name, ((FaultyDirectory) other).real);
+    }
+
+    @Override
     public boolean exists(String name) throws IOException {
         return real.exists(name);
     }

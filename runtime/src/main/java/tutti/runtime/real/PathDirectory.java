@@ -6,11 +6,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -74,6 +76,14 @@ public final class PathDirectory implements Directory {
     }
 
     @Override
+    public List<String> directories() throws IOException {
+        try (Stream<Path> entries = Files.list(path)) {
+            return entries.filter(entry -> Files.isDirectory(entry, LinkOption.NOFOLLOW_LINKS))
+                    .map(entry -> entry.getFileName().toString()).sorted().toList();
+        }
+    }
+
+    @Override
     public boolean exists(String name) {
         return Files.exists(file(name), LinkOption.NOFOLLOW_LINKS);
     }
@@ -96,8 +106,32 @@ public final class PathDirectory implements Directory {
     }
 
     @Override
+    public void moveTo(String name, Directory other) throws IOException {
+        if (!(other instanceof PathDirectory to)) {
+            throw new IllegalArgumentException(other.location() + " is on another disk");
+        }
+        if (to.exists(name)) {
+            throw new FileAlreadyExistsException(to.location(name));
+        }
+        Files.move(file(name), to.file(name), StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    @Override
     public void delete(String name) throws IOException {
         Files.deleteIfExists(file(name));
+    }
+
+    /** Links, too, and not what they point at. */
+    @Override
+    public void deleteAll(String name) throws IOException {
+        if (!exists(name)) {
+            return;
+        }
+        try (Stream<Path> all = Files.walk(file(name))) {
+            for (Path each : all.sorted(Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(each);
+            }
+        }
     }
 
     @Override

@@ -39,9 +39,10 @@ public final class Folder {
      * @param to the name that comes, or null
      * @param node what goes by the name; of a deletion, what is gone
      * @param replaced what had the name before
+     * @param safe whether no crash takes it back once it has happened
      */
     private record Change(long number, long at, @Nullable String from, @Nullable String to, Object node,
-            @Nullable Object replaced) {}
+            @Nullable Object replaced, boolean safe) {}
 
     private record Sync(long upTo, long at) {}
 
@@ -58,6 +59,16 @@ public final class Folder {
             }
         });
         return names;
+    }
+
+    /** Names of the folders in it, sorted. */
+    public List<String> folderNames() {
+        return entries.keySet().stream().filter(name -> folder(name) != null).toList();
+    }
+
+    /** Whether nothing is in it. */
+    public boolean isEmpty() {
+        return entries.isEmpty();
     }
 
     /** Whether there is a file or folder of a name. */
@@ -94,6 +105,28 @@ public final class Folder {
         change(atNanos, from, to, entries.get(from));
     }
 
+    /**
+     * Has another folder have what goes by a name, at an instant, now or later, and safely from then on: in the journal of a file system
+     * that is one change of two directories.
+     *
+     * @throws IllegalStateException if no sync was asked for behind a change of that name in one of the two: a crash could take back half
+     */
+    public void moveTo(long atNanos, String name, Folder to) {
+        if (isUnsafe(name) || to.isUnsafe(name)) {
+            throw new IllegalStateException(name + " is moved, and what happened to it before is not safe");
+        }
+        Object node = Objects.requireNonNull(entries.get(name), name);
+        change(atNanos, name, null, node, true);
+        to.change(atNanos, null, name, node, true);
+    }
+
+    private boolean isUnsafe(String name) {
+        settle();
+        long asked = syncs.stream().mapToLong(Sync::upTo).max().orElse(0);
+        return unsynced.stream().anyMatch(change -> change.number > asked && !change.safe
+                && (name.equals(change.from) || name.equals(change.to)));
+    }
+
     /** Removes a name at an instant, now or later; without effect if it is not there. */
     public void delete(long atNanos, String name) {
         Object node = entries.get(name);
@@ -103,8 +136,12 @@ public final class Folder {
     }
 
     private void change(long at, @Nullable String from, @Nullable String to, Object node) {
+        change(at, from, to, node, false);
+    }
+
+    private void change(long at, @Nullable String from, @Nullable String to, Object node, boolean safe) {
         settle();
-        Change change = new Change(++changes, at, from, to, node, to == null ? null : entries.get(to));
+        Change change = new Change(++changes, at, from, to, node, to == null ? null : entries.get(to), safe);
         unsynced.add(change);
         apply(change);
     }
@@ -176,14 +213,14 @@ public final class Folder {
         }
         Set<String> undone = new HashSet<>();
         for (Change change : happened) {
-            boolean survives = switch (fate) {
+            boolean survives = change.safe || switch (fate) {
                 case KEPT, CACHED -> true;
                 case LOST -> false;
                 case TORN -> chance.chance(0.5);
             };
             List<String> names = Stream.of(change.from, change.to).filter(Objects::nonNull).toList();
             if (survives && names.stream().noneMatch(undone::contains)) {
-                change(change.at, change.from, change.to, change.node);
+                change(change.at, change.from, change.to, change.node, change.safe);
             } else {
                 undone.addAll(names);
             }

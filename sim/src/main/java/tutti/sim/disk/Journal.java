@@ -84,6 +84,17 @@ public final class Journal<T> {
         });
     }
 
+    /** Nothing is in it any more: whoever keeps it begins with something else. */
+    public void clear() {
+        life++;
+        syncing = false;
+        waiting.clear();
+        entries.clear();
+        durable = 0;
+        file = disk.file(name);
+        file.truncate(0);
+    }
+
     /** After a crash, before anything else: forgets what did not survive, and answers what did, oldest first. */
     public List<T> recover() {
         life++;

@@ -256,6 +256,21 @@ public sealed interface Action {
     /** See {@link FaultKind#LOST_SIGHT}. */
     record LostSight(String host) implements Action {}
 
+    /** Changes the members of the cluster. */
+    sealed interface OfMembers extends Action {}
+
+    /** See {@link FaultKind#JOIN}: on a spare host. */
+    record Join(String host) implements OfMembers {}
+
+    /** See {@link FaultKind#LEAVE}. */
+    record Leave(String host) implements OfMembers {}
+
+    /** See {@link FaultKind#REPLACE}: by a node on a spare host. */
+    record Replace(String host, String by) implements OfMembers {}
+
+    /** See {@link FaultKind#MOVE}. */
+    record Move(String host) implements OfMembers {}
+
     private static void requireOperation(int operation) {
         if (operation < 1 || operation > 1_000_000) {
             throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);

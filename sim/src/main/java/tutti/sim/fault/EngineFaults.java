@@ -51,10 +51,34 @@ public interface EngineFaults {
         }
 
         @Override
+        public Change change(Action.OfMembers wanted) {
+            return new Change() {
+                @Override
+                public void giveUp() {
+                    // There is no cluster.
+                }
+
+                @Override
+                public long made() {
+                    return 0;
+                }
+            };
+        }
+
+        @Override
         public long happened(String host, FaultKind kind) {
             return 0;
         }
     };
+
+    /** A change of the members that somebody asks for. */
+    interface Change {
+        /** He does not begin with it any more. */
+        void giveUp();
+
+        /** How many steps of it have been made. */
+        long made();
+    }
 
     /** Each transaction that is executed by the engine of a host is aborted with this probability, as by a deadlock. */
     void abortRate(String host, double rate);
@@ -82,6 +106,9 @@ public interface EngineFaults {
 
     /** Clients lose sight of a host soon after it has begun to commit for them; those for whom it commits already, too. */
     void lostSight(String host, boolean lost);
+
+    /** Somebody asks nodes for a change of the members, again and again until it is made or given up. */
+    Change change(Action.OfMembers wanted);
 
     /** How often faults of a kind have done something to the engine of a host so far. */
     long happened(String host, FaultKind kind);

@@ -3,8 +3,10 @@ package tutti.sim.fault;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Stream;
 import tutti.sim.disk.Disk;
 import tutti.sim.disk.Unsynced;
 import tutti.sim.kernel.Distribution;
@@ -21,19 +23,27 @@ final class FaultDice {
     private static final int THOUSAND = 1000;
     private static final int RATE_MAX_THOUSANDTHS = 300;
     private static final int DAMAGES_MAX = 4;
+    /** A cluster keeps so many nodes. */
+    private static final int NODES_MIN = 2;
     private static final List<Long> KILL_OPERATIONS = List.of(10L, 100L, 1000L);
     private static final List<Long> KILL_BEHIND_OPERATIONS = List.of(1L, 5L, 30L);
 
     private final RandomStream random;
     private final FaultProfile profile;
+    /** All that faults can be about; first those with a node from the beginning on. */
     private final List<String> hosts;
+    private final List<String> founders;
+    private final List<String> spares;
     private final long safetyNanos;
     private final long unit;
 
-    FaultDice(RandomStream random, FaultProfile profile, List<String> hosts, long safetyNanos) {
+    /** @param spares hosts without a node; if there are none, members stay the same */
+    FaultDice(RandomStream random, FaultProfile profile, List<String> founders, List<String> spares, long safetyNanos) {
         this.random = random;
-        this.profile = profile;
-        this.hosts = List.copyOf(hosts);
+        this.profile = spares.isEmpty() ? profile.withoutMembers() : profile;
+        this.founders = List.copyOf(founders);
+        this.spares = List.copyOf(spares);
+        hosts = Stream.concat(founders.stream(), spares.stream()).toList();
         this.safetyNanos = safetyNanos;
         // Times are multiples of a millisecond, for people to read, unless all of it is too short for that.
         this.unit = safetyNanos >= 1000 * Nanos.MILLI ? Nanos.MILLI : 1;
@@ -69,7 +79,8 @@ final class FaultDice {
     private boolean isAllowed(Fault fault, List<Fault> others) {
         Set<String> damaged = new TreeSet<>(FaultPlan.damaged(others));
         damaged.addAll(FaultPlan.damaged(List.of(fault)));
-        if (isPointless(fault.action()) || damaged.size() > profile.damagedMax(hosts.size())) {
+        if (isPointless(fault.action()) || !mayChange(fault.action(), others)
+                || damaged.size() > profile.damagedMax(founders.size())) {
             return false;
         }
         if (down(fault) == 0) {
@@ -78,7 +89,38 @@ final class FaultDice {
         // Counting all that overlap at any time may forbid a little too much, never too little.
         int overlapping = others.stream().filter(other -> other.atNanos() <= fault.atNanos() + fault.forNanos()
                 && fault.atNanos() <= other.atNanos() + other.forNanos()).mapToInt(this::down).sum();
-        return overlapping + down(fault) <= profile.downMax(hosts.size());
+        return overlapping + down(fault) <= profile.downMax(founders.size());
+    }
+
+    /**
+     * Whether members may change so, too: each spare host comes once and each node goes once, since numbers are never given again; and two of
+     * the first nodes stay, as the others may never come. (That no majority is lost the nodes see to themselves: they refuse.)
+     */
+    private boolean mayChange(Action action, List<Fault> others) {
+        Set<String> come = new TreeSet<>();
+        Set<String> gone = new TreeSet<>();
+        for (Fault other : others) {
+            comes(other.action()).ifPresent(come::add);
+            goes(other.action()).ifPresent(gone::add);
+        }
+        return comes(action).map(come::add).orElse(true)
+                && goes(action).map(host -> gone.add(host) && gone.size() <= founders.size() - NODES_MIN).orElse(true);
+    }
+
+    private static Optional<String> comes(Action action) {
+        return switch (action) {
+            case Action.Join(String host) -> Optional.of(host);
+            case Action.Replace(var _, String by) -> Optional.of(by);
+            default -> Optional.empty();
+        };
+    }
+
+    private static Optional<String> goes(Action action) {
+        return switch (action) {
+            case Action.Leave(String host) -> Optional.of(host);
+            case Action.Replace(String host, var _) -> Optional.of(host);
+            default -> Optional.empty();
+        };
     }
 
     /** How many hosts a fault takes down. */
@@ -147,6 +189,10 @@ final class FaultDice {
                     operation(dice, KILL_BEHIND_OPERATIONS), unsynced(dice));
             case GONE -> new Action.Gone(dice.pick(hosts));
             case LOST_SIGHT -> new Action.LostSight(dice.pick(hosts));
+            case JOIN -> new Action.Join(dice.pick(spares));
+            case LEAVE -> new Action.Leave(dice.pick(founders));
+            case REPLACE -> new Action.Replace(dice.pick(founders), dice.pick(spares));
+            case MOVE -> new Action.Move(dice.pick(founders));
         };
     }
 

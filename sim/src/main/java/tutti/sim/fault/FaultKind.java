@@ -3,6 +3,7 @@ package tutti.sim.fault;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import tutti.core.text.NearestWord;
 
@@ -84,7 +85,18 @@ public enum FaultKind {
     /** A host crashes, and never boots again. */
     GONE(Promise.REFUSES, Action.Gone.class),
     /** The clients of a host cannot reach it any more once it commits for them; most ask other nodes what became of that. */
-    LOST_SIGHT(Promise.RECOVERS, Action.LostSight.class);
+    LOST_SIGHT(Promise.RECOVERS, Action.LostSight.class),
+    /** A node is added to the cluster, on a spare host: it gets a copy, catches up, and serves. */
+    JOIN(Promise.RECOVERS, Action.Join.class),
+    /** A node is removed from the cluster. */
+    LEAVE(Promise.RECOVERS, Action.Leave.class),
+    /** A node on a spare host takes the place of another: it is added, and when it has caught up the other is removed. */
+    REPLACE(Promise.RECOVERS, Action.Replace.class),
+    /** A node is stopped, and started again at another address. */
+    MOVE(Promise.RECOVERS, Action.Move.class);
+
+    /** Changes of the members of the cluster, which somebody asks for again and again while they last. */
+    public static final Set<FaultKind> OF_MEMBERS = Set.of(JOIN, LEAVE, REPLACE, MOVE);
 
     /** What a system that keeps its data on a majority of disks promises under a kind of fault. */
     public enum Promise {

@@ -27,17 +27,21 @@ import tutti.sim.kernel.RandomStream;
  *
  * @param seed of what is random in the faults
  * @param hosts that faults can be about, at least one
+ * @param spares hosts without a node in the beginning, that join the cluster or replace others, and that faults can be about, too; none
+ *            where members stay the same. A line of the text only if there are any
  * @param safetyNanos how long things go wrong; then everything is healed, and the liveness phase begins
  * @param faults in the order of their beginning, then of their number
  */
-public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fault> faults) {
+public record FaultPlan(long seed, List<String> hosts, List<String> spares, long safetyNanos, List<Fault> faults) {
     private static final String FORMAT = "fault-plan";
+    private static final String SPARES = "spares";
     private static final List<String> HEAD = List.of(FORMAT, "seed", "hosts", "safety");
     private static final String VERSION = "1";
     private static final int FAULTS_MAX = 10_000;
 
     public FaultPlan {
         hosts = List.copyOf(hosts);
+        spares = List.copyOf(spares);
         List<Fault> sorted = new ArrayList<>(faults);
         sorted.sort(Comparator.comparingLong(Fault::atNanos).thenComparingInt(Fault::number));
         faults = List.copyOf(sorted);
@@ -47,7 +51,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
                 throw new IllegalArgumentException("fault f" + fault.number() + " is there twice");
             }
         }
-        for (String host : hosts) {
+        for (String host : all(hosts, spares)) {
             if (!host.matches("[A-Za-z][A-Za-z0-9_.-]*")) {
                 throw new IllegalArgumentException("'" + host + "' cannot be the name of a host in a plan");
             }
@@ -58,20 +62,47 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         }
     }
 
+    /** A plan without spare hosts. */
+    public FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fault> faults) {
+        this(seed, hosts, List.of(), safetyNanos, faults);
+    }
+
+    private static List<String> all(List<String> hosts, List<String> spares) {
+        List<String> all = new ArrayList<>(hosts);
+        all.addAll(spares);
+        return all;
+    }
+
     /** A plan in which nothing goes wrong. */
     public static FaultPlan none(List<String> hosts, long safetyNanos) {
         return new FaultPlan(0, hosts, safetyNanos, List.of());
     }
 
-    /** The plan of a seed. */
+    /** The plan of a seed, in which the members stay the same. */
     public static FaultPlan random(long seed, FaultProfile profile, List<String> hosts, long safetyNanos) {
-        return new FaultPlan(seed, hosts, safetyNanos,
-                new FaultDice(new RandomStream(seed).fork("fault plan"), profile, hosts, safetyNanos).faults());
+        return random(seed, profile, hosts, List.of(), safetyNanos);
+    }
+
+    /** The plan of a seed; without spare hosts, one in which the members stay the same. */
+    public static FaultPlan random(long seed, FaultProfile profile, List<String> hosts, List<String> spares,
+            long safetyNanos) {
+        return new FaultPlan(seed, hosts, spares, safetyNanos,
+                new FaultDice(new RandomStream(seed).fork("fault plan"), profile, hosts, spares, safetyNanos).faults());
     }
 
     /** The same with other faults. */
     public FaultPlan withFaults(List<Fault> others) {
-        return new FaultPlan(seed, hosts, safetyNanos, others);
+        return new FaultPlan(seed, hosts, spares, safetyNanos, others);
+    }
+
+    /** All hosts, first those that have a node from the beginning on. */
+    public List<String> allHosts() {
+        return all(hosts, spares);
+    }
+
+    /** Whether members come and go. */
+    public boolean changesMembers() {
+        return faults.stream().anyMatch(fault -> fault.action() instanceof Action.OfMembers);
     }
 
     /**
@@ -143,6 +174,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         Map<String, String> head = new LinkedHashMap<>();
         List<Fault> faults = new ArrayList<>();
         List<String> hosts = List.of();
+        List<String> spares = List.of();
         List<String> lines = text.lines().toList();
         for (int i = 0; i < lines.size(); i++) {
             String line = lines.get(i).strip();
@@ -150,13 +182,15 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
                 continue;
             }
             try {
-                if (head.size() < HEAD.size()) {
+                if (hosts.size() > 0 && spares.isEmpty() && line.startsWith(SPARES + " ")) {
+                    spares = Arrays.asList(line.substring(SPARES.length()).strip().split(",", -1));
+                } else if (head.size() < HEAD.size()) {
                     headLine(line, HEAD.get(head.size()), head);
                     hosts = Arrays.asList(head.getOrDefault("hosts", "").split(",", -1));
                 } else {
-                    Fault fault = FaultReader.fault(line, hosts);
+                    Fault fault = FaultReader.fault(line, all(hosts, spares));
                     faults.add(fault);
-                    withHead(head, hosts, faults);
+                    withHead(head, hosts, spares, faults);
                 }
             } catch (IllegalArgumentException e) {
                 throw new IllegalArgumentException("line " + (i + 1) + ": " + e.getMessage(), e);
@@ -166,7 +200,7 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
             throw new IllegalArgumentException("line " + (lines.size() + 1) + ": the plan ends before its line '"
                     + HEAD.get(head.size()) + " ...'");
         }
-        return withHead(head, hosts, faults);
+        return withHead(head, hosts, spares, faults);
     }
 
     private static void headLine(String line, String expected, Map<String, String> head) {
@@ -195,8 +229,9 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         head.put(expected, words[1]);
     }
 
-    private static FaultPlan withHead(Map<String, String> head, List<String> hosts, List<Fault> faults) {
-        return new FaultPlan(Long.parseLong(head.getOrDefault("seed", "0")), hosts,
+    private static FaultPlan withHead(Map<String, String> head, List<String> hosts, List<String> spares,
+            List<Fault> faults) {
+        return new FaultPlan(Long.parseLong(head.getOrDefault("seed", "0")), hosts, spares,
                 Nanos.parse(head.getOrDefault("safety", "0s")), faults);
     }
 
@@ -206,6 +241,9 @@ public record FaultPlan(long seed, List<String> hosts, long safetyNanos, List<Fa
         text.append(FORMAT).append(' ').append(VERSION).append('\n');
         text.append("seed ").append(seed).append('\n');
         text.append("hosts ").append(String.join(",", hosts)).append('\n');
+        if (!spares.isEmpty()) {
+            text.append(SPARES).append(' ').append(String.join(",", spares)).append('\n');
+        }
         text.append("safety ").append(Nanos.text(safetyNanos)).append('\n');
         faults.forEach(fault -> text.append(fault).append('\n'));
         return text.toString();

@@ -26,6 +26,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
     private static final int LONG_SHARE = 2;
     private static final Set<FaultKind> RARE = Set.of(FaultKind.KILL_BEHIND, FaultKind.GONE,
             FaultKind.LOST_SIGHT);
+    private static final String MEMBERS = "members";
     private static final Set<FaultKind> ROWS = Set.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
 
     public FaultProfile {
@@ -47,6 +48,17 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         return new FaultProfile(kinds, faultsMax, number, share);
     }
 
+    /** Whether members may come and go. */
+    public boolean changesMembers() {
+        return kinds.stream().anyMatch(FaultKind.OF_MEMBERS::contains);
+    }
+
+    /** The same without changes of the members. */
+    FaultProfile withoutMembers() {
+        return new FaultProfile(kinds.stream().filter(kind -> !FaultKind.OF_MEMBERS.contains(kind)).toList(), faultsMax,
+                downMax, share);
+    }
+
     int downMax(int hosts) {
         return downMax == MINORITY ? (hosts - 1) / 2 : downMax;
     }
@@ -61,7 +73,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
      * {@code engine}, {@code all} for these three, which a system recovers from by itself; {@code disks} for those of disks
      * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under, {@code rare}
      * for hosts that are killed at rare operations of files, are gone for good, or are lost sight of by their clients,
-     * {@code rows} for effects that some node cannot make; or words of kinds, like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
+     * {@code rows} for effects that some node cannot make, {@code members} for changes of the members of the cluster, which are also
+     * among {@code all}; or words of kinds, like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
      */
@@ -98,6 +111,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         });
         words.put("rare", EnumSet.copyOf(RARE));
         words.put("rows", EnumSet.copyOf(ROWS));
+        words.put(MEMBERS, EnumSet.copyOf(FaultKind.OF_MEMBERS));
         for (FaultKind kind : FaultKind.values()) {
             words.put(kind.word(), EnumSet.of(kind));
         }

@@ -76,7 +76,7 @@ final class FaultReader {
                 return oneOf(name, text, type.getEnumConstants());
             }
             return switch (type.getSimpleName()) {
-                case "String" -> name.equals("host") ? host(text) : text;
+                case "String" -> name.equals("host") || name.equals("by") ? host(text) : text;
                 case "List" -> text.equals(Impairment.ANY)
                         ? List.of(Impairment.ANY)
                         : Stream.of(text.split(",", -1)).map(this::host).toList();

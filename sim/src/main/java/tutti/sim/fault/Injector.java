@@ -45,7 +45,7 @@ public final class Injector {
         this.network = network;
         this.engines = engines;
         this.plan = plan;
-        plan.hosts().forEach(network::host);
+        plan.allHosts().forEach(network::host);
     }
 
     /** Begins the safety phase now. Once. */
@@ -193,6 +193,10 @@ public final class Injector {
                     last(a.host(), Action.EngineDown.class, false, _ -> true)));
             case Action.LostSight a -> engine(fault, a.host(), () -> engines.lostSight(a.host(),
                     last(a.host(), Action.LostSight.class, false, _ -> true)));
+            case Action.OfMembers a -> {
+                EngineFaults.Change change = engines.change(a);
+                yield new InForce(change::giveUp, change::made);
+            }
             case Action.EngineOldCheckpoint a -> {
                 long before = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT);
                 engines.backToCheckpoint(a.host());
@@ -223,7 +227,7 @@ public final class Injector {
 
     /** Clogs the links of the hosts one by one in the first half of the time, and unclogs them one by one in the second. */
     private InForce swizzle(RandomStream random, List<String> names, long nanos) {
-        List<String> hosts = new ArrayList<>(names.equals(List.of(Impairment.ANY)) ? plan.hosts() : names);
+        List<String> hosts = new ArrayList<>(names.equals(List.of(Impairment.ANY)) ? plan.allHosts() : names);
         Map<String, InForce> clogged = new LinkedHashMap<>();
         boolean[] over = new boolean[1];
         long step = nanos / (2L * hosts.size());
@@ -232,7 +236,7 @@ public final class Injector {
         for (String host : hosts) {
             kernel.schedule(at, SWIZZLE, () -> {
                 if (!over[0]) {
-                    List<String> others = plan.hosts().stream().filter(other -> !other.equals(host)).toList();
+                    List<String> others = plan.allHosts().stream().filter(other -> !other.equals(host)).toList();
                     clogged.put(host, both(
                             impair(random.fork("to " + host), others, List.of(host), new Impairment.Effect.Clog()),
                             impair(random.fork("from " + host), List.of(host), others, new Impairment.Effect.Clog())));
@@ -284,7 +288,7 @@ public final class Injector {
 
     private InForce powerLoss(Unsynced unsynced, RandomStream random) {
         InForce all = new InForce(() -> {}, () -> 0);
-        for (String host : plan.hosts()) {
+        for (String host : plan.allHosts()) {
             all = both(all, crash(network.host(host), unsynced, random, disk -> 1));
         }
         return all;
@@ -302,11 +306,17 @@ public final class Injector {
     private static InForce kill(Host host, Unsynced unsynced, RandomStream random,
             BiConsumer<Disk, Runnable> arm) {
         long[] killed = new long[1];
+        boolean[] over = new boolean[1];
         arm.accept(host.disk(), () -> {
             killed[0]++;
             host.crash(unsynced, random);
+            // Whoever met the operation was ahead of the events, and some of these have come before it.
+            if (over[0]) {
+                boot(host);
+            }
         });
         return new InForce(() -> {
+            over[0] = true;
             host.disk().spare();
             if (killed[0] > 0) {
                 boot(host);

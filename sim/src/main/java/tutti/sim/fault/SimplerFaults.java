@@ -57,6 +57,7 @@ final class SimplerFaults {
             case Action.PowerLoss a ->
                 hosts.stream().<Action>map(host -> new Action.Crash(host, a.unsynced())).toList();
             case Action.Kill a -> List.of(new Action.Crash(a.host(), a.unsynced()));
+            case Action.Replace a -> List.of(new Action.Join(a.by()), new Action.Leave(a.host()));
             case Action.Gone a -> List.of(new Action.Crash(a.host(), Unsynced.KEPT));
             default -> List.of();
         };

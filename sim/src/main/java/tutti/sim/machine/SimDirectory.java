@@ -2,6 +2,7 @@ package tutti.sim.machine;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.NoSuchFileException;
 import java.util.List;
@@ -71,6 +72,13 @@ final class SimDirectory implements Directory {
     }
 
     @Override
+    public List<String> directories() {
+        machine.operation(null);
+        machine.pass(CALL_NANOS);
+        return folder.folderNames();
+    }
+
+    @Override
     public boolean exists(String name) {
         operation(name, null);
         return folder.exists(name);
@@ -109,10 +117,26 @@ final class SimDirectory implements Directory {
     }
 
     @Override
+    public void moveTo(String name, Directory other) throws IOException {
+        if (!(other instanceof SimDirectory to) || !to.machine.disk().equals(machine.disk())) {
+            throw new IllegalArgumentException(other.location() + " is on another disk");
+        }
+        operation(name, Disk.Rare.MOVE);
+        if (!folder.exists(name)) {
+            throw new NoSuchFileException(location(name));
+        }
+        if (to.folder.exists(name)) {
+            throw new FileAlreadyExistsException(to.location(name));
+        }
+        folder.moveTo(machine.now(), name, to.folder);
+    }
+
+    @Override
     public void delete(String name) throws IOException {
         operation(name, Disk.Rare.DELETE);
-        if (folder.folder(name) != null) {
-            throw new IOException(location(name) + " is a directory");
+        Folder inside = folder.folder(name);
+        if (inside != null && !inside.isEmpty()) {
+            throw new DirectoryNotEmptyException(location(name));
         }
         folder.delete(machine.now(), name);
     }

@@ -91,7 +91,12 @@ public final class SimMachine implements Machine {
      * @throws IOException if it cannot be made
      */
     public Directory directory(String name) throws IOException {
-        return new SimDirectory(this, disk.root(), host.name() + ":").directory(name);
+        return directory().directory(name);
+    }
+
+    /** The directory of its disk that all others are in. */
+    public Directory directory() {
+        return new SimDirectory(this, disk.root(), host.name() + ":");
     }
 
     // For its parts.

@@ -1,22 +1,30 @@
 package tutti.sim.world;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
+import tutti.core.spi.Order;
 import tutti.group.GroupParameters;
+import tutti.order.OrderSettings;
 import tutti.order.group.GroupOrder;
 import tutti.order.group.GroupOrderConfig;
 import tutti.order.raft.RaftOrder;
 import tutti.order.raft.RaftOrderConfig;
+import tutti.order.raft.RaftOrderDescriptor;
+import tutti.runtime.Directory;
 import tutti.sim.fault.FaultKind;
+import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
+import tutti.sim.machine.SimMachine;
 import tutti.sim.world.order.IdealOrder;
 import tutti.sim.world.node.NodeHost;
 
@@ -28,7 +36,6 @@ import tutti.sim.world.node.NodeHost;
  */
 record Orders(NodeHost.OrderFactory factory, Runnable calm) {
     private static final long QUEUE_BYTES = 64 << 10;
-    private static final int PORT = 7000;
     private static final int SMALL_SEGMENT_BYTES = 1 << 12;
 
     static Orders of(Scenario scenario, Kernel kernel, RandomStream knobs) {
@@ -39,26 +46,47 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
         };
     }
 
-    private static Map<Integer, InetSocketAddress> members(Scenario scenario) {
-        Map<Integer, InetSocketAddress> members = new TreeMap<>();
+    private static SortedMap<Integer, InetSocketAddress> members(Scenario scenario) {
+        SortedMap<Integer, InetSocketAddress> members = new TreeMap<>();
         for (String host : scenario.hosts()) {
-            members.put(members.size(), InetSocketAddress.createUnresolved(host, PORT));
+            members.put(members.size(), InetSocketAddress.createUnresolved(host, NodeHost.PORT));
         }
         return members;
     }
 
     private static Orders raft(Scenario scenario, RandomStream knobs) {
-        Map<Integer, InetSocketAddress> members = members(scenario);
+        SortedMap<Integer, InetSocketAddress> members = members(scenario);
         Duration failure = Duration.ofMillis(knobs.between(150, 600));
         int drawnBytes = (int) knobs.between(1 << 12, 1 << knobs.between(13, 19));
         // What is to happen at operations that are rare needs many of them.
         int segmentBytes = scenario.plan().has(FaultKind.KILL_BEHIND) ? SMALL_SEGMENT_BYTES : drawnBytes;
         int batchBytes = (int) knobs.between(1 << 10, 1 << 15);
         int window = (int) knobs.between(1, 5);
-        return new Orders((_, node, machine, _) -> RaftOrder.open(RaftOrderConfig.of(node, members)
-                .withVoters(scenario.protocol().voters(members.keySet())).withSegmentBytes(segmentBytes)
-                .withCacheBytes(segmentBytes).withQueue(QUEUE_BYTES, (int) QUEUE_BYTES).withBatches(batchBytes, window)
-                .withTimeouts(failure, failure), machine, machine.directory("order")), () -> {});
+        return new Orders(new NodeHost.OrderFactory() {
+            @Override
+            public Order open(Host host, int node, SimMachine machine, long life) throws IOException {
+                return open(host, node, members, machine, life);
+            }
+
+            @Override
+            public Order open(Host host, int node, SortedMap<Integer, InetSocketAddress> configured,
+                    SimMachine machine, long life) throws IOException {
+                return RaftOrder.open(RaftOrderConfig.of(node, configured)
+                        .withVoters(scenario.protocol().voters(configured.keySet())).withSegmentBytes(segmentBytes)
+                        .withCacheBytes(segmentBytes).withQueue(QUEUE_BYTES, (int) QUEUE_BYTES)
+                        .withBatches(batchBytes, window).withTimeouts(failure, failure), machine,
+                        machine.directory("order"));
+            }
+
+            @Override
+            public void adopt(int node, SortedMap<Integer, InetSocketAddress> configured, SimMachine machine,
+                    Directory directory, long number) throws IOException {
+                OrderSettings all = OrderSettings.of("", node, configured);
+                new RaftOrderDescriptor().adopt(new OrderSettings(all.cluster(), all.clusterId(), all.datagramKeys(),
+                        node, all.members(), all.voters(), QUEUE_BYTES, (int) QUEUE_BYTES, batchBytes, segmentBytes,
+                        failure), machine, directory, number);
+            }
+        }, () -> {});
     }
 
     private static Orders group(Scenario scenario, RandomStream knobs) {

@@ -24,7 +24,7 @@ import tutti.sim.world.database.EngineKind;
  * @param protocol with its parameters
  * @param order what the total order is made of
  * @param engine what the databases are like
- * @param hosts names of the replicas' hosts
+ * @param hosts names of the hosts of those replicas with which the cluster begins
  * @param transactions that clients begin, probes and last reads apart; at least 1
  * @param plan what goes wrong
  */
@@ -80,9 +80,18 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         Map<String, String> parameters = new TreeMap<>(RandomParameters.random(dice, protocol, replicas));
         parameters.putAll(pinned);
         EngineKind engine = dice.pick(ENGINES);
-        FaultPlan plan = FaultPlan.random(seed, faults, hosts, SAFETY_NANOS);
-        return new Scenario(seed, new ChosenProtocol(protocol, parameters), order, engine, hosts, transactions,
+        ChosenProtocol chosen = new ChosenProtocol(protocol, parameters);
+        List<String> spares = faults.changesMembers() && membersMayChange(chosen, order)
+                ? List.of("n" + replicas, "n" + (replicas + 1))
+                : List.of();
+        FaultPlan plan = FaultPlan.random(seed, faults, hosts, spares, SAFETY_NANOS);
+        return new Scenario(seed, chosen, order, engine, hosts, transactions,
                 order.remembersStops() ? plan : plan.withHostsDown((replicas - 1) / 2));
+    }
+
+    /** Whether nodes change the members under a protocol and an order; otherwise plans have no such changes. */
+    public static boolean membersMayChange(ChosenProtocol protocol, OrderKind order) {
+        return order == OrderKind.RAFT && protocol.has(Trait.MEMBERS_MAY_CHANGE);
     }
 
     /** The same with another plan. */
@@ -119,6 +128,9 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 .append(order.name().toLowerCase(Locale.ROOT)).append(" order, ")
                 .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
+        if (!membersMayChange(protocol, order)) {
+            text.append(", members that stay");
+        }
         new TreeMap<>(protocol.parameters())
                 .forEach((name, value) -> text.append(", ").append(name).append(' ').append(value));
         return text.toString();

@@ -6,14 +6,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
+import tutti.sim.fault.Action;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.fault.Injector;
@@ -31,6 +32,7 @@ import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
 import tutti.sim.thread.Threads;
 import tutti.sim.world.database.EngineKind;
+import tutti.sim.world.database.Images;
 import tutti.sim.world.database.Program;
 import tutti.sim.world.database.Database;
 import tutti.sim.world.node.Client;
@@ -50,6 +52,8 @@ import tutti.workload.listappend.ListAppendTransaction;
 public final class ScenarioRun {
     private static final long SLICE_NANOS = 10 * Nanos.MILLI;
     private static final long LIVENESS_NANOS = 60 * Nanos.SECOND;
+    /** Where members change: a copy whose connection has broken is given up after a minute, and another one is begun. */
+    private static final long CHANGES_NANOS = 240 * Nanos.SECOND;
     /** How long those are waited for that need not come to rest. */
     private static final long PATIENCE_NANOS = 5 * Nanos.SECOND;
     private static final int PROBES_MAX = 40;
@@ -71,6 +75,7 @@ public final class ScenarioRun {
     private final Runnable calm;
     private final Injector injector;
     private final OutcomeQuestions questions;
+    private final Membership membership;
     /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
     private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
     private long begun;
@@ -84,7 +89,7 @@ public final class ScenarioRun {
         this.kernel = kernel;
         RandomStream knobs = kernel.random("world");
         recording = new Recording(kernel);
-        clients = new ListAppendHistory(scenario.transactions() + scenario.hosts().size() * (PROBES_MAX + 1));
+        clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
         mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
         toBegin = scenario.transactions();
@@ -92,12 +97,16 @@ public final class ScenarioRun {
         Segment lan = network.segment("lan", LinkConfig.LAN);
         HostConfig config = HostConfig.DEFAULT.withMessageCosts(0, 0).withDisk(
                 DiskConfig.DEFAULT.withLatency(uniform(knobs, 20 * Nanos.MICRO, 600 * Nanos.MICRO)));
-        for (String name : scenario.hosts()) {
+        for (String name : scenario.plan().allHosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
         Orders orders = Orders.of(scenario, kernel, knobs.fork("order"));
         calm = orders.calm();
-        NodeHost.Settings settings = new NodeHost.Settings(scenario.hosts(), scenario.protocol(),
+        membership = new Membership(kernel, recording, scenario, replicas);
+        boolean changes = scenario.plan().changesMembers();
+        NodeHost.Settings settings = new NodeHost.Settings(scenario.plan().allHosts(), scenario.hosts().size(),
+                changes ? Optional.of(membership) : Optional.empty(), new Images(),
+                changes ? kernel.random("copies").between(20, 20_000) << 10 : 1, scenario.protocol(),
                 (node, all, replica) -> scenario.protocol().create(node, all, replica), orders.factory(),
                 scenario.engine(),
                 new Database.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
@@ -106,12 +115,13 @@ public final class ScenarioRun {
                         uniform(knobs, 5 * Nanos.MICRO, 200 * Nanos.MICRO)),
                 uniform(knobs, 10 * Nanos.MICRO, 800 * Nanos.MICRO), tuning(knobs.fork("tuning")),
                 this::worst);
-        for (int node = 0; node < scenario.hosts().size(); node++) {
-            replicas.add(new NodeHost(network.host(scenario.hosts().get(node)), network, node, settings, recording,
-                    () -> ++messages));
+        for (int node = 0; node < scenario.plan().allHosts().size(); node++) {
+            replicas.add(
+                    new NodeHost(network.host(scenario.plan().allHosts().get(node)), network, node, settings, recording,
+                            () -> ++messages));
         }
         questions = new OutcomeQuestions(kernel, recording, replicas);
-        replicas.forEach(replica -> replica.host().boot());
+        replicas.subList(0, scenario.hosts().size()).forEach(replica -> replica.host().boot());
         injector = new Injector(kernel, network, new Faults(), scenario.plan());
         injector.start(() -> {
             healed = true;
@@ -142,8 +152,17 @@ public final class ScenarioRun {
     }
 
     private final class Faults implements EngineFaults {
+        private NodeHost replica(String host) {
+            return replicas.get(scenario.plan().allHosts().indexOf(host));
+        }
+
         private Database database(String host) {
-            return replicas.get(scenario.hosts().indexOf(host)).database();
+            return replica(host).database();
+        }
+
+        @Override
+        public Change change(Action.OfMembers wanted) {
+            return membership.begin(wanted);
         }
 
         @Override
@@ -160,14 +179,14 @@ public final class ScenarioRun {
         @Override
         public void refuses(String host, double rate) {
             int nodes = replicas.size();
-            int node = scenario.hosts().indexOf(host);
+            int node = replica(host).node();
             database(host).setRefusedHere(transaction -> nodes > 2
                     && Math.floorMod(drawn(transaction), nodes) == node && isDrawn(transaction, rate));
         }
 
         @Override
         public void ownRows(String host, double rate) {
-            int node = scenario.hosts().indexOf(host);
+            int node = replica(host).node();
             for (NodeHost other : replicas) {
                 other.database().setRefusedFrom(node, transaction -> transaction.node() == node
                         && isDrawn(transaction, rate) && isExecutedElsewhere(transaction, other));
@@ -209,13 +228,13 @@ public final class ScenarioRun {
 
         @Override
         public void lostSight(String host, boolean lost) {
-            replicas.get(scenario.hosts().indexOf(host)).setLostSight(lost);
+            replica(host).setLostSight(lost);
         }
 
         @Override
         public long happened(String host, FaultKind kind) {
             if (kind == FaultKind.LOST_SIGHT) {
-                return replicas.get(scenario.hosts().indexOf(host)).sightsLost();
+                return replica(host).sightsLost();
             }
             if (kind == FaultKind.OWN_ROWS) {
                 // It is told of the host that has executed them, and does something to all others.
@@ -227,14 +246,15 @@ public final class ScenarioRun {
 
     /** What faults have done to the data of a host, and of all if it is beyond what anything is promised for. */
     private FaultKind.Promise worst(String host) {
-        return scenario.hosts().stream().anyMatch(any -> injector.worst(any) == FaultKind.Promise.NONE)
+        return scenario.plan().allHosts().stream().anyMatch(any -> injector.worst(any) == FaultKind.Promise.NONE)
                 ? FaultKind.Promise.NONE
                 : injector.worst(host);
     }
 
-    /** Nodes that do not refuse to go on. */
+    /** Members that do not refuse to go on. */
     private List<NodeHost> serving() {
-        return replicas.stream().filter(replica -> !replica.refuses()).toList();
+        Set<Integer> members = membership.all();
+        return replicas.stream().filter(replica -> members.contains(replica.node()) && !replica.refuses()).toList();
     }
 
     /**
@@ -243,13 +263,15 @@ public final class ScenarioRun {
      */
     private boolean mustRest() {
         Set<Integer> voters = scenario.order() == Scenario.OrderKind.RAFT
-                ? scenario.protocol().voters(new TreeSet<>(replicas.stream().map(NodeHost::node).toList()))
-                : new TreeSet<>(replicas.stream().map(NodeHost::node).toList());
-        if (scenario.protocol().has(Trait.ANSWERS_AWAIT_ANOTHER_CLUSTER) && serving().size() < replicas.size()) {
+                ? scenario.protocol().voters(membership.voters())
+                : membership.voters();
+        if (scenario.protocol().has(Trait.ANSWERS_AWAIT_ANOTHER_CLUSTER)
+                && serving().size() < membership.all().size()) {
             return false;
         }
         return scenario.hosts().stream().noneMatch(host -> worst(host) == FaultKind.Promise.NONE)
-                && serving().stream().filter(replica -> voters.contains(replica.node())).count() > voters.size() / 2;
+                && serving().stream().filter(replica -> voters.contains(replica.node()) && !replica.awaitsCopy())
+                        .count() > voters.size() / 2;
     }
 
     /** Runs a scenario. */
@@ -289,11 +311,12 @@ public final class ScenarioRun {
 
     /** Why it did not come to its end; empty if it did. */
     private String go() {
-        long deadline = healedAt() + LIVENESS_NANOS;
+        long deadline = healedAt() + (scenario.plan().changesMembers() ? CHANGES_NANOS : LIVENESS_NANOS);
         kernel.runUntil(healedAt());
         if (!untilRest(deadline)) {
             return "after the faults not everything has ended: " + (toBegin > 0 ? toBegin + " not begun, " : "")
-                    + open.size() + " open; " + replicas;
+                    + open.size() + " open; "
+                    + (scenario.plan().changesMembers() ? membership + "; " : "") + replicas;
         }
         int able = 0;
         for (NodeHost replica : serving()) {
@@ -323,7 +346,7 @@ public final class ScenarioRun {
 
     private boolean isAtRest() {
         List<NodeHost> serving = serving();
-        if (toBegin > 0 || !open.isEmpty() || !serving.stream().allMatch(NodeHost::isQuiet)) {
+        if (toBegin > 0 || !open.isEmpty() || !membership.isAtRest() || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
         return isSame(replica -> replica.database().visible()) && isSame(NodeHost::delivered);
@@ -420,7 +443,8 @@ public final class ScenarioRun {
     }
 
     NodeHost anyReplica(RandomStream random) {
-        return random.pick(replicas);
+        Set<Integer> members = membership.all();
+        return random.pick(replicas.stream().filter(replica -> members.contains(replica.node())).toList());
     }
 
     boolean isSerializable(int session) {

@@ -34,14 +34,32 @@ class FaultPlanTest {
     void plansOfAllKindsReadBackAsTheyWereWritten() {
         EnumSet<FaultKind> seen = EnumSet.noneOf(FaultKind.class);
         for (long seed = 0; seed < 500; seed++) {
-            FaultPlan plan = FaultPlan.random(seed, EVERY, HOSTS, 10 * Nanos.SECOND);
+            FaultPlan plan = FaultPlan.random(seed, EVERY, HOSTS, List.of("n6", "n7"), 10 * Nanos.SECOND);
             assertEquals(plan, FaultPlan.parse(plan.toString()), plan.toString());
-            assertEquals(plan, FaultPlan.random(seed, EVERY, HOSTS, 10 * Nanos.SECOND));
+            assertEquals(plan, FaultPlan.random(seed, EVERY, HOSTS, List.of("n6", "n7"), 10 * Nanos.SECOND));
             plan.faults().forEach(fault -> seen.add(fault.action().kind()));
             assertFalse(plan.faults().isEmpty());
         }
         assertEquals(EnumSet.allOf(FaultKind.class), seen);
         assertNotEquals(FaultPlan.random(1, ALL, HOSTS, Nanos.SECOND), FaultPlan.random(2, ALL, HOSTS, Nanos.SECOND));
+    }
+
+    @Test
+    void membersChangeOnlyWhereThereAreSpareHosts() {
+        List<String> spares = List.of("n6", "n7");
+        for (long seed = 0; seed < 200; seed++) {
+            FaultPlan same = FaultPlan.random(seed, FaultProfile.parse("members,crash"), HOSTS, Nanos.SECOND);
+            assertEquals(FaultPlan.random(seed, FaultProfile.parse("crash"), HOSTS, Nanos.SECOND), same);
+            FaultPlan plan = FaultPlan.random(seed, FaultProfile.parse("members").withFaultsMax(20), HOSTS, spares,
+                    Nanos.SECOND);
+            List<String> come = plan.faults().stream().map(Fault::action).filter(each -> each instanceof Action.Join
+                    || each instanceof Action.Replace).map(each -> each.values().getLast()).toList();
+            List<String> gone = plan.faults().stream().map(Fault::action).filter(each -> each instanceof Action.Leave
+                    || each instanceof Action.Replace).map(each -> each.values().getFirst()).toList();
+            assertEquals(come.stream().distinct().toList(), come, "each spare host comes once");
+            assertEquals(gone.stream().distinct().toList(), gone, "each node goes once");
+            assertTrue(spares.containsAll(come) && HOSTS.containsAll(gone) && gone.size() <= HOSTS.size() - 2);
+        }
     }
 
     @Test
@@ -145,7 +163,7 @@ class FaultPlanTest {
         assertEquals(List.of(FaultKind.LOSS, FaultKind.CRASH), FaultProfile.parse("crash, loss").kinds());
         assertEquals(FaultKind.values().length, EVERY.kinds().size());
         assertTrue(ALL.kinds().stream().allMatch(kind -> kind.promise() == FaultKind.Promise.RECOVERS));
-        assertEquals(ALL.kinds(), FaultProfile.parse("network,hosts,engine").kinds());
+        assertEquals(ALL.kinds(), FaultProfile.parse("network,hosts,engine,members").kinds());
         // What came later is in no profile that there was before.
         assertEquals(List.of(FaultKind.KILL_BEHIND, FaultKind.GONE, FaultKind.LOST_SIGHT),
                 FaultProfile.parse("rare").kinds());

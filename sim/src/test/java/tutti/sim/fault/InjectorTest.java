@@ -78,6 +78,22 @@ class InjectorTest {
         }
 
         @Override
+        public Change change(Action.OfMembers wanted) {
+            say(wanted.toString());
+            return new Change() {
+                @Override
+                public void giveUp() {
+                    say("given up");
+                }
+
+                @Override
+                public long made() {
+                    return 1;
+                }
+            };
+        }
+
+        @Override
         public long happened(String host, FaultKind kind) {
             return log.size();
         }
@@ -86,7 +102,7 @@ class InjectorTest {
     InjectorTest() {
         Threads threads = new Threads(kernel);
         Segment lan = network.segment("lan", LinkConfig.LAN);
-        for (String name : List.of("n1", "n2", "n3")) {
+        for (String name : List.of("n1", "n2", "n3", "n4")) {
             Host host = new Host(kernel, threads, name, HostConfig.DEFAULT);
             network.attach(host, lan);
             host.onBoot(h -> {
@@ -223,7 +239,7 @@ class InjectorTest {
     void eachKindLeavesProofThatItHappened(FaultKind kind) {
         for (long seed = 1;; seed++) {
             FaultPlan plan = FaultPlan.random(seed, FaultProfile.parse(kind.word()).withFaultsMax(1).withDownMax(3),
-                    List.of("n1", "n2", "n3"), Nanos.SECOND);
+                    List.of("n1", "n2", "n3"), List.of("n4"), Nanos.SECOND);
             if (plan.faults().size() == 1 && happens(plan, kind)) {
                 return;
             }
@@ -234,7 +250,7 @@ class InjectorTest {
     private static boolean happens(FaultPlan plan, FaultKind kind) {
         InjectorTest fresh = new InjectorTest();
         Injector injector = new Injector(fresh.kernel, fresh.network, fresh.engines, plan);
-        for (String name : plan.hosts()) {
+        for (String name : plan.allHosts()) {
             fresh.network.host(name).onBoot(fresh::busy);
             fresh.network.host(name).crash();
             fresh.network.host(name).boot();

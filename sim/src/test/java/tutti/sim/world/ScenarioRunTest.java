@@ -1,6 +1,7 @@
 package tutti.sim.world;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,6 +21,7 @@ import tutti.core.protocol.Protocols;
 import tutti.core.protocol.TwoPhaseCommit;
 import tutti.core.protocol.tenth.FirstCommitterDescriptor;
 import tutti.sim.fault.FaultKind;
+import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Scenario.OrderKind;
 
@@ -62,7 +64,7 @@ class ScenarioRunTest {
      * nobody lies. Seeds that found faults once are mutants now ({@link MutantsTest}), which say what the fault was.
      */
     @ParameterizedTest
-    @ValueSource(strings = {"disks", "all,disks", "beyond", "all,beyond"})
+    @ValueSource(strings = {"disks", "network,hosts,engine,disks", "beyond", "network,hosts,engine,beyond"})
     void dataThatIsLostIsNeverLostSilently(String faults) {
         Map<String, Integer> counts = new TreeMap<>();
         Set<FaultKind> happened = EnumSet.noneOf(FaultKind.class);
@@ -81,6 +83,63 @@ class ScenarioRunTest {
         assertTrue(counts.getOrDefault("committed", 0) > SEEDS * TRANSACTIONS / 2, counts::toString);
         assertTrue(counts.getOrDefault("node refused", 0) > 0, counts::toString);
         assertTrue(happened.size() > 2, happened::toString);
+    }
+
+    /**
+     * Nodes come with copies, go, take each other's place and move, while hosts crash: all that are members in the end hold the same, and
+     * whoever has come serves.
+     */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "active", "nodo"})
+    void membersComeAndGo(String protocol) {
+        Map<String, Integer> counts = new TreeMap<>();
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            Scenario scenario = Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(), OrderKind.RAFT,
+                    TRANSACTIONS, FaultProfile.parse("members,crash,pause,long"));
+            ScenarioResult result = ScenarioRun.run(scenario);
+            assertTrue(result.passed(), () -> scenario.describe() + ": " + result.failed() + " " + result.why() + "\n"
+                    + scenario.plan());
+            assertEquals(result.fingerprint(),
+                    ScenarioRun.run(ReplayFile.parse(new ReplayFile(scenario, ReplayFile.NO_MUTANT, List.of(), "")
+                            .text()).scenario()).fingerprint());
+            result.counts().forEach((what, count) -> counts.merge(what, count, Integer::sum));
+        }
+        for (String what : List.of("member added", "member removed", "member moved", "node copied", "node removed")) {
+            assertTrue(counts.getOrDefault(what, 0) > 0, counts::toString);
+        }
+    }
+
+    /** The snapshot of a copy may be older than the message that adds its node, and older than changes before that. */
+    @Test
+    void aNodeComesWithASnapshotFromBeforeItWasAdded() {
+        Scenario drawn = Scenario.random(32, PROTOCOLS.descriptor("si"), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("members,crash,pause,long"));
+        FaultPlan plan = FaultPlan.parse("""
+                fault-plan 1
+                seed 32
+                hosts n0,n1,n2,n3
+                spares n4,n5
+                safety 2s
+                f1 at 636ms for 3ms replace host n3 by n4
+                f2 at 1.703s for 297ms replace host n1 by n5
+                """);
+        ScenarioResult result = ScenarioRun.run(drawn.withPlan(plan));
+        assertTrue(result.passed(), result.why());
+        assertEquals(2, result.counts().get("node copied"));
+    }
+
+    /** Where nodes refuse to change the members, plans have no such change. */
+    @ParameterizedTest
+    @CsvSource({"2pc, RAFT", "wice, RAFT", "passive, RAFT", "hybrid, RAFT", "akara, RAFT", "si, GROUP", "si, IDEAL"})
+    void membersStayWhereNodesRefuse(String protocol, OrderKind order) {
+        for (long seed = 1; seed <= 20; seed++) {
+            Scenario scenario = Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(), order, TRANSACTIONS,
+                    FaultProfile.parse("all"));
+            assertFalse(scenario.plan().changesMembers());
+            assertEquals(List.of(), scenario.plan().spares());
+            assertTrue(scenario.describe().endsWith("members that stay")
+                    || scenario.describe().contains(", members that stay,"));
+        }
     }
 
     /**

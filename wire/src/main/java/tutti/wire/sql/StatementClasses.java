@@ -240,6 +240,8 @@ public final class StatementClasses {
                     row(table, row, classes, catalog, references);
                 case Change.Update(Changes.TableName table, byte[] row) ->
                     row(table, row, classes, catalog, references);
+                case Change.Columns(Changes.TableName table, byte[] _, byte[] row) ->
+                    row(table, row, classes, catalog, references);
                 case Change.Delete(Changes.TableName table, byte[] row) ->
                     row(table, row, classes, catalog, references);
                 case Change.Rekey(Changes.TableName table, byte[] before, byte[] after) -> {

@@ -52,10 +52,12 @@ public final class ApplyFunctions {
     /**
      * The function that does this to that many rows.
      *
+     * @param some whether an update assigns some columns only; the function then has a third parameter, which columns
      * @throws IllegalStateException if there is none: the table is not as it was where the rows come from
      */
-    Function function(Table table, Operation operation, int rows) {
-        String name = "apply_" + operation.name().toLowerCase(Locale.ROOT) + (singly(operation, rows) ? "_one_" : "_")
+    Function function(Table table, Operation operation, boolean some, int rows) {
+        String name = "apply_" + (some ? "columns" : operation.name().toLowerCase(Locale.ROOT))
+                + (singly(operation, rows) ? "_one_" : "_")
                 + table.oid();
         Function function = byName.get(name);
         if (function == null) {

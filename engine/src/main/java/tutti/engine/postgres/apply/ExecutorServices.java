@@ -48,6 +48,9 @@ public interface ExecutorServices {
      */
     ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits);
 
+    /** Whether columns that have not changed may be left out of what travels. From any thread. */
+    boolean leavesOut();
+
     /** What a request has touched outside of its classes, for its client's error, or null. */
     @Nullable
     String outside(WriteSet writes, List<Long> relations, ConflictClasses classes);

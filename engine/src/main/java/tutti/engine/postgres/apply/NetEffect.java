@@ -1,5 +1,6 @@
 package tutti.engine.postgres.apply;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -11,6 +12,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
+import tutti.engine.postgres.capture.ColumnBits;
 import tutti.engine.postgres.catalog.RowText;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.Table.UniqueKey;
@@ -27,6 +29,16 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * values compare in ways that only the engine knows) gets its changes one by one.
  *
  * <p>
+ * <b>Some columns of a row.</b> Several such changes of a row are folded into one of all their columns, each as the last one left it; into a
+ * row that is written whole they are folded as a whole. Then each row is changed once, so it makes no difference in which order rows are
+ * changed that keep their keys, and those of a table that assign the same columns are changed by one statement. What it leaves is the same at every
+ * replica and at the node where the transaction ran: there the transaction held the row's lock from its change to its commit, and
+ * every change that is ordered before it was made there before it committed, so none of them was to this row since; everywhere else the
+ * changes ordered before it have been made too. So columns that do not travel have the same values everywhere, by induction. If the
+ * transaction could not commit where it ran, its changes are made there as they are elsewhere. Nothing of that depends on how a protocol finds out who
+ * commits: it holds wherever changes that touch the same row are made everywhere in one order.
+ *
+ * <p>
  * Rows of a table without a key are named by all their values, and counted: as many are deleted, and then inserted, as
  * the changes come to. One that is taken away after an equal one has been added cancels it, since nothing tells them apart. Where
  * it cannot be told here which rows are equal, nothing is cancelled: rows that were added are written before others are taken away.
@@ -34,8 +46,12 @@ import tutti.engine.postgres.catalog.TableCatalog;
 final class NetEffect {
     /** One statement. */
     sealed interface Step {
-        /** Rows of one table: inserted whole, updated whole by primary key, or deleted by primary key. */
-        record Rows(Table table, Operation operation, List<byte[]> rows) implements Step {}
+        /**
+         * Rows of one table: inserted whole, updated by primary key, or deleted by primary key.
+         *
+         * @param columns those that an update assigns, as {@link ColumnBits} has them; null if it is all
+         */
+        record Rows(Table table, Operation operation, byte @Nullable [] columns, List<byte[]> rows) implements Step {}
 
         /** Tables emptied at once. */
         record Truncate(Set<TableName> tables) implements Step {}
@@ -77,6 +93,8 @@ final class NetEffect {
         private byte @Nullable [] before;
         /** The row after, null if it is not there. */
         private byte @Nullable [] after;
+        /** Which columns {@link #after} has; null if it is all. */
+        private byte @Nullable [] columns;
         private boolean replace;
         /** {@link #before} is all of it. */
         private boolean whole;
@@ -116,7 +134,11 @@ final class NetEffect {
     private void add(Change change) {
         if (change instanceof Change.Update(TableName name, byte[] after)) {
             Table table = begin(name);
-            update(table, after);
+            update(table, null, after);
+            end(table);
+        } else if (change instanceof Change.Columns(TableName name, byte[] columns, byte[] after)) {
+            Table table = begin(name);
+            update(table, columns, after);
             end(table);
         } else if (change instanceof Change.Insert(TableName name, byte[] after)) {
             Table table = begin(name);
@@ -243,19 +265,46 @@ final class NetEffect {
             throw new IllegalArgumentException("a row of " + table.displayName() + " is inserted twice");
         }
         fate.after = after;
+        fate.columns = null;
         fate.replace = fate.before != null;
     }
 
-    private void update(Table table, byte[] after) {
+    private void update(Table table, byte @Nullable [] columns, byte[] after) {
         if (!table.hasKey()) {
             throw new IllegalStateException("table " + table.displayName()
                     + " has no key here that names its rows: this replica differs from the others");
         }
         Fate fate = fate(table, after);
-        if (fate.after == null) {
+        byte[] left = fate.after;
+        if (left == null) {
             fate.before = after;
+            fate.columns = columns;
+            fate.after = after;
+        } else if (columns == null) {
+            fate.columns = null;
+            fate.after = after;
+        } else {
+            fate.after = merged(table, left, columns, after);
+            fate.columns = fate.columns == null ? null : ColumnBits.union(fate.columns, columns);
         }
-        fate.after = after;
+    }
+
+    /** A row with some columns of another one in it. */
+    private byte[] merged(Table table, byte[] left, byte[] columns, byte[] after) {
+        RowText from = new RowText().parse(after, 0);
+        row.parse(left, 0);
+        int count = table.columns().size();
+        if (row.columns() != count || from.columns() != count || columns.length != (count + 7) >> 3) {
+            throw new IllegalArgumentException("a row of table " + table.displayName() + " has " + from.columns()
+                    + " columns, here it has " + count);
+        }
+        ByteArrayOutputStream merged = new ByteArrayOutputStream(left.length + after.length);
+        for (int i = 0; i < count; i++) {
+            merged.write(i == 0 ? '(' : ',');
+            (ColumnBits.has(columns, i) ? from : row).copy(i, merged);
+        }
+        merged.write(')');
+        return merged.toByteArray();
     }
 
     private void delete(Table table, byte[] before) {
@@ -282,6 +331,7 @@ final class NetEffect {
         for (Operation operation : Operation.values()) {
             fates.forEach((table, rows) -> {
                 List<byte[]> chosen = new ArrayList<>();
+                Map<String, List<byte[]>> chosenColumns = new LinkedHashMap<>();
                 for (Fate fate : rows.values()) {
                     if (fate.none()) {
                         continue;
@@ -293,13 +343,19 @@ final class NetEffect {
                         case UPDATE -> before == null || fate.replace ? null : after;
                         case INSERT -> before == null || fate.replace ? after : null;
                     };
-                    if (one != null) {
+                    if (one != null && operation == Operation.UPDATE && fate.columns != null) {
+                        chosenColumns.computeIfAbsent(new String(fate.columns, StandardCharsets.ISO_8859_1),
+                                _ -> new ArrayList<>()).add(one);
+                    } else if (one != null) {
                         chosen.add(one);
                     }
                 }
                 if (!chosen.isEmpty()) {
-                    steps.add(new Step.Rows(table, operation, chosen));
+                    steps.add(new Step.Rows(table, operation, null, chosen));
                 }
+                chosenColumns.forEach(
+                        (columns, some) -> steps.add(
+                                new Step.Rows(table, operation, columns.getBytes(StandardCharsets.ISO_8859_1), some)));
             });
             counted.forEach((table, counts) -> {
                 List<byte[]> chosen = switch (operation) {
@@ -308,7 +364,7 @@ final class NetEffect {
                     case INSERT -> counts.inserted.values().stream().flatMap(List::stream).toList();
                 };
                 if (!chosen.isEmpty()) {
-                    steps.add(new Step.Rows(table, operation, chosen));
+                    steps.add(new Step.Rows(table, operation, null, chosen));
                 }
             });
         }

@@ -192,15 +192,20 @@ public final class PostgresApplier implements Applier {
                 calls.call(batch, engine.functions().restart(), EngineCalls.bytes(sequence.schema()),
                         EngineCalls.bytes(sequence.name()), EngineCalls.bytes(sequence.last()),
                         EngineCalls.bytes(sequence.called()));
-            case Step.Rows(var table, var operation, var rows) -> {
-                ApplyFunctions.Function function = schema.functions().function(table, operation, rows.size());
+            case Step.Rows(var table, var operation, var columns, var rows) -> {
+                ApplyFunctions.Function function = schema.functions().function(table, operation, columns != null,
+                        rows.size());
                 if (function.runsCode()) {
                     touched.add(Role.APPLIER);
                 }
-                batch.call(function.oid(),
-                        new BatchHandler.Expectation(rows.size(), operation + " of table " + table.displayName()),
-                        engine.functionSecret(),
-                        ApplyFunctions.singly(operation, rows.size()) ? rows.getFirst() : RowArray.of(rows));
+                BatchHandler.Expectation expected = new BatchHandler.Expectation(rows.size(),
+                        operation + " of table " + table.displayName());
+                byte[] given = ApplyFunctions.singly(operation, rows.size()) ? rows.getFirst() : RowArray.of(rows);
+                if (columns == null) {
+                    batch.call(function.oid(), expected, engine.functionSecret(), given);
+                } else {
+                    batch.call(function.oid(), expected, engine.functionSecret(), given, columns);
+                }
             }
         }
     }

@@ -21,6 +21,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureException;
+import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
@@ -163,7 +164,8 @@ public final class PostgresExecutor implements Executor {
         int first = batch.size();
         request.calls().forEach(batch::statement);
         batch.keepResponses(first, batch.size() - 1);
-        int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(), key);
+        int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+                engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
         batch.keepResult(last);
         LocalTransaction whose = transaction;
         ScheduledFuture<?> watch = whose == null

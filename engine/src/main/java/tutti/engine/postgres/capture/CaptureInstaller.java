@@ -57,7 +57,25 @@ public final class CaptureInstaller {
             + " pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)"
             + " pg_catalog.substr(name, 8)::pg_catalog.int8";
 
+    /** What a key begins with under which rows are told whole; no hexadecimal digit. */
+    private static final byte WHOLE_ROWS = 'w';
+    /** Whether the old row is one that the transaction has made. */
+    private static final String OWN_VERSION = "pg_catalog.age(OLD.xmin) OPERATOR(pg_catalog.<=)"
+            + " pg_catalog.age(pg_catalog.pg_current_xact_id()::pg_catalog.xid)";
+
     private CaptureInstaller() {}
+
+    /**
+     * What names the variables in which a transaction's changes are gathered, if rows are to be told whole: some node may not be able to make changes of
+     * some columns.
+     *
+     * @param sessionKey the same if columns may be left out: 16 hexadecimal digits
+     */
+    public static byte[] wholeRows(byte[] sessionKey) {
+        byte[] key = sessionKey.clone();
+        key[0] = WHOLE_ROWS;
+        return key;
+    }
 
     /**
      * What is the same for all nodes but the index.
@@ -298,6 +316,7 @@ public final class CaptureInstaller {
                 .replace("<refuse without the secret>", REFUSE_WITHOUT_SECRET)
                 .replace("<append before>", APPEND_BEFORE)
                 .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
+                .replace("<own version>", OWN_VERSION)
                 .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))
                 .replace("<mark>", MARK)
                 .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))

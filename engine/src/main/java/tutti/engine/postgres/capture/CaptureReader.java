@@ -30,7 +30,8 @@ import tutti.engine.postgres.catalog.TableCatalog;
  *
  * <p>
  * The input is text, entries one after the other: {@code i}, {@code u}, {@code d} with the table's object id and a row,
- * {@code f} like {@code u} of a row that the transaction had not changed before, {@code k} with two rows, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
+ * {@code f} like {@code u} of a row that the transaction had not changed before, {@code k} with two rows, {@code p}, {@code w} and {@code x} like {@code u},
+ * {@code f} and {@code k} with columns left out, {@code e} like {@code d} with the row's version, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
  * a {@link Statement}. Before one in a function may stand {@code c} with the length in bytes, a colon and the catalog
  * ({@link CatalogQuery#read(byte[])}) by which rows are to be understood that were changed since the last one.
  *
@@ -40,6 +41,18 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * changes of a row are folded into one. Of one row, each change must begin with what the one before it has left; if one does
  * not, the order is not known, and the transaction is refused. Each change says with which text of the row it begins, but for the first one
  * ({@code f}), and for those of statements that call no functions, which come in order ({@code u}).
+ *
+ * <p>
+ * <b>Columns left out.</b> Behind the object id of a {@code p}, {@code w} or {@code x} stand a minus, the places, from 0 and with commas between, of columns whose value the
+ * change has left as it was and that are empty in its rows, and a semicolon. Then a {@code w} has the version (the {@code ctid}) that the change has made of
+ * the row, and an {@code x} before it the one with which it began, as {@code e} has. Each change of a row makes a version that the transaction makes never again,
+ * so that the versions tell the order of changes better than their texts do: two changes that follow each other here did so there if the second begins with
+ * the version that the first has made, and the first one here was the first one there, or it would come later, and begin with a version that
+ * none before it has made.
+ *
+ * <p>
+ * <b>What travels</b> of a change that leaves all keys as they were: the columns that were not left out. Whether a value has changed is not asked of its type,
+ * for which {@code 1.0} and {@code 1.00} are equal: statements tell what they assign, and triggers leave out what is stored to the byte as it was.
  */
 public final class CaptureReader {
     private final List<@Nullable TableCatalog> catalogs;
@@ -52,16 +65,28 @@ public final class CaptureReader {
     private final KeySet.Builder keys = new KeySet.Builder();
     private final Origins origins;
     private final Set<Long> tablesSeen = new HashSet<>();
+    private final Set<Long> large = new HashSet<>();
     private final Set<String> takenWithoutKey = new HashSet<>();
     private final Changes.Writer changes;
     /** Where the text is of what the transaction has left of rows, by the hash of their keys; nowhere if they are gone. */
-    private final Map<Long, Slice> left = new HashMap<>();
+    private final Map<Long, Left> left = new HashMap<>();
     private int at;
     private @Nullable Table table;
     private TableName tableName = new TableName("", "");
 
-    private record Slice(int start, int end) {
-        private static final Slice NOWHERE = new Slice(0, 0);
+    /**
+     * What a change has left of a row.
+     *
+     * @param version which one; empty if it was not told
+     */
+    private record Left(int start, int end, String version) {
+        private static final Left NOWHERE = new Left(0, 0, "");
+        /** By a statement that tells its rows in order. */
+        private static final Left IN_ORDER = new Left(-1, -1, "");
+
+        boolean inOrder() {
+            return start < 0;
+        }
     }
 
     private CaptureReader(TableCatalog catalog, List<@Nullable TableCatalog> catalogs, byte[] text) {
@@ -120,9 +145,16 @@ public final class CaptureReader {
         while (at < text.length) {
             byte operation = text[at++];
             switch (operation) {
-                case 'i', 'u', 'f', 'd' -> {
+                case 'i', 'u', 'f', 'd', 'p', 'w', 'x', 'e' -> {
                     number();
-                    at = row.parse(text, at).end();
+                    if (operation == 'p' || operation == 'w' || operation == 'x') {
+                        var _ = leftOut();
+                    }
+                    for (int rows = operation == 'x'
+                            ? 4
+                            : operation == 'w' || operation == 'e' ? 2 : 1; rows > 0; rows--) {
+                        at = row.parse(text, at).end();
+                    }
                 }
                 case 'k' -> {
                     number();
@@ -189,10 +221,14 @@ public final class CaptureReader {
             byte operation = text[at++];
             switch (operation) {
                 case 'i' -> insert(table());
-                case 'u' -> update(table(), false);
-                case 'f' -> update(table(), true);
-                case 'k' -> rekey(table());
-                case 'd' -> delete(table());
+                case 'u' -> update(table(), List.of(), null);
+                case 'f' -> update(table(), List.of(), "");
+                case 'p' -> update(table(), leftOut(), null);
+                case 'w' -> update(table(), leftOut(), version());
+                case 'k' -> rekey(table(), List.of(), "", "");
+                case 'x' -> rekey(table(), leftOut(), version(), version());
+                case 'd' -> delete(table(), "");
+                case 'e' -> delete(table(), version());
                 case 't' -> {
                     Table truncated = table();
                     expect(';');
@@ -229,7 +265,7 @@ public final class CaptureReader {
             }
         }
         return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), origins,
-                schemaChanges > 0, Set.copyOf(takenWithoutKey));
+                schemaChanges > 0, Set.copyOf(takenWithoutKey), Set.copyOf(large));
     }
 
     private Table table() throws UnknownTable {
@@ -251,7 +287,7 @@ public final class CaptureReader {
 
     private void insert(Table into) throws UnknownTable, CaptureException {
         int start = row(row, into);
-        follows(into, row, Slice.NOWHERE, new Slice(start, at));
+        follows(into, row, Left.NOWHERE, new Left(start, at, ""), List.of());
         for (UniqueKey key : into.uniqueKeys()) {
             unique(into, key, row, start, KeyKind.EXCLUSIVE);
         }
@@ -264,27 +300,51 @@ public final class CaptureReader {
         changes.rows((byte) 'i', tableName, text, start, at);
     }
 
-    private void update(Table of, boolean first) throws UnknownTable, CaptureException {
+    /** @param made the version of a row that the transaction had not changed before, empty if it is not told; null if rows come in order */
+    private void update(Table of, List<Integer> leftOut, @Nullable String made)
+            throws UnknownTable, CaptureException {
         if (!of.hasKey()) {
             throw new UnknownTable(of.oid()); // it had one when the row changed
         }
         int start = row(row, of);
-        if (leave(of, row, new Slice(start, at)) != null && first) {
+        boolean inOrder = made == null;
+        if (leave(of, row, made == null ? Left.IN_ORDER : new Left(start, at, made)) != null && !inOrder) {
             throw outOfOrder(of);
         }
+        if (inOrder && leftOut.isEmpty() && at - start >= CapturedWriteSet.LARGE) {
+            large.add(of.oid());
+        }
         unique(of, of.key(), row, start, KeyKind.UPDATE);
-        changes.rows((byte) 'u', tableName, text, start, at);
+        changed(of, leftOut, start);
     }
 
-    private void rekey(Table of) throws UnknownTable, CaptureException {
+    /** Tells a row whose keys are as they were, which begins there and ends here. */
+    private void changed(Table of, List<Integer> leftOut, int start) throws UnknownTable {
+        if (leftOut.isEmpty()) {
+            changes.rows((byte) 'u', tableName, text, start, at);
+            return;
+        }
+        byte[] columns = ColumnBits.all(of.columns().size());
+        for (int column : leftOut) {
+            if (column >= of.columns().size()) {
+                throw new UnknownTable(of.oid());
+            }
+            ColumnBits.remove(columns, column);
+        }
+        changes.columns(tableName, columns, text, start, at);
+    }
+
+    private void rekey(Table of, List<Integer> leftOut, String begun, String made)
+            throws UnknownTable, CaptureException {
         int startBefore = row(before, of);
         int endBefore = at;
         int start = row(row, of);
-        follows(of, before, new Slice(startBefore, endBefore), Slice.NOWHERE);
-        var _ = leave(of, row, new Slice(start, at));
+        follows(of, before, new Left(startBefore, endBefore, begun), Left.NOWHERE, leftOut);
+        var _ = leave(of, row, new Left(start, at, made));
         boolean keysChanged = false;
         for (UniqueKey key : of.uniqueKeys()) {
-            if (differs(key.watched())) {
+            // If columns are left out, the server has found all keys equal.
+            if (leftOut.isEmpty() && differs(key.watched())) {
                 keysChanged = true;
                 unique(of, key, before, startBefore, KeyKind.EXCLUSIVE);
                 unique(of, key, row, start, KeyKind.EXCLUSIVE);
@@ -306,13 +366,13 @@ public final class CaptureReader {
             changes.rows((byte) 'k', tableName, text, startBefore, endBefore);
             changes.blob(text, start, at);
         } else {
-            changes.rows((byte) 'u', tableName, text, start, at);
+            changed(of, leftOut, start);
         }
     }
 
-    private void delete(Table from) throws UnknownTable, CaptureException {
+    private void delete(Table from, String begun) throws UnknownTable, CaptureException {
         int start = row(row, from);
-        follows(from, row, new Slice(start, at), Slice.NOWHERE);
+        follows(from, row, new Left(start, at, begun), Left.NOWHERE, List.of());
         for (UniqueKey key : from.uniqueKeys()) {
             unique(from, key, row, start, KeyKind.EXCLUSIVE);
         }
@@ -322,17 +382,34 @@ public final class CaptureReader {
         changes.rows((byte) 'd', tableName, text, start, at);
     }
 
-    /** A change begins with one text of a row, or with none, and leaves another. */
-    private void follows(Table of, RowText values, Slice with, Slice what) throws CaptureException {
-        Slice found = leave(of, values, what);
-        if (found != null
-                && !Arrays.equals(text, found.start(), found.end(), text, with.start(), with.end())) {
+    /** A change begins with one version of a row, or with none, and leaves another. */
+    private void follows(Table of, RowText values, Left with, Left what, List<Integer> leftOut)
+            throws CaptureException {
+        Left found = leave(of, values, what);
+        if (found != null && !found.inOrder() && !same(found, with, leftOut)) {
             throw outOfOrder(of);
         }
     }
 
+    private boolean same(Left found, Left with, List<Integer> leftOut) {
+        if (!found.version().isEmpty() && !with.version().isEmpty()) {
+            return found.version().equals(with.version());
+        }
+        if (leftOut.isEmpty() || found.end() == 0) {
+            return Arrays.equals(text, found.start(), found.end(), text, with.start(), with.end());
+        }
+        RowText one = new RowText().parse(text, found.start());
+        RowText other = new RowText().parse(text, with.start());
+        for (int i = 0; i < other.columns(); i++) {
+            if (!leftOut.contains(i) && !other.sameText(i, one)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** What had been left of a row; null if it had not been changed, or if equal rows need not have equal texts of their key here. */
-    private @Nullable Slice leave(Table of, RowText values, Slice what) {
+    private @Nullable Left leave(Table of, RowText values, Left what) {
         return of.hasKey() && of.key().exact() ? left.put(hash(of.key(), values), what) : null;
     }
 
@@ -453,6 +530,28 @@ public final class CaptureReader {
             throw new IllegalArgumentException("a number is missing in captured text at " + at);
         }
         return value;
+    }
+
+    /** Places of columns, between a minus and a semicolon. */
+    private List<Integer> leftOut() {
+        expect('-');
+        List<Integer> places = new ArrayList<>();
+        while (at < text.length && text[at] != ';') {
+            if (text[at] == ',') {
+                at++;
+            } else {
+                places.add((int) number());
+            }
+        }
+        expect(';');
+        return places;
+    }
+
+    /** A row's version in its table. */
+    private String version() {
+        int start = at;
+        at = row.parse(text, at).end();
+        return new String(text, start, at - start, StandardCharsets.US_ASCII);
     }
 
     private void expect(char character) {

@@ -17,12 +17,13 @@ import java.util.stream.Stream;
  * The {@code changes} of a PostgreSQL write set: what was done, in order. Rows are in PostgreSQL's composite text form.
  *
  * <p>
- * The bytes: a version (1); the number of tables; for each its schema and name; then entries until the end. An entry is
+ * The bytes: a version (1, or 2 if there is an entry {@code c}, which those who know only 1 cannot read); the number of tables; for each its schema and name; then entries until the end. An entry is
  * a letter, and for
  *
  * <pre>
  *   i  insert     table, row after
  *   u  update     table, row after; the primary key and all unique keys are as before
+ *   c  update     table, columns, row after; as u, but other columns than these are as before, and nothing stands for them in the row
  *   k  update     table, row before, row after
  *   d  delete     table, row before
  *   t  truncate   table
@@ -33,10 +34,11 @@ import java.util.stream.Stream;
  * </pre>
  *
  * Numbers (of tables, lengths, indexes into the tables) are unsigned LEB128; rows and texts are preceded by their length
- * in bytes.
+ * in bytes. Columns are bits, the first one the lowest of the first byte.
  */
 public final class Changes {
     private static final byte VERSION = 1;
+    private static final byte VERSION_WITH_COLUMNS = 2;
     private static final int TABLE_LIMIT = 1 << 20;
 
     private Changes() {}
@@ -51,6 +53,15 @@ public final class Changes {
 
         /** A row changed, its keys did not. */
         record Update(TableName table, byte[] row) implements Change {}
+
+        /**
+         * Some columns of a row changed, its keys did not.
+         *
+         * @param columns which of them are in the row, a bit for each, as {@link ColumnBits} has them: those that changed, the key's, and
+         *            perhaps others
+         * @param row with nothing in the place of the others
+         */
+        record Columns(TableName table, byte[] columns, byte[] row) implements Change {}
 
         /** A row changed, and so did some key of it. */
         record Rekey(TableName table, byte[] before, byte[] after) implements Change {}
@@ -99,6 +110,7 @@ public final class Changes {
         private final Map<TableName, Integer> tables = new LinkedHashMap<>();
         private byte[] bytes;
         private int size;
+        private byte version = VERSION;
 
         /** Expects about that many bytes. */
         public Writer(int expected) {
@@ -108,6 +120,14 @@ public final class Changes {
         /** Appends an entry about rows: one, or before and after. */
         void rows(byte operation, TableName table, byte[] from, int start, int end) {
             begin(operation, table);
+            blob(from, start, end);
+        }
+
+        /** Appends an entry about some columns of a row. */
+        void columns(TableName table, byte[] columns, byte[] from, int start, int end) {
+            version = VERSION_WITH_COLUMNS;
+            begin((byte) 'c', table);
+            blob(columns, 0, columns.length);
             blob(from, start, end);
         }
 
@@ -138,6 +158,8 @@ public final class Changes {
             switch (change) {
                 case Change.Insert(TableName table, byte[] row) -> rows((byte) 'i', table, row, 0, row.length);
                 case Change.Update(TableName table, byte[] row) -> rows((byte) 'u', table, row, 0, row.length);
+                case Change.Columns(TableName table, byte[] columns, byte[] row) ->
+                    columns(table, columns, row, 0, row.length);
                 case Change.Delete(TableName table, byte[] row) -> rows((byte) 'd', table, row, 0, row.length);
                 case Change.Rekey(TableName table, byte[] before, byte[] after) -> {
                     rows((byte) 'k', table, before, 0, before.length);
@@ -171,7 +193,7 @@ public final class Changes {
             int entriesSize = size;
             bytes = new byte[16 + 40 * tables.size()];
             size = 0;
-            bytes[size++] = VERSION;
+            bytes[size++] = version;
             number(tables.size());
             for (TableName table : tables.keySet()) {
                 byte[] schema = table.schema().getBytes(StandardCharsets.UTF_8);
@@ -217,6 +239,7 @@ public final class Changes {
     /** Reads what a {@link Writer} wrote, one after the other. Not for use by several threads. */
     public static final class Reader implements Iterator<Change> {
         private final ByteBuffer from;
+        private byte version = VERSION;
         private TableName[] tables = {};
 
         /** @throws IllegalArgumentException if the bytes are damaged */
@@ -225,9 +248,10 @@ public final class Changes {
             if (changes.length == 0) {
                 return;
             }
-            byte version = from.get();
-            if (version != VERSION) {
-                throw new IllegalArgumentException("changes of version " + version + ", this is version " + VERSION);
+            version = from.get();
+            if (version < VERSION || version > VERSION_WITH_COLUMNS) {
+                throw new IllegalArgumentException("changes of version " + version + ", this build reads versions "
+                        + VERSION + " to " + VERSION_WITH_COLUMNS + ": upgrade it to the release that wrote them");
             }
             try {
                 int count = number(from);
@@ -264,18 +288,22 @@ public final class Changes {
                 throw new NoSuchElementException("all changes have been read");
             }
             try {
-                return entry(from, tables);
+                return entry(from, tables, version);
             } catch (BufferUnderflowException early) {
                 throw early(early);
             }
         }
     }
 
-    private static Change entry(ByteBuffer from, TableName[] tables) {
+    private static Change entry(ByteBuffer from, TableName[] tables, byte version) {
         byte operation = from.get();
+        if (operation == 'c' && version < VERSION_WITH_COLUMNS) {
+            throw new IllegalArgumentException("columns of a row in changes of version " + version);
+        }
         return switch (operation) {
             case 'i' -> new Change.Insert(table(from, tables), blob(from));
             case 'u' -> new Change.Update(table(from, tables), blob(from));
+            case 'c' -> new Change.Columns(table(from, tables), blob(from), blob(from));
             case 'k' -> new Change.Rekey(table(from, tables), blob(from), blob(from));
             case 'd' -> new Change.Delete(table(from, tables), blob(from));
             case 't' -> new Change.Truncate(table(from, tables));

@@ -36,7 +36,7 @@ public final class InBandQuery {
     /**
      * The statement. A row is a function's name, or the bound of a transaction, or describes a table: schema, name, object id, whether
      * its name is the only one of its kind, whether it may be deleted from, whether its keys may be changed, the types of its
-     * columns, and who may read it.
+     * columns, who may read it, and whether it has large values.
      */
     public static final String SQL = """
             WITH suspect AS (%1$s), called AS (
@@ -66,8 +66,8 @@ public final class InBandQuery {
                         AND CASE g.grantee WHEN 0 THEN true ELSE pg_catalog.pg_has_role(r.oid, g.grantee, 'USAGE') END
                 WHERE c.relkind = 'r' AND c.relpersistence <> 't' GROUP BY c.oid
             )
-            SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
-            UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
+            UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             UNION ALL SELECT 'table', n.nspname, c.relname, c.oid::text,
                 (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
                     AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND o.relpersistence <> 't')::text,
@@ -81,7 +81,7 @@ public final class InBandQuery {
                     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
                         LEFT JOIN pg_catalog.pg_type e ON t.typcategory = 'A' AND e.oid = t.typelem
                     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-                r.names
+                r.names, (c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0)::text
             FROM hidden, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN readers r ON r.oid = c.oid
             WHERE NOT yes AND c.relkind = 'r' AND c.relpersistence <> 't' AND NOT c.relispartition AND NOT c.relhasrules
@@ -167,7 +167,7 @@ public final class InBandQuery {
             settings.addAll(needed);
         }
         return new InBandTable(Long.parseLong(text(row, 3)), settings, flag(row, 5), flag(row, 6),
-                Set.copyOf(Arrays.asList(text(row, 8).split(" ", -1))));
+                Set.copyOf(Arrays.asList(text(row, 8).split(" ", -1))), flag(row, 9));
     }
 
     private static boolean flag(List<@Nullable String> row, int column) {

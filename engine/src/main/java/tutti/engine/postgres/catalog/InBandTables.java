@@ -42,8 +42,10 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
      * @param deletes whether no other table's rows change when one of its rows vanishes
      * @param rekeys whether no other table's rows change when a key of it changes
      * @param readers names of the roles that may read all of its columns
+     * @param large whether some of its rows' values were stored apart, since they are large, when this was read
      */
-    public record InBandTable(long oid, Set<Setting> settings, boolean deletes, boolean rekeys, Set<String> readers) {
+    public record InBandTable(long oid, Set<Setting> settings, boolean deletes, boolean rekeys, Set<String> readers,
+            boolean large) {
         /** Keeps copies. */
         public InBandTable {
             settings = Set.copyOf(settings);

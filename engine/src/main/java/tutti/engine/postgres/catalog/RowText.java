@@ -114,4 +114,9 @@ public final class RowText {
     public boolean sameText(int column, RowText other) {
         return Arrays.equals(text, starts[column], ends[column], other.text, other.starts[column], other.ends[column]);
     }
+
+    /** Appends the column's text as it stands here. */
+    public void copy(int column, ByteArrayOutputStream to) {
+        to.write(text, starts[column], ends[column] - starts[column]);
+    }
 }

@@ -8,7 +8,7 @@
 -- What decides about replication must be out of reach of clients' roles, of their functions and of their triggers:
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
---        tutti.g<16 hexadecimal digits>_<n>    armed; the next row is appended to the session variable of this name
+--        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way
 --        tutti adopting                        our own schema changes
@@ -177,6 +177,7 @@ BEGIN
 END
 $function$;
 
+-- A row that the transaction has made itself is told with its version (update_function says what for).
 CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER AS $function$
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
@@ -184,7 +185,9 @@ BEGIN
     IF <seen in band> THEN
         RETURN NULL;
     END IF;
-    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'd', TG_RELID, OLD)<append after>;
+    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+        CASE WHEN <own version> THEN pg_catalog.concat('e', TG_RELID, OLD.ctid) ELSE pg_catalog.concat('d', TG_RELID) END,
+        OLD)<append after>;
 END
 $function$;
 
@@ -222,7 +225,7 @@ CREATE OR REPLACE FUNCTION tutti.tell_serializable(name text) RETURNS text LANGU
 $function$;
 
 -- Captures may run from here on. Tells whether rows in text form have the form that replicas expect under the session's
--- settings. The key is the node's, 16 hexadecimal digits that this session's clients do not know.
+-- settings. The key is the node's, 16 hexadecimal digits that this session's clients do not know; the first is a w if rows are to be told whole.
 CREATE OR REPLACE FUNCTION tutti.open_capture(secret bytea, session_key text) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER AS $function$
 BEGIN
@@ -342,10 +345,11 @@ BEGIN
 END
 $function$;
 
--- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else.
+-- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else. Rows are told whole: whether that need not be only
+-- the node knows.
 CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $function$
-    SELECT set_config('<mark>', concat('tutti.g',
-            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 16), '_1'), true)
+    SELECT set_config('<mark>', concat('tutti.gw',
+            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_1'), true)
         FROM tutti.node n
 $function$;
 
@@ -958,10 +962,26 @@ CREATE VIEW tutti.user_tables AS
         AND n.nspname NOT LIKE 'pg\_%';
 
 <nested statements>
+-- Columns of values that are stored apart from their rows when they are large, with their places in a row, from 0: those of the other columns are not worth
+-- asking. Not of a domain, which may refuse the NULL that stands for what is left out.
+CREATE OR REPLACE FUNCTION tutti.large_columns(table_oid oid) RETURNS TABLE (place bigint, name name) LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT c.place, c.attname FROM (SELECT a.*, row_number() OVER (ORDER BY a.attnum) - 1 AS place FROM pg_attribute a
+                WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped) c
+            JOIN pg_type t ON t.oid = c.atttypid AND t.typtype <> 'd'
+        WHERE c.attlen = -1 AND c.attstorage IN ('x', 'e') AND c.attgenerated = ''
+            AND NOT (c.atttypid IN ('varchar'::regtype, 'bpchar'::regtype) AND c.atttypmod BETWEEN 0 AND 504)
+            AND current_setting('server_version_num')::int >= 170000
+$function$;
+
 -- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, if the table
 -- has no key that names its rows, or if the transaction has made the old row itself: what it has changed before is then known. A row of
 -- another transaction that is taken for such a one, for its number, does no harm.
 -- Columns are compared as their indexes compare them, by operators whose schema is named; others as text.
+--
+-- Of a table with columns that may be large, those are left out whose values are stored apart (TOAST) and are the same to the byte: a value that no statement
+-- has assigned is the same pointer in both rows, and is not read. Such a table's rows are told with the versions that they are, since their texts
+-- do not tell the order of changes any more (CaptureReader).
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     SET search_path = pg_catalog AS $function$
     WITH key_columns AS (
@@ -997,8 +1017,30 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
                     c.attname, c.equal) END,
             ' OR ' ORDER BY c.attnum), 'false') AS condition
         FROM compared c
+    ), large AS (
+        SELECT string_agg(format('pg_catalog.pg_column_toast_chunk_id(NEW.%I) IS NULL', l.name), ' AND ' ORDER BY l.place) AS none,
+            string_agg(format($text$
+            CASE WHEN pg_catalog.pg_column_toast_chunk_id(NEW.%1$I) OPERATOR(pg_catalog.=) pg_catalog.pg_column_toast_chunk_id(OLD.%1$I)
+                THEN '%2$s,' WHEN pg_catalog.pg_column_toast_chunk_id(NEW.%1$I) IS NOT NULL
+                    AND pg_catalog.pg_column_size(NEW.%1$I) OPERATOR(pg_catalog.=) pg_catalog.pg_column_size(OLD.%1$I)
+                    AND ROW(NEW.%1$I)::pg_catalog.record OPERATOR(pg_catalog.*=) ROW(OLD.%1$I)::pg_catalog.record
+                THEN '%2$s,' END$text$, l.name, l.place), ',' ORDER BY l.place) AS same
+        FROM tutti.large_columns(table_oid) l
+    ), left_out AS (
+        SELECT string_agg(format(p.pattern, 'OLD', l.place, a.attname), ', ' ORDER BY a.attnum) AS before,
+            string_agg(format(p.pattern, 'NEW', l.place, a.attname), ', ' ORDER BY a.attnum) AS after
+        FROM pg_attribute a LEFT JOIN tutti.large_columns(table_oid) l ON l.name = a.attname
+            CROSS JOIN LATERAL (SELECT CASE WHEN a.attgenerated = 'v' THEN 'NULL' WHEN l.place IS NULL THEN '%1$s.%3$I'
+                ELSE 'CASE WHEN pg_catalog.strpos(same, '',%2$s,'') OPERATOR(pg_catalog.=) 0 THEN %1$s.%3$I END' END) p(pattern)
+        WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+    ), whole AS (
+        SELECT format($text$RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+                CASE WHEN %s OR <own version>
+                    THEN pg_catalog.concat('x', TG_RELID, '-;', OLD.ctid, NEW.ctid, OLD)
+                    ELSE pg_catalog.concat('w', TG_RELID, '-;', NEW.ctid) END,
+                NEW)<append after>;$text$, changed.condition) AS tells FROM changed
     )
-    SELECT format($text$
+    SELECT CASE WHEN u.key IS NULL OR large.same IS NULL THEN format($text$
 DECLARE
     name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
@@ -1006,17 +1048,41 @@ BEGIN
         RETURN NULL;
     END IF;
     RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
-                CASE WHEN %1$s OR pg_catalog.age(OLD.xmin) OPERATOR(pg_catalog.<=)
-                    pg_catalog.age(pg_catalog.pg_current_xact_id()::pg_catalog.xid)
+                CASE WHEN %1$s OR <own version>
                     THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('f', TG_RELID) END,
                 NEW)<append after>;
 END
-$text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) FROM changed, tutti.user_tables u WHERE u.table_oid = $1
+$text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) ELSE format($text$
+DECLARE
+    name pg_catalog.text := pg_catalog.current_setting('<mark>');
+    same pg_catalog.text;
+BEGIN
+    IF <seen in band> THEN
+        RETURN NULL;
+    END IF;
+    IF %5$s THEN
+        %6$s
+    END IF;
+    same := CASE WHEN pg_catalog.substr(name, 8, 1) OPERATOR(pg_catalog.=) 'w' OR %1$s THEN ',' ELSE pg_catalog.concat(',', %2$s) END;
+    IF same OPERATOR(pg_catalog.=) ',' THEN
+        %6$s
+    END IF;
+    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+                CASE WHEN <own version>
+                    THEN pg_catalog.concat('x', TG_RELID, '-', same, ';', OLD.ctid, NEW.ctid, ROW(%3$s))
+                    ELSE pg_catalog.concat('w', TG_RELID, '-', same, ';', NEW.ctid) END,
+                ROW(%4$s))<append after>;
+END
+$text$, condition, large.same, left_out.before, left_out.after, large.none, whole.tells) END
+        FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
 -- The functions that write rows which another node has captured, as many as the text of an array of rows holds, or the one row that
 -- their second parameter is, and return how many there were. Their first one is the secret. Nothing in them but the owner's own
 -- code depends on the session: operators are those of the key, and rows become values inside.
+--
+-- A function that assigns some columns is told by its third parameter which, a bit for each. One function for all sets of columns: what a
+-- column is assigned that is not among them is what it has, which of a large value is a pointer, and neither read nor written anew.
 --
 -- Without a key a row is deleted that has the same text, column by column; which one of several does not matter, since nothing can tell
 -- them apart. Columns of common types are compared as values first, which costs less.
@@ -1031,12 +1097,15 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
             coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
                 FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned,
+            string_agg(format('%1$I = CASE pg_catalog.get_bit($3, %2$s) WHEN 1 THEN r.%1$I ELSE t.%1$I END', a.attname, a.place),
+                ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a') AS chosen,
             string_agg(format('t.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_row,
             coalesce(string_agg(format('(t.%1$I OPERATOR(pg_catalog.=) r.%1$I OR t.%1$I IS NULL AND r.%1$I IS NULL) AND ',
                 a.attname), '' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.atttypid IN ('bool'::regtype,
                 'int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, 'date'::regtype, 'timestamp'::regtype,
                 'timestamptz'::regtype)), '') AS alike
-        FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+        FROM (SELECT *, row_number() OVER (ORDER BY attnum) - 1 AS place FROM pg_attribute
+            WHERE attrelid = table_oid AND attnum > 0 AND NOT attisdropped) a
     ), key AS (
         SELECT string_agg(format('t.%1$I OPERATOR(%2$I.%3$s) r.%1$I', a.attname, n.nspname, p.oprname), ' AND ' ORDER BY k.place)
                 AS same
@@ -1059,6 +1128,14 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
         SELECT 'update', '', format('UPDATE ONLY %s AS t SET %s FROM pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
                 this.name, assigned, parameter.text, this.name, same) FROM this, lists, key, parameter
             WHERE assigned <> '' AND same IS NOT NULL
+        UNION ALL
+        SELECT 'columns', '', format('UPDATE ONLY %s AS t SET %s FROM pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
+                this.name, chosen, parameter.text, this.name, same) FROM this, lists, key, parameter
+            WHERE assigned <> '' AND same IS NOT NULL
+        UNION ALL
+        SELECT 'columns_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
+                format('UPDATE ONLY %s AS t SET %s WHERE %s', this.name, chosen, same)
+            FROM this, lists, key, parameter WHERE assigned <> '' AND same IS NOT NULL
         UNION ALL
         SELECT 'delete', '', format('DELETE FROM ONLY %s AS t USING pg_catalog.unnest((%s)::%s[]) AS r WHERE %s',
                 this.name, parameter.text, this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
@@ -1170,7 +1247,7 @@ CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid) RETURNS void L
 DECLARE
     applied record := tutti.applied_as(table_oid);
     f record;
-    setting text;
+    parameters text;
 BEGIN
     FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid) a
                 CROSS JOIN LATERAL (SELECT CASE WHEN applied.settings IS NULL THEN a.settings WHEN a.settings IS NULL
@@ -1178,13 +1255,14 @@ BEGIN
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
             WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
                 OR pg_get_userbyid(p.proowner) <> applied.owner OR NOT has_function_privilege('public', p.oid, 'EXECUTE') LOOP
-        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(bytea, bytea) RETURNS int8 LANGUAGE plpgsql '
+        parameters := CASE WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
+        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS int8 LANGUAGE plpgsql '
                 'SECURITY DEFINER %s AS %L',
-            f.name, (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
+            f.name, parameters, (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
                     THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(bytea, bytea) TO PUBLIC', f.name);
-        EXECUTE format('ALTER FUNCTION tutti.%I(bytea, bytea) OWNER TO %I', f.name, applied.owner);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(%s) TO PUBLIC', f.name, parameters);
+        EXECUTE format('ALTER FUNCTION tutti.%I(%s) OWNER TO %I', f.name, parameters, applied.owner);
     END LOOP;
 END
 $function$;

@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.postgresql.PGConnection;
 import tutti.core.txn.KeyKind;
@@ -36,6 +37,9 @@ class CaptureTest {
             all.add(switch (change) {
                 case Change.Insert(var table, var row) -> "insert " + table.name() + text(row);
                 case Change.Update(var table, var row) -> "update " + table.name() + text(row);
+                case Change.Columns(var table, var columns, var row) ->
+                    "columns " + IntStream.range(0, 8).filter(i -> ColumnBits.has(columns, i)).boxed().toList() + " "
+                            + table.name() + text(row);
                 case Change.Rekey(var table, var before, var after) ->
                     "rekey " + table.name() + text(before) + text(after);
                 case Change.Delete(var table, var row) -> "delete " + table.name() + text(row);

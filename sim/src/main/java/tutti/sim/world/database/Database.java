@@ -1,5 +1,6 @@
 package tutti.sim.world.database;
 
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -13,6 +14,8 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
+import tutti.node.copy.CopySource;
+import tutti.runtime.Directory;
 import tutti.sim.disk.Journal;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
@@ -69,6 +72,10 @@ public final class Database {
     private final TreeSet<Long> skipped = new TreeSet<>();
     private final Set<TransactionId> undertaken = new HashSet<>();
     private final Locks locks;
+    private final Images images;
+    /** Number of the copy that it has begun with, and up to where that went; 0 if with none. */
+    private long image;
+    private long imageEnd;
     private long life;
     private boolean hangs;
     private boolean refuses;
@@ -80,8 +87,18 @@ public final class Database {
     private long durable;
     private final Map<FaultKind, Long> happened = new EnumMap<>(FaultKind.class);
 
-    /** An empty database. */
+    /** An empty database that nobody copies. */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log) {
+        this(host, kind, timing, log, new Images());
+    }
+
+    /**
+     * An empty database.
+     *
+     * @param images of the databases of its world
+     */
+    public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log, Images images) {
+        this.images = images;
         this.host = host;
         this.kind = kind;
         this.timing = timing;
@@ -105,12 +122,45 @@ public final class Database {
         hung.clear();
         awaitingEnds.clear();
         unwritten.clear();
+        takePlaced();
         List<Long> commits = journal.recover();
-        long recovered = commits.isEmpty() ? 0 : commits.getLast();
+        // An old copy of the files may tell of what is gone since the server has begun with an even older one: then it is like that one.
+        Long held = store.ends().floor(commits.isEmpty() ? imageEnd : commits.getLast());
+        long recovered = held == null ? 0 : held;
         store.cut(recovered);
         skipped.tailSet(recovered, false).clear();
         durable = Math.min(durable, recovered);
         flush();
+    }
+
+    /** Begins with the copy that was put in its place, if there is one that it has not begun with yet. */
+    private void takePlaced() {
+        Images.Image placed = images.placed(host.disk());
+        long number = placed == null ? 0 : placed.number();
+        if (number == image) {
+            return;
+        }
+        image = number;
+        imageEnd = placed == null ? 0 : placed.store().visible();
+        store.become(placed == null ? new Store() : placed.store());
+        skipped.clear();
+        skipped.addAll(placed == null ? Set.of() : placed.skipped());
+        durable = imageEnd;
+        journal.clear();
+    }
+
+    /** Its files may be others than before; nobody uses it. */
+    public void reopen() {
+        boot();
+    }
+
+    /**
+     * Writes a copy of what is visible now, for another node. Blocks.
+     *
+     * @param into an empty directory
+     */
+    public CopySource.Copy copy(Directory into) throws IOException {
+        return images.write(store, skipped(), into);
     }
 
     /** The server dies and is started again at once: whoever uses it is told that it was lost. */

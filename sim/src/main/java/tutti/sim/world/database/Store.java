@@ -39,6 +39,28 @@ final class Store {
         return visible;
     }
 
+    /** Another one with the same rows; versions never change. */
+    Store copy() {
+        Store copy = new Store();
+        copy.become(this);
+        return copy;
+    }
+
+    /** Holds what another one holds, and nothing else. */
+    void become(Store other) {
+        versions.clear();
+        other.versions.forEach((row, all) -> versions.put(row, new ArrayList<>(all)));
+        ends.clear();
+        ends.addAll(other.ends);
+        visible = other.visible;
+        hash = other.hash;
+    }
+
+    /** How many rows there are or were. */
+    int rows() {
+        return versions.size();
+    }
+
     /** A hash of all rows that are there; equal states have equal hashes. */
     long hash() {
         return hash;

@@ -1,9 +1,13 @@
 package tutti.sim.world.node;
 
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -15,6 +19,8 @@ import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
 import tutti.node.TransactionNames;
+import tutti.node.copy.IncomingFiles;
+import tutti.runtime.Directory;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
@@ -25,6 +31,7 @@ import tutti.sim.net.Network;
 import tutti.sim.world.database.Database;
 import tutti.sim.world.database.DatabaseLog;
 import tutti.sim.world.database.EngineKind;
+import tutti.sim.world.database.Images;
 import tutti.sim.world.database.Run;
 import tutti.sim.world.database.SimEngine;
 
@@ -33,6 +40,11 @@ import tutti.sim.world.database.SimEngine;
  * start may mend, as the command {@code run-node} has it. Calls and callbacks are events of the kernel.
  */
 public final class NodeHost {
+    /** Where the order listens. */
+    public static final int PORT = 7000;
+    static final String ORDER = "order";
+    static final String REPLICA = "node";
+    static final List<String> COPY_PARTS = List.of(Images.PART, REPLICA, ORDER);
     private static final Label START = Label.of("node", "start");
     private static final Label END = Label.of("node", "end");
     private static final long RESTART_NANOS = 20 * Nanos.MILLI;
@@ -51,12 +63,32 @@ public final class NodeHost {
     public interface OrderFactory {
         /** Not started yet. */
         Order open(Host host, int node, SimMachine machine, long life) throws IOException;
+
+        /**
+         * The same, where members come, go and move.
+         *
+         * @param configured all nodes and where they are, as this one is configured
+         */
+        default Order open(Host host, int node, SortedMap<Integer, InetSocketAddress> configured, SimMachine machine,
+                long life) throws IOException {
+            return open(host, node, machine, life);
+        }
+
+        /** Makes the order's directory of a copy that of a node. */
+        default void adopt(int node, SortedMap<Integer, InetSocketAddress> configured, SimMachine machine,
+                Directory directory, long number) throws IOException {
+            throw new IOException("this order has no copies");
+        }
     }
 
     /**
      * What nodes are made of.
      *
-     * @param hosts names by node; all are replicas
+     * @param hosts names by node
+     * @param founders how many of them are replicas in the beginning
+     * @param members who are members by now; nothing if they stay the same
+     * @param images of the databases of this world
+     * @param copyBytesPerSecond that nodes send of a copy
      * @param chosen protocol, which nodes tell each other, and how its messages are read
      * @param protocol makes protocols
      * @param order opens orders
@@ -66,21 +98,31 @@ public final class NodeHost {
      * @param tuning of the nodes
      * @param worst what faults have done to the data of a host so far, by its name: what a node may refuse for
      */
-    public record Settings(List<String> hosts, ChosenProtocol chosen, ProtocolFactory protocol,
+    public record Settings(List<String> hosts, int founders, Optional<Members> members, Images images,
+            long copyBytesPerSecond, ChosenProtocol chosen, ProtocolFactory protocol,
             OrderFactory order, EngineKind engine, Database.Timing timing,
             Distribution statement, Tuning tuning, Function<String, FaultKind.Promise> worst) {
         public Settings {
             hosts = List.copyOf(hosts);
         }
 
-        /** All nodes. */
+        /** The nodes with which the cluster begins. */
         public Set<Integer> replicas() {
             Set<Integer> all = new TreeSet<>();
-            for (int node = 0; node < hosts.size(); node++) {
+            for (int node = 0; node < founders; node++) {
                 all.add(node);
             }
             return all;
         }
+    }
+
+    /** What operators know of the members. */
+    public interface Members {
+        /** Where they are, by number. */
+        SortedMap<Integer, InetSocketAddress> addresses();
+
+        /** Whether a node was removed. */
+        boolean isRemoved(int node);
     }
 
     /** See {@link ReplicaNode.Settings}. */
@@ -101,6 +143,12 @@ public final class NodeHost {
     private @Nullable Throwable refusal;
     private boolean lostSight;
     private long sightsLost;
+    private int port = PORT;
+    private @Nullable SortedMap<Integer, InetSocketAddress> configured;
+    private boolean lacksCopy;
+    /** Somebody has stopped it, and starts it again. */
+    private boolean stopped;
+    private @Nullable IncomingCopy incoming;
 
     /**
      * On a host that is down and attached to the network.
@@ -114,7 +162,7 @@ public final class NodeHost {
         this.settings = settings;
         this.log = log;
         this.messages = messages;
-        this.database = new Database(host, settings.engine, settings.timing, new DatabaseTap());
+        this.database = new Database(host, settings.engine, settings.timing, new DatabaseTap(), settings.images);
         host.onBoot(_ -> boot());
     }
 
@@ -154,6 +202,7 @@ public final class NodeHost {
         refusal = null;
         database.boot();
         machine = new SimMachine(host, network);
+        incoming = null;
         host.onCrash(() -> {
             log.count("crash");
             NodeLife now = life;
@@ -166,6 +215,128 @@ public final class NodeHost {
     }
 
     private void start() {
+        if (stopped || life != null || incoming != null) {
+            return;
+        }
+        if (settings.members.isEmpty()) {
+            begin();
+            return;
+        }
+        incoming = new IncomingCopy(this, Objects.requireNonNull(machine), COPY_PARTS);
+        incoming.begin();
+    }
+
+    /** There is no copy to be awaited, or none any more. */
+    void copied(IncomingCopy by, boolean another) {
+        if (by.equals(incoming)) {
+            incoming = null;
+            lacksCopy = false;
+            if (another) {
+                log.count("node copied");
+                database.reopen();
+            }
+            begin();
+        }
+    }
+
+    /** There is no copy yet, or it could not be looked for. */
+    void notCopied(IncomingCopy by, Throwable cause) {
+        if (!by.equals(incoming)) {
+            return;
+        }
+        incoming = null;
+        lacksCopy |= by.isWanted();
+        log.count("no copy");
+        if (isRemoved()) {
+            refusal = cause;
+        } else {
+            host.after(RESTART_NANOS, START, this::start);
+        }
+    }
+
+    /** Whether it takes part in nothing any more: it is down, or what the others have told it has ended its node. */
+    public boolean hasLeft() {
+        NodeLife now = life;
+        return host.state() == Host.State.DOWN || (incoming == null && (now == null || now.hasLeft()));
+    }
+
+    private boolean isRemoved() {
+        return settings.members.map(members -> members.isRemoved(node)).orElse(false);
+    }
+
+    /** Whether it cannot begin before it has a copy of another node's state. */
+    public boolean awaitsCopy() {
+        IncomingCopy now = incoming;
+        return lacksCopy || (now != null && now.isWanted());
+    }
+
+    /** Stops it until {@link #startAt}. */
+    public void stop() {
+        stopped = true;
+        if (host.state() == Host.State.DOWN) {
+            return;
+        }
+        host.after(0, END, () -> {
+            NodeLife now = life;
+            IncomingCopy copy = incoming;
+            life = null;
+            incoming = null;
+            if (copy != null) {
+                copy.close();
+            }
+            if (now != null) {
+                now.close();
+            }
+        });
+    }
+
+    /** Starts it again, with its order at this port. */
+    public void startAt(int where) {
+        stopped = false;
+        port = where;
+        configured = null;
+        if (host.state() != Host.State.DOWN) {
+            host.after(RESTART_NANOS, START, this::start);
+        }
+    }
+
+    /** Where its order listens. */
+    public int port() {
+        return port;
+    }
+
+    /** All nodes and where they are, as its operator wrote it down: those with which all began, or, for a new one, those that there are. */
+    SortedMap<Integer, InetSocketAddress> configured() {
+        if (configured == null) {
+            SortedMap<Integer, InetSocketAddress> nodes = new TreeMap<>();
+            if (node < settings.founders) {
+                settings.replicas().forEach(each -> nodes.put(each, address(settings.hosts.get(each), PORT)));
+            } else {
+                settings.members.ifPresent(members -> nodes.putAll(members.addresses()));
+            }
+            nodes.put(node, address(host.name(), port));
+            configured = nodes;
+        }
+        return configured;
+    }
+
+    Set<Integer> configuredNodes() {
+        return settings.members.isPresent() ? configured().keySet() : settings.replicas();
+    }
+
+    /** Those that it asks for copies. */
+    SortedMap<Integer, InetSocketAddress> donors() {
+        SortedMap<Integer, InetSocketAddress> donors = new TreeMap<>(
+                settings.members.map(Members::addresses).orElse(new TreeMap<>()));
+        donors.remove(node);
+        return donors;
+    }
+
+    private static InetSocketAddress address(String name, int port) {
+        return InetSocketAddress.createUnresolved(name, port);
+    }
+
+    private void begin() {
         SimEngine engine = database.open();
         if (engine == null) {
             log.count("connection refused");
@@ -181,6 +352,18 @@ public final class NodeHost {
      * left of the node goes on.
      */
     void failed(NodeLife failed, Throwable cause, boolean restartable) {
+        if (isRemoved()) {
+            ended(failed, () -> refusal = cause);
+            return;
+        }
+        if (settings.members.isPresent() && IncomingFiles.helps(cause)) {
+            log.count("copy wanted");
+            ended(failed, () -> {
+                incoming = new IncomingCopy(this, Objects.requireNonNull(machine), COPY_PARTS);
+                incoming.want();
+            });
+            return;
+        }
         boolean again = restartable && ++restarts <= RESTARTS_MAX;
         FaultKind.Promise worst = settings.worst.apply(host.name());
         if (!again && worst == FaultKind.Promise.RECOVERS) {
@@ -206,10 +389,27 @@ public final class NodeHost {
         });
     }
 
+    private void ended(NodeLife failed, Runnable then) {
+        host.after(host.random("end of life " + lives).nextLong(END_NANOS_MAX), END, () -> {
+            if (failed.equals(life)) {
+                life = null;
+                failed.close();
+                then.run();
+            }
+        });
+    }
+
     /** A life serves nobody any more, but takes part in the order. */
     void excluded(NodeLife excluded, Throwable cause) {
-        log.count("node excluded");
-        log.excluded(node);
+        if (cause instanceof ReplicaNode.RemovedException) {
+            log.count("node removed");
+            if (!isRemoved()) {
+                log.violated("membership", "node " + node + " says: " + cause.getMessage() + "; but no list says so");
+            }
+        } else {
+            log.count("node excluded");
+            log.excluded(node);
+        }
         host.after(0, END, () -> {
             if (excluded.equals(life)) {
                 refusal = cause;
@@ -316,16 +516,23 @@ public final class NodeHost {
         return settings;
     }
 
-    ReplicaNode.Settings replicaSettings() {
+    /** @param founders with whom the order began */
+    ReplicaNode.Settings replicaSettings(Set<Integer> founders) {
         Tuning tuning = settings.tuning;
-        return new ReplicaNode.Settings(node, settings.replicas(), settings.chosen,
+        return new ReplicaNode.Settings(node, founders, settings.chosen,
                 tuning.appliers, tuning.groupPositionsMax, tuning.inFlightMax, tuning.backlogBytesMax,
                 tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos,
                 ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN);
     }
 
     Order openOrder(SimMachine on, long number) throws IOException {
-        return settings.order.open(host, node, on, number);
+        return settings.members.isPresent()
+                ? settings.order.open(host, node, configured(), on, number)
+                : settings.order.open(host, node, on, number);
+    }
+
+    void adopt(SimMachine on, Directory directory, long number) throws IOException {
+        settings.order.adopt(node, configured(), on, directory, number);
     }
 
     WorldLog log() {
@@ -343,6 +550,10 @@ public final class NodeHost {
         return "node " + node + " " + host.state()
                 + (now != null
                         ? " " + now
-                        : host.isRetired() ? " for good" : why == null ? " down" : " refuses: " + why.getMessage());
+                        : incoming != null
+                                ? " " + incoming
+                                : host.isRetired()
+                                        ? " for good"
+                                        : why == null ? " down" : " refuses: " + why.getMessage());
     }
 }

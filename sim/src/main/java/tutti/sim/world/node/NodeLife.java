@@ -4,11 +4,15 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Order;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
+import tutti.node.copy.CopyDonor;
+import tutti.node.copy.NodeCopySource;
 import tutti.node.metrics.NodeMetrics;
+import tutti.order.CopiedOrder;
 import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.RandomStream;
@@ -18,7 +22,6 @@ import tutti.sim.world.database.SimEngine;
 /** One life of a node: from its start until it stops, fails, or its host crashes. */
 final class NodeLife {
     private static final Label CLIENT = Label.of("node", "client");
-    private static final String FILES = "node";
 
     private final NodeHost home;
     private final long number;
@@ -26,7 +29,9 @@ final class NodeLife {
     private final RandomStream random;
     private final Map<TransactionId, SimulatedSession> clients = new LinkedHashMap<>();
     private @Nullable ReplicaNode replica;
+    private @Nullable CopyDonor donor;
     private boolean over;
+    private boolean left;
 
     /**
      * Begins a life.
@@ -55,25 +60,41 @@ final class NodeLife {
 
     private void begin(SimMachine machine) throws IOException {
         Order order = home.openOrder(machine, number);
+        Set<Integer> founders = order.group().founders(home.configuredNodes());
         ReplicaNode made;
         try {
-            made = new ReplicaNode(home.replicaSettings(), machine, machine.directory(FILES),
+            made = new ReplicaNode(home.replicaSettings(founders), machine, machine.directory(NodeHost.REPLICA),
                     new RecordingOrder(order, new OrderTap()), engine,
                     world -> RecordingProtocol.between(home.node(), home.log(),
-                            seam -> home.settings().protocol().create(home.node(), home.settings().replicas(), seam),
+                            seam -> home.settings().protocol().create(home.node(), founders, seam),
                             world),
                     NodeMetrics.NONE, new Failures());
+            giveCopies(machine, order, made);
         } catch (IOException | RuntimeException cannot) {
             order.close();
             throw cannot;
         }
         // From now on in time with everything else, which the files of its beginning have taken.
         machine.loop("start", home::broken).execute(() -> {
-            if (!over) {
+            if (over) {
+                made.close();
+            } else {
                 replica = made;
                 made.start();
             }
         });
+    }
+
+    /** Where members change, this node gives others copies, as a server's nodes do. */
+    private void giveCopies(SimMachine machine, Order order, ReplicaNode made) throws IOException {
+        if (home.settings().members().isPresent() && order instanceof CopiedOrder copied) {
+            NodeCopySource source = new NodeCopySource(IncomingCopy.STATE, home.node(), made, machine,
+                    machine.directory("copies"),
+                    (after, taken) -> copied.copy(after, copy -> taken.accept(copy::write)),
+                    (_, into) -> home.database().copy(into), NodeHost.ORDER, NodeHost.REPLICA);
+            donor = new CopyDonor(home.node(), copied.loop(), machine, source, home.settings().copyBytesPerSecond());
+            copied.visitors(donor);
+        }
     }
 
     private final class OrderTap implements RecordingOrder.Tap {
@@ -113,9 +134,15 @@ final class NodeLife {
     }
 
     private void failed(Throwable cause, boolean restartable) {
+        left = true;
         if (!over) {
             home.failed(this, cause, restartable);
         }
+    }
+
+    /** Whether its node takes part in nothing any more. */
+    boolean hasLeft() {
+        return left;
     }
 
     /** Whether its node says that it has failed, as far as there is one. */
@@ -126,6 +153,9 @@ final class NodeLife {
     /** It has failed, and its process ends it. */
     void close() {
         end();
+        if (donor != null) {
+            donor.close();
+        }
         if (replica != null) {
             replica.close();
         }

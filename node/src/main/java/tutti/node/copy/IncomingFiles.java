@@ -1,0 +1,150 @@
+package tutti.node.copy;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.DurableLog;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.DataFile;
+import tutti.runtime.Directory;
+import tutti.runtime.DurableFiles;
+import tutti.runtime.LostDirectoryException;
+
+/**
+ * A copy of another node's state, with which this node is to begin anew: where it is put, and how it takes the place of what is there.
+ *
+ * <p>
+ * <b>What a crash leaves.</b> In the directory {@code incoming} of the node's data:
+ * <ul>
+ * <li>the file {@code wanted}, with the number of the new order directory, from before anybody is asked until all is in place. As long as
+ * it is there, the node begins nothing with the data that it has: what it had promised may count no more
+ * ({@code OrderCopy} in {@code tutti.order.raft}).
+ * <li>the directory {@code files}, with the copy's. It is whole if the file {@link CopyReceiver#COMPLETE} is in there, which the receiver
+ * makes last. If not, it is removed, and another copy is got.
+ * </ul>
+ * Of a whole one, the order directory is first made that of this node, and then each part takes the place of the one that is there. That can
+ * be done again from wherever it was cut short, since a part that has been moved is not in {@code files} any more. The last is to
+ * remove {@code wanted}, then the rest.
+ *
+ * <p>
+ * Used by one thread.
+ */
+public final class IncomingFiles {
+    private static final Logger LOG = LoggerFactory.getLogger(IncomingFiles.class);
+    private static final String INCOMING = "incoming";
+    private static final String WANTED = "wanted";
+    private static final String FILES = "files";
+
+    /** Makes the order directory of a copy that of this node. */
+    @FunctionalInterface
+    public interface Adopter {
+        /**
+         * Does it; may be done again if it was cut short.
+         *
+         * @param directory of the order, in the copy
+         * @param number of the directory from now on
+         */
+        void adopt(Directory directory, long number) throws IOException;
+    }
+
+    private final Directory data;
+    private final List<String> parts;
+    private final String order;
+
+    /**
+     * In a node's data directory.
+     *
+     * @param parts names of the directories there that a copy consists of
+     * @param order that of them which is the order's
+     */
+    public IncomingFiles(Directory data, List<String> parts, String order) {
+        this.data = data;
+        this.parts = List.copyOf(parts);
+        this.order = order;
+    }
+
+    /** Whether a new start with a copy helps a node that cannot go on for this reason. */
+    public static boolean helps(Throwable cause) {
+        for (Throwable each = cause; each != null; each = each.getCause()) {
+            if (each instanceof LostDirectoryException || each instanceof DurableLog.TruncatedException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether the node must not begin before it has a copy. */
+    public boolean isWanted() throws IOException {
+        return data.exists(INCOMING) && data.directory(INCOMING).exists(WANTED);
+    }
+
+    /**
+     * From now on the node does not begin before it has a copy; without effect if that is so already.
+     *
+     * @param number of the new order directory, which no other has
+     */
+    public void want(long number) throws IOException {
+        if (!isWanted()) {
+            data.deleteAll(INCOMING);
+            Directory incoming = data.directory(INCOMING);
+            String aside = WANTED + DurableFiles.ASIDE;
+            try (DataFile file = incoming.open(aside, Directory.Open.EMPTY)) {
+                file.write(ByteBuffer.wrap(Long.toString(number).getBytes(StandardCharsets.US_ASCII)), 0);
+                file.force(true);
+            }
+            incoming.move(aside, WANTED);
+            incoming.sync();
+        }
+    }
+
+    /** The number of the new order directory. */
+    public long number() throws IOException {
+        try (DataFile file = data.directory(INCOMING).open(WANTED, Directory.Open.EXISTING)) {
+            ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(file.size()));
+            file.read(content, 0);
+            return Long.parseLong(new String(content.array(), StandardCharsets.US_ASCII).strip());
+        } catch (NumberFormatException damaged) {
+            throw new DamagedFileException(data.directory(INCOMING).location(WANTED)
+                    + " holds no number: remove the directory it is in, and start the node with `tutti node --copy-from any`");
+        }
+    }
+
+    /** Whether the copy has come. */
+    public boolean isWhole() throws IOException {
+        Directory incoming = data.directory(INCOMING);
+        return incoming.exists(FILES) && incoming.directory(FILES).exists(CopyReceiver.COMPLETE);
+    }
+
+    /** Where a copy is to be put; empty. */
+    public Directory emptied() throws IOException {
+        Directory incoming = data.directory(INCOMING);
+        incoming.deleteAll(FILES);
+        incoming.sync();
+        return incoming.directory(FILES);
+    }
+
+    /** Puts a copy that has come in the place of what is there. */
+    public void install(Adopter adopter) throws IOException {
+        Directory incoming = data.directory(INCOMING);
+        Directory files = incoming.directory(FILES);
+        if (files.exists(order)) {
+            adopter.adopt(files.directory(order), number());
+        }
+        for (String part : parts) {
+            if (files.exists(part)) {
+                data.deleteAll(part);
+                data.sync();
+                files.moveTo(part, data);
+                data.sync();
+                files.sync();
+            }
+        }
+        incoming.delete(WANTED);
+        incoming.sync();
+        data.deleteAll(INCOMING);
+        LOG.info("{} holds a copy of another node's state", data.location());
+    }
+}
