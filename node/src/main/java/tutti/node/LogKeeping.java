@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.io.IOException;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
@@ -77,7 +78,8 @@ final class LogKeeping {
     private volatile long durablePosition;
     private volatile @Nullable Background snapshotWriter;
 
-    LogKeeping(ReplicaNode.Settings settings, Engine engine, Machine machine, Loop loop, NodeFiles files, Node node) {
+    LogKeeping(ReplicaNode.Settings settings, Engine engine, Machine machine, Loop loop, NodeFiles files, Node node)
+            throws IOException {
         this.machine = machine;
         this.settings = settings;
         this.engine = engine;
@@ -85,7 +87,7 @@ final class LogKeeping {
         this.files = files;
         this.node = node;
         replicas = settings.replicas();
-        retention = new LogRetention(settings.node(), replicas, settings.retention());
+        retention = new LogRetention(settings.node(), replicas, settings.retention(), files.absences());
         copy = new CopyRetention(settings.node(), settings.retention().bytes(), loop, this::forget);
     }
 
@@ -99,8 +101,21 @@ final class LogKeeping {
         if (retention.review(machine.clock().nanoTime(), node.view(), node.excluded(), node.logBytes(), restart)) {
             forget();
         }
+        keepAbsences();
         copy.review(node.logBytes());
         loop.schedule(settings.durabilityNanos(), this::review);
+    }
+
+    private void keepAbsences() {
+        Map<Integer, Long> absences = retention.absences();
+        if (absences != null) {
+            try {
+                files.keepAbsences(absences);
+            } catch (IOException unkept) {
+                LOG.warn("node {}: for how long others are away counts anew after the next start: {}", settings.node(),
+                        unkept.toString());
+            }
+        }
     }
 
     /** What keeps the log for a node that this one gives a copy. */

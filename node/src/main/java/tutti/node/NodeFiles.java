@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -30,6 +31,7 @@ final class NodeFiles {
 
     private static final String INCARNATION = "incarnation";
     private static final String VERDICTS = "verdicts";
+    private static final String ABSENCES = "absences";
     private static final Pattern SNAPSHOT = Pattern.compile("protocol-(\\d+)\\.snapshot");
 
     private final Directory directory;
@@ -50,10 +52,17 @@ final class NodeFiles {
                         Verdicts::new);
     }
 
+    /** How long others have been away, in nanoseconds, counted while this node reached a majority. */
+    record Absences(Map<Integer, Long> nanos) implements Encoded {
+        static final Schema<Absences> SCHEMA = Schema
+                .message("absences", 5, Absences.class, "How long other nodes have been away.")
+                .of(Field.of("nanos", Types.map(Types.INT, Types.NATURAL, 1 << 16), Absences::nanos), Absences::new);
+    }
+
     /** What is in the files. */
     static final MessageSet<Encoded> SET = new MessageSet<>("node files",
             "In files of a node's own, each behind its CRC-32C of 4 bytes.",
-            List.of(NodeSnapshot.SCHEMA, Incarnation.SCHEMA, Verdicts.SCHEMA, MemberSnapshot.SCHEMA));
+            List.of(NodeSnapshot.SCHEMA, Incarnation.SCHEMA, Verdicts.SCHEMA, MemberSnapshot.SCHEMA, Absences.SCHEMA));
 
     /** A snapshot of the protocol after a position, as bytes. */
     record Snapshot(long position, byte[] state) {}
@@ -113,6 +122,24 @@ final class NodeFiles {
     /** Keeps verdicts for the next life, durably, in place of those kept before. */
     void keepVerdicts(List<Ballots.Ballot> ballots) throws IOException {
         DurableFiles.write(directory, VERDICTS, new Verdicts(ballots).bytes());
+    }
+
+    /** What was kept last by {@link #keepAbsences}; nothing if nothing was. */
+    Map<Integer, Long> absences() throws IOException {
+        if (!directory.exists(ABSENCES)) {
+            return Map.of();
+        }
+        try {
+            return SET.decode(read(ABSENCES), Absences.class).nanos();
+        } catch (DecodeException wrong) {
+            throw new IOException(directory.location(ABSENCES) + " cannot be used: " + wrong.getMessage()
+                    + "; remove it: then their time counts anew", wrong);
+        }
+    }
+
+    /** Keeps for the next life, durably, how long others have been away. */
+    void keepAbsences(Map<Integer, Long> nanos) throws IOException {
+        DurableFiles.write(directory, ABSENCES, new Absences(nanos).bytes());
     }
 
     /** Keeps a snapshot, durably. */

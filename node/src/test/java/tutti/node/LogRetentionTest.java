@@ -3,9 +3,11 @@ package tutti.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import tutti.core.spi.DurableLog;
@@ -20,7 +22,7 @@ class LogRetentionTest extends ReplicaTrio {
     private final long[] restart = {500, 400, 100};
 
     private static LogRetention of(long bytes, long nanos) {
-        return new LogRetention(0, ALL, new ReplicaNode.Retention(bytes, nanos));
+        return new LogRetention(0, ALL, new ReplicaNode.Retention(bytes, nanos), Map.of());
     }
 
     @Test
@@ -66,8 +68,31 @@ class LogRetentionTest extends ReplicaTrio {
         Group.View minority = new Group.View(Set.of(0), false, -1);
         assertFalse(retention.review(0, minority, Set.of(), 1000, restart));
         assertFalse(retention.review(100 * SECOND, minority, Set.of(), 1000, restart));
-        assertFalse(new LogRetention(0, ALL, new ReplicaNode.Retention(1000, SECOND)).review(101 * SECOND, WITHOUT_2,
+        assertFalse(new LogRetention(0, ALL, new ReplicaNode.Retention(1000, SECOND), Map.of()).review(101 * SECOND,
+                WITHOUT_2,
                 Set.of(), 1, restart), "it was away itself");
+    }
+
+    @Test
+    void whatWasCountedInAFormerLifeCounts() {
+        LogRetention first = of(1000, 64 * SECOND);
+        assertNull(first.absences());
+        first.review(0, WITHOUT_2, Set.of(), 10, restart);
+        assertEquals(Map.of(2, 0L), first.absences());
+        first.review(SECOND, WITHOUT_2, Set.of(), 10, restart);
+        assertNull(first.absences(), "that is little");
+        first.review(60 * SECOND, WITHOUT_2, Set.of(), 10, restart);
+        Map<Integer, Long> kept = first.absences();
+        assertEquals(Map.of(2, 60 * SECOND), kept);
+
+        LogRetention next = new LogRetention(0, ALL, new ReplicaNode.Retention(1000, 64 * SECOND), kept);
+        Group.View minority = new Group.View(Set.of(0), false, -1);
+        assertFalse(next.review(1000 * SECOND, minority, Set.of(), 10, restart));
+        assertFalse(next.review(2000 * SECOND, WITHOUT_2, Set.of(), 10, restart), "it was not there itself");
+        assertTrue(next.review(2005 * SECOND, WITHOUT_2, Set.of(), 10, restart));
+        assertEquals(Set.of(2), next.givenUp());
+        assertFalse(next.review(2006 * SECOND, ALL_THERE, Set.of(), 10, restart));
+        assertEquals(Map.of(), next.absences());
     }
 
     private void work(int count, int key) {

@@ -57,6 +57,7 @@ class NodeGoldenTest extends GoldenContract {
                         new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots()),
                         new MemberSnapshot(new byte[]{1, 2},
                                 new Group.Members(40, new TreeMap<>(Map.of(0, "a:1", 3, "d:4")),
-                                        Set.of(3), new TreeMap<>(Map.of(2, "c:3"))))));
+                                        Set.of(3), new TreeMap<>(Map.of(2, "c:3")))),
+                        new NodeFiles.Absences(new TreeMap<>(Map.of(2, 3_600_000_000_000L)))));
     }
 }

@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory;
 import tutti.session.LostTransaction;
 import tutti.wire.FrontEnd;
 import tutti.wire.SaidMessages;
+import tutti.wire.StatementTimes;
 import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
@@ -36,6 +37,7 @@ final class PgProtocol implements Runnable {
     private final Commands commands;
     private final Copy copy;
     private final Replay replay;
+    private final StatementTimes times;
     private final Map<String, Prepared> statements = new HashMap<>();
     private final Map<String, Portal> portals = new HashMap<>();
     private boolean skipping;
@@ -59,6 +61,7 @@ final class PgProtocol implements Runnable {
     PgProtocol(ClientConnection client, PgSession session, Translator translator, Replay.Shared replays) {
         this.client = client;
         this.replay = new Replay(replays, client, session);
+        this.times = new StatementTimes(replays.node(), System::nanoTime);
         client.beforeSending(replay::sending);
         session.tells(replay);
         session.whenCancelled(replay::cancel);
@@ -77,12 +80,15 @@ final class PgProtocol implements Runnable {
                     return;
                 }
                 replay.said(message.type(), message.body(), session.isOutside());
+                times.said(message.type(), message.body(), message.body().readerIndex(),
+                        message.body().readableBytes());
                 handle(message.type(), message.body());
                 while (replay.due()) {
                     sayAgain();
                 }
                 boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
                 if (over) {
+                    times.over();
                     replay.cycleOver();
                 }
                 mayGo = over && session.status() == Backend.IDLE;
@@ -212,7 +218,9 @@ final class PgProtocol implements Runnable {
             portals.clear();
         }
         report();
-        Backend.errorResponse(client.out(), SqlStates.of(failed, cancelled));
+        ErrorFields told = SqlStates.of(failed, cancelled);
+        times.failed(told);
+        Backend.errorResponse(client.out(), told);
     }
 
     // ------------------------------------------------------------------------------------------ transactions that have lost
@@ -231,6 +239,7 @@ final class PgProtocol implements Runnable {
         if (loss == null) {
             return false;
         }
+        times.lost(told, true);
         replay.lost(loss, told, session.status() != Backend.IDLE);
         session.runAgain(failed);
         portals.clear();

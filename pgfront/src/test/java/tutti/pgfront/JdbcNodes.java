@@ -55,6 +55,10 @@ final class JdbcNodes implements AutoCloseable {
     private final List<String> urls = new ArrayList<>();
     private final List<AtomicLong> undertaken = new ArrayList<>();
     private final AtomicLong repeated = new AtomicLong();
+    /** What clients' transactions have lost to. */
+    final BlockingQueue<NodeMetrics.Loss> losses = new LinkedBlockingQueue<>();
+    /** Statements that took long. */
+    final BlockingQueue<String> slow = new LinkedBlockingQueue<>();
     private final BlockingQueue<CompletableFuture<Void>> booked = new LinkedBlockingQueue<>();
 
     JdbcNodes(EngineKind kind, Path directory, int count) throws Exception {
@@ -146,9 +150,11 @@ final class JdbcNodes implements AutoCloseable {
         undertaken.add(count);
         return (NodeMetrics) Proxy.newProxyInstance(NodeMetrics.class.getClassLoader(),
                 new Class<?>[]{NodeMetrics.class},
-                (_, method, _) -> switch (method.getName()) {
+                (_, method, arguments) -> switch (method.getName()) {
                     case "undertaken" -> count.incrementAndGet();
                     case "repeated" -> repeated.incrementAndGet();
+                    case "lost" -> losses.add((NodeMetrics.Loss) arguments[0]);
+                    case "slow" -> slow.add((String) arguments[1]);
                     default -> null;
                 });
     }

@@ -19,6 +19,8 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -27,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
+import tutti.node.metrics.NodeMetrics;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -305,6 +308,22 @@ class ReplayTest {
         both[0].setAutoCommit(true);
         assertEquals("5 20", amounts(both[0]));
         assertEquals(1, nodes.repeated());
+        NodeMetrics.Loss loss = nodes.losses.take();
+        assertTrue(loss.repeated() && loss.statement().contains("amount + 5"), loss::toString);
+    }
+
+    @Test
+    void theNodeIsToldOfStatementsThatTakeLong() throws Exception {
+        Connection[] both = connect(EngineKind.H2, 1);
+        run(both[0], "CREATE TABLE many (id int PRIMARY KEY)");
+        run(both[0], "INSERT INTO many VALUES " + IntStream.range(0, 2500).mapToObj(id -> "(" + id + ")")
+                .collect(Collectors.joining(", ")));
+        String slow = "SELECT count(*) FROM many a, many b WHERE a.id + b.id > 5";
+        value(both[0], slow);
+        String told = nodes.slow.take();
+        while (!told.equals(slow)) {
+            told = nodes.slow.take();
+        }
     }
 
     @Test

@@ -3,6 +3,7 @@ package tutti.server;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -22,6 +23,11 @@ public record BackupNote(String kind, String state, String node, long least, lon
     public static final String PART = "about";
     /** File that says that a backup is whole. */
     public static final String COMPLETE = "complete";
+    /** File of a backup with all that is in it, as it came from the node, compressed; older backups have the parts themselves instead. */
+    public static final String COPY = "copy";
+    /** What a copy may have: the engines' parts, of which it has one, and what goes with it. */
+    public static final Set<String> PARTS = Set.of("postgres", "h2", "hsqldb", "h2-compressed", "replica", "order",
+            PART);
     /** Where it is in a backup. */
     static final String FILE = "backup.json";
     private static final JsonMapper MAPPER = JsonMapper.shared();

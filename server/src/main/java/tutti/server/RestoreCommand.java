@@ -1,6 +1,8 @@
 package tutti.server;
 
+import java.io.BufferedInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -9,6 +11,7 @@ import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -21,6 +24,7 @@ import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.command.Trees;
+import tutti.node.copy.CopyStream;
 import tutti.runtime.Directory;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.PrivateFiles;
@@ -35,6 +39,7 @@ import tutti.yaml.UnusableFileException;
 public final class RestoreCommand implements Callable<Integer> {
     private static final Pattern POSITION = Pattern.compile("\\d{1,18}");
     private static final String BEGUN = "restoring";
+    private static final String UNPACKED = "unpacked";
 
     @Option(names = "--from", paramLabel = "DIR", required = true, description = "Directory that `tutti backup` has filled.")
     private Path from = Path.of("");
@@ -190,16 +195,21 @@ public final class RestoreCommand implements Callable<Integer> {
         Path begun = config.data().resolve(BEGUN);
         Trees.delete(begun);
         PrivateFiles.createDirectories(begun);
-        List<Directory> logs = new ArrayList<>(List.of(log(base)));
+        Path unpacked = config.data().resolve(UNPACKED);
+        Trees.delete(unpacked);
+        PrivateFiles.createDirectories(unpacked);
+        Path first = unpacked(base, unpacked, Set.copyOf(parts(config)));
+        List<Directory> logs = new ArrayList<>(List.of(log(first)));
         for (Backup each : backups) {
             if (each.note.most() >= base.note.most() && !each.equals(base)) {
-                logs.add(log(each));
+                logs.add(log(unpacked(each, unpacked, Set.of(NodeCopies.ORDER))));
             }
         }
         long reached = config.orderKind().join(NodeLife.orderSettings(config, keys), keys.machine(), logs, target,
                 PathDirectory.of(begun.resolve(NodeCopies.ORDER)));
         if (reached < target) {
             Trees.delete(begun);
+            Trees.delete(unpacked);
             throw new IOException("the backups end with position " + reached + ", before " + target);
         }
         config.orderKind().adopt(NodeLife.orderSettings(config, keys), keys.machine(),
@@ -207,7 +217,7 @@ public final class RestoreCommand implements Callable<Integer> {
                         .nextLong());
         for (String part : parts(config)) {
             if (!part.equals(NodeCopies.ORDER)) {
-                Trees.copy(base.directory.resolve(part), begun.resolve(part));
+                Trees.copy(first.resolve(part), begun.resolve(part));
             }
         }
         for (String part : parts(config)) {
@@ -215,10 +225,25 @@ public final class RestoreCommand implements Callable<Integer> {
         }
         Trees.sync(config.data());
         Trees.delete(begun);
+        Trees.delete(unpacked);
         return reached;
     }
 
-    private static Directory log(Backup backup) throws IOException {
-        return PathDirectory.of(backup.directory.resolve(NodeCopies.ORDER));
+    /** Where parts of a backup are: in it, if it is of an older release; or below a directory into which they are unpacked. */
+    private static Path unpacked(Backup backup, Path below, Set<String> wanted) throws IOException {
+        Path copy = backup.directory.resolve(BackupNote.COPY);
+        if (!Files.exists(copy)) {
+            return backup.directory;
+        }
+        Path into = below.resolve(backup.directory.getFileName().toString());
+        PrivateFiles.createDirectories(into);
+        try (InputStream in = new BufferedInputStream(Files.newInputStream(copy))) {
+            CopyStream.receive(in, PathDirectory.of(into), BackupNote.PARTS, wanted, BackupNote.COMPLETE);
+        }
+        return into;
+    }
+
+    private static Directory log(Path unpacked) throws IOException {
+        return PathDirectory.of(unpacked.resolve(NodeCopies.ORDER));
     }
 }

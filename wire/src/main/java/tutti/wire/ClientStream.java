@@ -186,6 +186,11 @@ final class ClientStream {
         }
     }
 
+    /** What the engine has sent so far is passed on, and need not wait for what is still being read. */
+    void arrived() {
+        backendReader.emitRun();
+    }
+
     /** Writes a response of the node's, after what the engine sent before. */
     void write(ByteBuf response) {
         backendReader.emitRun();

@@ -178,6 +178,7 @@ final class CommitSequence {
 
     /** Why a transaction that the session can repeat must not commit now; null if it may, or fails. */
     private @Nullable ErrorFields repeats(OpenTransaction closing, @Nullable ErrorFields failure) {
+        session.client().arrived();
         if (!session.repetition().proven()) {
             session.repetition().refuseCommit(closing);
         } else if (failure != null && session.repetition().repeats(failure)) {

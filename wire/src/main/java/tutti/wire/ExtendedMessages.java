@@ -484,7 +484,9 @@ final class ExtendedMessages {
         }
         cycle.inBlock(kind.chains());
         cycle.await();
-        boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand());
+        // If it is run again, the client may have heard that it is bound, which must be answered again before.
+        boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand())
+                && session.repetition().proven();
         session.commit().begin(Form.EXTENDED, kind.chains(), alone);
         return false;
     }

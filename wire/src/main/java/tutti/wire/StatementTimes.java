@@ -13,10 +13,10 @@ import tutti.pgwire.Frontend;
 
 /**
  * How long a client waits for its statements, and which have lost: the node is told of those that take {@value #SLOW_MILLIS} ms or longer,
- * and of all that lose, with the first {@value #TEXT_BYTES} bytes of their text. A text that speaks of a password is not told. On the session's
- * event loop.
+ * and of all that lose, with the first {@value #TEXT_BYTES} bytes of their text. A text that speaks of a password is not told. For one thread
+ * at a time.
  */
-final class StatementTimes {
+public final class StatementTimes {
     private static final int SLOW_MILLIS = 20;
     private static final int TEXT_BYTES = 200;
     /** Of prepared statements by name, of which the rest are told without their text. */
@@ -31,13 +31,13 @@ final class StatementTimes {
     private boolean underWay;
 
     /** Of a session that tells this node, by this clock in nanoseconds. */
-    StatementTimes(Transactions node, LongSupplier clock) {
+    public StatementTimes(Transactions node, LongSupplier clock) {
         this.node = node;
         this.clock = clock;
     }
 
     /** The client has sent a message. */
-    void said(byte type, ByteBuf buffer, int start, int bodyLength) {
+    public void said(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (!underWay) {
             underWay = true;
             begunNanos = clock.getAsLong();
@@ -80,7 +80,7 @@ final class StatementTimes {
     }
 
     /** The cycle is over; the client has its answer. */
-    void over() {
+    public void over() {
         if (underWay) {
             underWay = false;
             long nanos = clock.getAsLong() - begunNanos;
@@ -91,13 +91,13 @@ final class StatementTimes {
     }
 
     /** A transaction has lost. */
-    void lost(ErrorFields why, boolean repeated) {
+    public void lost(ErrorFields why, boolean repeated) {
         String detail = why.get('D');
         node.lost(new NodeMetrics.Loss(why.sqlState(), why.message(), detail == null ? "" : detail, words(), repeated));
     }
 
     /** The client hears an error of the engine's: its transaction may have lost there. */
-    void failed(ErrorFields why) {
+    public void failed(ErrorFields why) {
         if (why.sqlState().equals("40001") || why.sqlState().equals("40P01")) {
             lost(why, false);
         }

@@ -71,7 +71,8 @@ final class InBandFixture implements AutoCloseable {
                 new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
         for (Way way : Way.values()) {
             PostgresFrontEnd frontEnd = new PostgresFrontEnd(
-                    FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
+                    FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
+                            .withRepetitions(3),
                     node, new OneWay(way), (_, _) -> () -> {}, loops);
             frontEnds.add(frontEnd);
             addresses.add(frontEnd.start());

@@ -19,6 +19,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import java.util.concurrent.CompletableFuture;
+import tutti.core.txn.AbortReason;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -158,6 +160,36 @@ class InBandTest {
             "update account set note = set_config('a.b', 'c', true)"})
     void isNotProven(String sql) {
         assertFalse(fixture.proven(sql), sql);
+    }
+
+    /** The node asks before the engine has answered the client's Bind of COMMIT, which the client hears when the transaction has lost. */
+    @Test
+    void aPreparedCommitThatHasLostIsRunAgain() throws Exception {
+        BackendConnection client = fixture.client(Way.EITHER);
+        Conversation.get(Conversation.send(client, out -> {
+            Frontend.parse(out, "change", "update account set balance = balance + 1 where id = 1");
+            Frontend.parse(out, "commit", "commit");
+            Frontend.sync(out);
+        }));
+        for (int round = 0; round < 5; round++) {
+            fixture.node.manual = false;
+            Conversation.simple(client, "begin");
+            assertEquals("2C(UPDATE 1)/T", Conversation.get(Conversation.send(client, out -> {
+                Frontend.bind(out, "", "change");
+                Frontend.execute(out, "", 0);
+                Frontend.sync(out);
+            })));
+            fixture.node.manual = true;
+            CompletableFuture<String> answer = Conversation.send(client, out -> {
+                Frontend.bind(out, "", "commit");
+                Frontend.execute(out, "", 0);
+                Frontend.sync(out);
+            });
+            ScriptedNode.take(fixture.node.asked).rollBack(new AbortReason.LostCertification(0, 7));
+            ScriptedNode.take(fixture.node.asked).commit();
+            assertEquals("2C(COMMIT)/I", Conversation.get(answer));
+        }
+        client.close();
     }
 
     /** Which change several tables do not tell their rows, and leave alone what others have been prepared as. */

@@ -31,15 +31,13 @@ import tutti.runtime.real.PrivateFiles;
 import tutti.server.BackupNote;
 
 /** Takes backups of a running node into a directory. */
-@Command(name = "backup", subcommands = PruneCommand.class, description = "Back a running node up into a directory: the first time a base, with its database; after that what"
-        + " was ordered since. `tutti restore` makes the data of all nodes of a cluster from that, at any position or time"
-        + " between the first base and the last backup. Clients go on.")
+@Command(name = "backup", subcommands = {PruneCommand.class,
+        VerifyCommand.class}, description = "Back a running node up into a directory: the first time a base, with its database; after that what"
+                + " was ordered since. `tutti restore` makes the data of all nodes of a cluster from that, at any position or time"
+                + " between the first base and the last backup. Clients go on.")
 public final class BackupCommand implements Callable<Integer> {
     private static final Duration PATIENCE = Duration.ofDays(7);
     private static final String INCOMING = "incoming";
-    /** Names of the engines' parts; a copy has one of them. */
-    private static final Set<String> PARTS = Set.of("postgres", "h2", "hsqldb", "h2-compressed", "replica", "order",
-            BackupNote.PART);
 
     @Mixin
     private ChosenNodes nodes = new ChosenNodes();
@@ -107,8 +105,8 @@ public final class BackupCommand implements Callable<Integer> {
         long[] bytes = {0};
         String refusal = client.download(node.url(),
                 "/backup" + (after.isPresent() ? "?after=" + after.getAsLong() : ""),
-                node.token(), in -> bytes[0] = CopyStream.receive(in, PathDirectory.of(incoming), PARTS,
-                        BackupNote.COMPLETE));
+                node.token(), in -> bytes[0] = CopyStream.keep(in, PathDirectory.of(incoming), BackupNote.COPY,
+                        BackupNote.PARTS, Set.of(BackupNote.PART), BackupNote.COMPLETE));
         if (!refusal.isEmpty()) {
             return refusal;
         }

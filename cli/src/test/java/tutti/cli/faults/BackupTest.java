@@ -3,6 +3,7 @@ package tutti.cli.faults;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
@@ -12,6 +13,7 @@ import java.sql.ResultSet;
 import java.sql.Statement;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
@@ -25,6 +27,8 @@ import tutti.cli.Tutti;
 import tutti.cluster.ClusterSpec;
 import tutti.command.Program;
 import tutti.command.Trees;
+import tutti.node.copy.CopyStream;
+import tutti.runtime.real.PathDirectory;
 import tutti.server.BackupNote;
 
 /** Clusters begin anew with backups, and with what one node has kept. */
@@ -62,6 +66,30 @@ class BackupTest {
         try (Stream<Path> all = Files.list(backups)) {
             return BackupNote.read(all.sorted().toList().getLast());
         }
+    }
+
+    /** The newest has its parts unpacked; and one is damaged for a moment. */
+    private static void asOfAnOlderRelease(Path backups) throws Exception {
+        List<Path> sorted;
+        try (Stream<Path> all = Files.list(backups)) {
+            sorted = all.sorted().toList();
+        }
+        Path base = sorted.getFirst().resolve(BackupNote.COPY);
+        byte[] whole = Files.readAllBytes(base);
+        byte[] damaged = whole.clone();
+        // One bit may make no difference: what is compressed may say the same in two ways.
+        Arrays.fill(damaged, damaged.length / 2, damaged.length / 2 + 100, (byte) 0x55);
+        Files.write(base, damaged);
+        String found = run(Program.FAILURE, "backup", "verify", "--to", backups.toString());
+        assertTrue(found.contains("DAMAGED") && found.contains("3 backups, 1 damaged"), found);
+        Files.write(base, whole);
+        Path old = sorted.getLast();
+        Path unpacked = Files.createDirectory(backups.resolve("unpacking"));
+        try (InputStream in = Files.newInputStream(old.resolve(BackupNote.COPY))) {
+            CopyStream.receive(in, PathDirectory.of(unpacked), BackupNote.PARTS, BackupNote.COMPLETE);
+        }
+        Trees.delete(old);
+        Files.move(unpacked, old);
     }
 
     /** All nodes are killed, their data is gone, and they begin with what is restored. */
@@ -105,6 +133,9 @@ class BackupTest {
             cluster.execute(2, "INSERT INTO note VALUES (3, 'late')");
             cluster.execute(0, "DELETE FROM note WHERE id = 1");
             run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
+            String verified = run(Program.OK, "backup", "verify", "--to", backups.toString());
+            assertTrue(verified.contains("3 backups, 0 damaged"), verified);
+            asOfAnOlderRelease(backups);
             String list = run(Program.OK, "restore", "--from", backups.toString(), "--list");
             assertTrue(list.contains("base") && list.contains("log"), list);
 

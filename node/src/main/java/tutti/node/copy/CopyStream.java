@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Set;
 import tutti.core.schema.DecodeException;
+import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
 
 /**
@@ -62,21 +63,79 @@ public final class CopyStream {
      * @throws IOException if it ends early, is damaged, or cannot be written
      */
     public static long receive(InputStream from, Directory into, Set<String> parts, String mark) throws IOException {
+        return receive(from, into, parts, parts, mark);
+    }
+
+    /**
+     * The same, of which only some parts are written; all of it is looked at.
+     *
+     * @param unpacked names of those
+     */
+    public static long receive(InputStream from, Directory into, Set<String> parts, Set<String> unpacked, String mark)
+            throws IOException {
+        try (PieceWriter writer = new PieceWriter(into, parts, unpacked)) {
+            return read(from, writer, end -> writer.complete(end, mark), _ -> {});
+        }
+    }
+
+    /**
+     * Keeps what was sent as it came, which is compressed, in a file of a directory, for {@link #receive} to unpack it; with some parts
+     * unpacked beside it, and at last a file that says that it is all there and safe.
+     *
+     * @param file its name
+     */
+    public static long keep(InputStream from, Directory into, String file, Set<String> parts, Set<String> unpacked,
+            String mark) throws IOException {
+        try (PieceWriter writer = new PieceWriter(into, parts, unpacked);
+                DataFile kept = into.open(file, Directory.Open.EMPTY)) {
+            return read(from, writer, end -> {
+                kept.force(true);
+                writer.complete(end, mark);
+            }, bytes -> kept.write(ByteBuffer.wrap(bytes), kept.size()));
+        }
+    }
+
+    /**
+     * Looks whether what was kept is whole.
+     *
+     * @param nothing a directory into which nothing is written
+     * @return how many bytes it has
+     * @throws IOException if it is not
+     */
+    public static long verify(InputStream from, Directory nothing, Set<String> parts) throws IOException {
+        try (PieceWriter writer = new PieceWriter(nothing, parts, Set.of())) {
+            return read(from, writer, end -> {
+                byte[] _ = writer.check(end);
+            }, _ -> {});
+        }
+    }
+
+    private interface Ending {
+        void with(CopyMessage.End end) throws IOException;
+    }
+
+    private interface Kept {
+        void add(byte[] bytes) throws IOException;
+    }
+
+    private static long read(InputStream from, PieceWriter writer, Ending ending, Kept kept) throws IOException {
         DataInputStream in = new DataInputStream(from);
         long received = 0;
-        try (PieceWriter writer = new PieceWriter(into, parts)) {
+        try {
             while (true) {
                 int length = in.readInt();
                 if (length < 0 || length > MESSAGE_BYTES_MAX) {
                     throw new IOException("this is no copy: a piece of " + length + " bytes");
                 }
-                byte[] bytes = new byte[length];
-                in.readFully(bytes);
-                received += Integer.BYTES + length;
-                switch (CopyMessage.SET.decode(ByteBuffer.wrap(bytes))) {
+                byte[] framed = new byte[Integer.BYTES + length];
+                ByteBuffer.wrap(framed).putInt(length);
+                in.readFully(framed, Integer.BYTES, length);
+                kept.add(framed);
+                received += framed.length;
+                switch (CopyMessage.SET.decode(ByteBuffer.wrap(framed, Integer.BYTES, length).slice())) {
                     case CopyMessage.Piece piece -> writer.write(List.of(piece));
                     case CopyMessage.End end -> {
-                        writer.complete(end, mark);
+                        ending.with(end);
                         return received;
                     }
                     case CopyMessage other -> throw new IOException("this is no copy: " + other);

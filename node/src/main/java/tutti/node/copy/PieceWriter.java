@@ -25,6 +25,7 @@ final class PieceWriter implements AutoCloseable {
 
     private final Directory into;
     private final Set<String> parts;
+    private final Set<String> unpacked;
     private final CopyDigest digest = new CopyDigest();
     private final Inflater inflater = new Inflater(true);
     /** By path; with that of {@code into} itself. */
@@ -40,8 +41,18 @@ final class PieceWriter implements AutoCloseable {
      * @param parts names of what may be in there
      */
     PieceWriter(Directory into, Set<String> parts) {
+        this(into, parts, parts);
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param unpacked names of parts that are written; of the others what comes is only looked at
+     */
+    PieceWriter(Directory into, Set<String> parts, Set<String> unpacked) {
         this.into = into;
         this.parts = parts;
+        this.unpacked = unpacked;
         directories.put("", into);
     }
 
@@ -63,6 +74,11 @@ final class PieceWriter implements AutoCloseable {
         written++;
         ByteBuffer content = content(piece);
         digest.add(piece.path(), piece.offset(), content);
+        String part = piece.path().substring(0, Math.max(0, piece.path().indexOf('/')));
+        part = part.isEmpty() ? piece.path() : part;
+        if (parts.contains(part) && !unpacked.contains(part)) {
+            return;
+        }
         if (piece.offset() == CopyMessage.OF_DIRECTORY) {
             directory(piece.path());
             return;
@@ -135,6 +151,21 @@ final class PieceWriter implements AutoCloseable {
      * @throws IOException if there is something else, or it cannot be made safe
      */
     void complete(CopyMessage.End end, String mark) throws IOException {
+        byte[] value = check(end);
+        for (Directory each : directories.values()) {
+            each.sync();
+        }
+        DurableFiles.write(into, mark, value);
+    }
+
+    /**
+     * All has come.
+     *
+     * @param end what there should be
+     * @return what all pieces come down to
+     * @throws IOException if there is something else
+     */
+    byte[] check(CopyMessage.End end) throws IOException {
         closeFile();
         byte[] value = digest.value();
         if (end.pieces() != written || !Arrays.equals(end.digest(), value)) {
@@ -142,10 +173,7 @@ final class PieceWriter implements AutoCloseable {
                     "what has come of the copy, " + written + " pieces, is not what was sent, " + end.pieces()
                             + ": its digest is another");
         }
-        for (Directory each : directories.values()) {
-            each.sync();
-        }
-        DurableFiles.write(into, mark, value);
+        return value;
     }
 
     private void closeFile() throws IOException {
