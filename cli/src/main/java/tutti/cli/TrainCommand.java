@@ -83,7 +83,7 @@ final class TrainCommand implements Callable<Integer> {
                 : Screen.standard(spec.commandLine().getOut());
         boolean passed = new Demo(plan, screen)
                 .run(new ClusterSpec(directory.resolve("cluster"), NODES, 0, Protocols.DEFAULT,
-                        "tutti", "tutti", Map.of(), NodeJvm.recording(notes)), directory.resolve("report.html"), null);
+                        "tutti", "tutti", Map.of(), NodeJvm.recording(notes)), null, null);
         if (!passed) {
             throw new Failure("the training run has not passed its checks", "./tutti demo says more");
         }

@@ -1,12 +1,14 @@
 package tutti.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -33,6 +35,8 @@ class TrainCommandTest {
             assertEquals(new TrainCommand.Trained(cache.toString(), Files.size(cache)), trained);
             assertTrue(NodeJvm.command().contains("-XX:AOTCache=" + cache));
             assertEquals(0, startsOnlyWithIt());
+            Files.setLastModifiedTime(cache, FileTime.fromMillis(0));
+            assertFalse(NodeJvm.command().contains("-XX:AOTCache=" + cache), "jars have changed since");
         } finally {
             Files.deleteIfExists(cache);
         }

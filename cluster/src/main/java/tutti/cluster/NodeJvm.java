@@ -1,9 +1,13 @@
 package tutti.cluster;
 
 import java.io.File;
+import java.io.IOException;
 import java.net.URI;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -45,7 +49,7 @@ public final class NodeJvm {
      */
     public static List<String> command(boolean inProcess) {
         List<String> options = new ArrayList<>(OPTIONS);
-        options.add(cache().filter(Files::isRegularFile).map(file -> "-XX:AOTCache=" + file).orElse(UNTRAINED));
+        options.add(cache().filter(NodeJvm::fits).map(file -> "-XX:AOTCache=" + file).orElse(UNTRAINED));
         options.addAll(inProcess ? LARGE : SMALL);
         String more = System.getenv(OPTIONS_VARIABLE);
         if (more != null && !more.isBlank()) {
@@ -56,7 +60,8 @@ public final class NodeJvm {
 
     /**
      * The file with the classes of a node, linked, and the profile of its methods (JEP 483, 514, 515), which a training run
-     * makes beside the jar, whether it is there or not. The virtual machine looks whether it fits, and goes on without it if not.
+     * makes beside the jar, whether it is there or not. It is used only if no jar beside it has changed since: the virtual machine
+     * looks at the server's jar, and takes classes of older versions of those that its manifest names.
      * Empty if the classes do not come from jars, from which alone they can be kept.
      */
     public static Optional<Path> cache() {
@@ -64,6 +69,23 @@ public final class NodeJvm {
         return Files.isRegularFile(server)
                 ? Optional.of(server.resolveSibling(server.getFileName().toString().replace(JAR, "") + ".aot"))
                 : Optional.empty();
+    }
+
+    private static boolean fits(Path cache) {
+        if (!Files.isRegularFile(cache)) {
+            return false;
+        }
+        try (DirectoryStream<Path> jars = Files.newDirectoryStream(cache.resolveSibling(""), "*" + JAR)) {
+            FileTime made = Files.getLastModifiedTime(cache);
+            for (Path jar : jars) {
+                if (Files.getLastModifiedTime(jar).compareTo(made) > 0) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (IOException | DirectoryIteratorException unreadable) {
+            return false;
+        }
     }
 
     /**

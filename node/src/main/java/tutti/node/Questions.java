@@ -24,7 +24,11 @@ import tutti.core.txn.TransactionId;
  * <p>
  * <b>That it has committed</b> is known as soon as that is delivered here, but where updates have seen all that anybody was told
  * of before they began, the node at which they begin must show it first ({@link Node#tellsFirst}): its word is waited for, too,
- * unless that life of it is over, in which it could begin another, or no more updates begin there.
+ * unless that life of it is over, in which it could begin another, or no more updates begin there. Who asks is told when all that was
+ * delivered by then is visible here, and what was left out has not committed ({@link Settlement}).
+ *
+ * <p>
+ * <b>Who only listens</b> ({@link Settlement#listens}) does not know what was delivered, and answers nothing in this life.
  */
 final class Questions {
     private static final long PATIENCE_NANOS = 5_000_000_000L;
@@ -47,6 +51,9 @@ final class Questions {
 
         /** Somebody waits for this position. */
         void hurry(long position);
+
+        /** Whether what is delivered is not known here any more. */
+        boolean listens();
 
         /** Whether nobody may be told that a transaction of a node has committed before that node shows it. */
         boolean tellsFirst(int node);
@@ -104,7 +111,7 @@ final class Questions {
     }
 
     private boolean isDecided(Question question) {
-        return switch (known(question)) {
+        return !node.listens() && switch (known(question)) {
             case OPEN, EXECUTING -> false;
             case UNHEARD -> question.ended;
             case COMMITTED -> question.ended || outcomes.isOver(question.about)
@@ -122,22 +129,30 @@ final class Questions {
     }
 
     private void answer(Question question) {
-        switch (known(question)) {
-            case COMMITTED -> await(node.deliveredPosition(), new Completion<>() {
-                @Override
-                public void succeeded(Long visible) {
-                    question.done.succeeded(TransactionOutcome.COMMITTED);
-                }
-
-                @Override
-                public void failed(EngineFailure failure) {
-                    // It has committed all the same; that it cannot be read here yet matters less.
-                    question.done.succeeded(TransactionOutcome.COMMITTED);
-                }
-            });
-            case ABORTED -> question.done.succeeded(TransactionOutcome.ABORTED);
-            default -> question.done.succeeded(TransactionOutcome.UNKNOWN);
+        if (known(question) != Outcomes.Answer.COMMITTED) {
+            tell(question);
+            return;
         }
+        await(node.deliveredPosition(), new Completion<>() {
+            @Override
+            public void succeeded(Long visible) {
+                tell(question);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                // The engine may stand before something that is left out in the end.
+                question.done.succeeded(TransactionOutcome.IN_PROGRESS);
+            }
+        });
+    }
+
+    private void tell(Question question) {
+        question.done.succeeded(switch (known(question)) {
+            case COMMITTED -> TransactionOutcome.COMMITTED;
+            case ABORTED -> TransactionOutcome.ABORTED;
+            default -> TransactionOutcome.UNKNOWN;
+        });
     }
 
     /** Messages were delivered, a request was executed, or the members have changed. */

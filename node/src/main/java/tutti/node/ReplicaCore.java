@@ -318,6 +318,11 @@ final class ReplicaCore {
         }
 
         @Override
+        public boolean listens() {
+            return settlement.listens();
+        }
+
+        @Override
         public boolean tellsFirst(int node) {
             return claims.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION
                     && protocol.primary().equals(OptionalInt.of(node));

@@ -235,6 +235,11 @@ class OutcomesTest {
             }
 
             @Override
+            public boolean listens() {
+                return false;
+            }
+
+            @Override
             public boolean tellsFirst(int node) {
                 return false;
             }

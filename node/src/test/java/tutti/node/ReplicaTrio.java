@@ -172,18 +172,23 @@ abstract class ReplicaTrio {
     /** What somebody is told. */
     final <T> T told(Consumer<Completion<T>> question) {
         CompletableFuture<T> told = new CompletableFuture<>();
-        question.accept(new Completion<>() {
+        question.accept(telling(told));
+        return get(told);
+    }
+
+    /** Tells a future. */
+    static <T> Completion<T> telling(CompletableFuture<T> future) {
+        return new Completion<>() {
             @Override
             public void succeeded(T value) {
-                told.complete(value);
+                future.complete(value);
             }
 
             @Override
             public void failed(EngineFailure failure) {
-                told.completeExceptionally(new AssertionError(failure.toString()));
+                future.completeExceptionally(new AssertionError(failure.toString()));
             }
-        });
-        return get(told);
+        };
     }
 
     /** All nodes show a position. */

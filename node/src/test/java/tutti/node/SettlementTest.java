@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Completion;
@@ -182,6 +183,38 @@ class SettlementTest extends ReplicaTrio {
         await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
         TransactionOutcome outcome = told(done -> nodes.get(1).outcome(bad.ticket.id(), done));
         assertEquals(TransactionOutcome.ABORTED, outcome);
+    }
+
+    /** Whoever asks a node for which it is still open whether the effects hold hears nothing before that is decided. */
+    @Test
+    void whatIsLeftOutLaterHasNotCommittedEither() throws IOException {
+        openAll(PROTOCOL);
+        nodes.remove(1).close();
+        engines.get(2).refused.add("bad");
+        Client bad = new Client(0, "bad", 1);
+        long position = bad.committed();
+        await(() -> verdict(2, position).equals("OPEN"));
+        CompletableFuture<TransactionOutcome> outcome = new CompletableFuture<>();
+        nodes.get(2).outcome(bad.ticket.id(), telling(outcome));
+        this.<Void>told(done -> nodes.get(2).decide(position, false, done));
+        assertEquals(TransactionOutcome.ABORTED, get(outcome));
+    }
+
+    /** A node that can keep no more before a verdict does not know what it is delivered. */
+    @Test
+    void whoOnlyListensDoesNotAnswer() throws IOException {
+        openAll(PROTOCOL);
+        nodes.remove(1).close();
+        engines.get(2).refused.add("bad");
+        commit(0, "bad", 1);
+        for (int key = 2; key < 8; key++) {
+            commit(0, "much ".repeat(100_000), key);
+        }
+        Client good = new Client(0, "good", 9);
+        good.committed();
+        CompletableFuture<TransactionOutcome> outcome = new CompletableFuture<>();
+        nodes.get(2).outcome(good.ticket.id(), telling(outcome));
+        assertEquals(TransactionOutcome.IN_PROGRESS, get(outcome));
     }
 
     private static <T> Completion<T> never(String why) {

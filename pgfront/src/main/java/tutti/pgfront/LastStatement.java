@@ -3,7 +3,6 @@ package tutti.pgfront;
 import java.io.Serial;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ReadSet;
@@ -98,12 +97,7 @@ final class LastStatement {
         }
     }
 
-    /** The upper half is of the text, the lower of the rows, if they are known by their keys, and of the values otherwise. */
     private long key(PgStatement statement) {
-        ReadSet looked = looked(statement);
-        long[] rows = looked.rowKeys();
-        boolean known = rows.length > 0 && LosersInLine.keys(looked).length == rows.length;
-        int what = known ? Arrays.hashCode(rows) : with.hashCode();
-        return (long) statement.sql().hashCode() << Integer.SIZE | (what & 0xffff_ffffL);
+        return LosersInLine.booking(statement.sql().hashCode(), looked(statement), with::hashCode);
     }
 }

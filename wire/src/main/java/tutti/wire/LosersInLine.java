@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.IntSupplier;
 import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
@@ -116,6 +117,20 @@ public final class LosersInLine {
             }
         }
         return LongStream.concat(lost.build(), LongStream.of(reads.rowKeys())).toArray();
+    }
+
+    /**
+     * Under which key a statement is booked ({@link tutti.node.Transactions#book}).
+     *
+     * @param text a hash of its text, which is the upper half
+     * @param looked what it looks for, null if that is not known
+     * @param values a hash of its values; the lower half is of the rows, if they are known by their keys, and of these otherwise
+     */
+    public static long booking(int text, @Nullable ReadSet looked, IntSupplier values) {
+        long[] rows = looked == null ? new long[0] : looked.rowKeys();
+        boolean known = looked != null && rows.length > 0 && keys(looked).length == rows.length;
+        int what = known ? Arrays.hashCode(rows) : values.getAsInt();
+        return (long) text << Integer.SIZE | (what & 0xffff_ffffL);
     }
 
     /** A place that is in no line yet. */

@@ -98,20 +98,11 @@ final class LostRows {
         }
     }
 
-    /**
-     * Under which key a statement is booked ({@link tutti.node.Transactions#book}): its upper half is the {@link #kind}, the lower a hash of the rows
-     * that it looks for, if they are known by their keys, and of its values otherwise.
-     */
+    /** As {@link LosersInLine#booking}, of that {@link #kind}. */
     long booked(SaidMessages.Executed statement, int kind) {
-        ReadSet reads = reads(statement);
-        boolean known = reads != null && reads.rowKeys().length > 0
-                && LosersInLine.keys(reads).length == reads.rowKeys().length;
         byte[] message = statement.message();
-        int what = known && reads != null
-                ? Arrays.hashCode(reads.rowKeys())
-                : Arrays.hashCode(Arrays.copyOfRange(message,
-                        statement.query() ? Messages.HEADER : values(Unpooled.wrappedBuffer(message)), message.length));
-        return (long) kind << Integer.SIZE | (what & 0xffff_ffffL);
+        return LosersInLine.booking(kind, reads(statement), () -> Arrays.hashCode(Arrays.copyOfRange(message,
+                statement.query() ? Messages.HEADER : values(Unpooled.wrappedBuffer(message)), message.length)));
     }
 
     private StatementAccess access(byte[] parse) {

@@ -54,11 +54,12 @@ public final class Demo {
      * Runs it.
      *
      * @param wanted the cluster to start; its directory holds none yet
-     * @param html where to write the report
+     * @param html where to write the report; null for nowhere
      * @param json where to write the numbers; null for nowhere
      * @return whether replicas are identical, conditions hold, and no acknowledged transaction is missing
      */
-    public boolean run(ClusterSpec wanted, Path html, @Nullable Path json) throws SQLException, InterruptedException {
+    public boolean run(ClusterSpec wanted, @Nullable Path html, @Nullable Path json)
+            throws SQLException, InterruptedException {
         long begun = System.nanoTime();
         try (Cluster cluster = Cluster.start(wanted, this::died)) {
             Thread stop = Thread.ofPlatform().name("stop").unstarted(cluster::close);
@@ -79,7 +80,7 @@ public final class Demo {
         }
     }
 
-    private boolean run(Cluster cluster, ClusterSpec wanted, long begun, Path html, @Nullable Path json)
+    private boolean run(Cluster cluster, ClusterSpec wanted, long begun, @Nullable Path html, @Nullable Path json)
             throws SQLException, InterruptedException {
         for (ClusterFile.Node node : cluster.nodes()) {
             cluster.awaitReady(node.id(), READY_PATIENCE);
@@ -97,9 +98,11 @@ public final class Demo {
         DemoReport.Findings findings = work(cluster, population, databases, begun);
         RunReport report = DemoReport.of(findings);
         DemoReport.summary(report, screen).forEach(screen::line);
-        BenchFiles.write(html, HtmlReport.write(report));
-        screen.line("");
-        screen.line("report: " + html.toAbsolutePath().normalize());
+        if (html != null) {
+            BenchFiles.write(html, HtmlReport.write(report));
+            screen.line("");
+            screen.line("report: " + html.toAbsolutePath().normalize());
+        }
         if (json != null) {
             BenchFiles.write(json,
                     JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(report) + "\n");

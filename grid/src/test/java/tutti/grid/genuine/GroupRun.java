@@ -15,6 +15,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import tutti.core.schema.MessageSet;
 import tutti.core.txn.TransactionId;
+import tutti.grid.MulticastProperties;
+import tutti.grid.MulticastProperties.Deliveries;
 
 /**
  * A run of groups of nodes, and of nodes in no group, that send messages to groups, decided by a seed: whatever may happen next happens
@@ -276,27 +278,12 @@ final class GroupRun {
     // ------------------------------------------------------------------------------------------ the properties
 
     private void check() {
-        for (Node node : nodes) {
-            if (new HashSet<>(node.delivered).size() != node.delivered.size()) {
-                fail("uniform integrity: node " + node.number + " delivered twice: " + node.delivered);
-            }
-            for (TransactionId id : node.delivered) {
-                if (!destinations.getOrDefault(id, Set.of()).contains(node.group)) {
-                    fail("uniform integrity: node " + node.number + " delivered " + id + ", not meant for it");
-                }
-            }
-            for (int i = 1; i < node.stamps.size(); i++) {
-                if (node.stamps.get(i) <= node.stamps.get(i - 1)) {
-                    fail("node " + node.number + " delivered " + node.delivered.get(i) + " not by its stamp");
-                }
-            }
-        }
+        MulticastProperties properties = new MulticastProperties(
+                nodes.stream().map(node -> new Deliveries(node.number, node.delivered, node.stamps)).toList(),
+                (id, node) -> destinations.getOrDefault(id, Set.of()).contains(nodes.get(node).group), this::fail);
+        properties.integrity();
         oneStamp();
-        for (Node one : nodes) {
-            for (Node other : nodes) {
-                prefixOrder(one, other);
-            }
-        }
+        properties.prefixOrder();
         if (failures.isEmpty() && !isAtRest()) {
             fail("validity, uniform agreement or liveness: not all that is owed was delivered");
         }
@@ -320,24 +307,6 @@ final class GroupRun {
                 }
             }
         }
-    }
-
-    private void prefixOrder(Node one, Node other) {
-        for (TransactionId m : one.delivered) {
-            for (TransactionId n : other.delivered) {
-                boolean both = destinations.get(m).contains(other.group) && destinations.get(n).contains(one.group);
-                if (both && !m.equals(n) && !before(one.delivered, n, m) && !before(other.delivered, m, n)) {
-                    fail("uniform prefix order: node " + one.number + " delivered " + m + " and not " + n
-                            + " before; node " + other.number + " delivered " + n + " and not " + m + " before");
-                    return;
-                }
-            }
-        }
-    }
-
-    private static boolean before(List<TransactionId> delivered, TransactionId first, TransactionId second) {
-        int at = delivered.indexOf(first);
-        return at >= 0 && at < delivered.indexOf(second);
     }
 
     /** When all have told how far they are, nothing is kept, but what nobody owes to anybody. */

@@ -14,6 +14,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
+import tutti.grid.MulticastProperties;
+import tutti.grid.MulticastProperties.Deliveries;
 
 /**
  * A run of nodes that send messages to each other, decided by a seed: whatever may happen next happens with some probability,
@@ -293,37 +295,21 @@ final class MulticastRun {
         }
         // What is promised of nodes that crashed depends on how many may crash at a time.
         List<Node> bound = nodes.stream().filter(node -> crashes > 0 || node.isCorrect()).toList();
-        integrity();
+        properties(nodes).integrity();
         for (Node node : nodes) {
             if (node.isCorrect() && !node.multicast.pending().isEmpty()) {
                 fail("liveness: node " + node.number + " waits for " + node.multicast.pending());
             }
-            for (int i = 1; i < node.stamps.size(); i++) {
-                if (node.stamps.get(i) <= node.stamps.get(i - 1)) {
-                    fail("node " + node.number + " delivered " + node.delivered.get(i) + " not by its stamp");
-                }
-            }
         }
         destinations.forEach((id, to) -> agreement(id, to, bound));
-        for (Node one : bound) {
-            for (Node other : bound) {
-                prefixOrder(one, other);
-            }
-        }
-        acyclic(bound);
+        properties(bound).prefixOrder();
+        properties(bound).acyclicOrder();
     }
 
-    private void integrity() {
-        for (Node node : nodes) {
-            if (new HashSet<>(node.delivered).size() != node.delivered.size()) {
-                fail("uniform integrity: node " + node.number + " delivered twice: " + node.delivered);
-            }
-            for (TransactionId id : node.delivered) {
-                if (!destinations.getOrDefault(id, Set.of()).contains(node.number)) {
-                    fail("uniform integrity: node " + node.number + " delivered " + id + ", not meant for it");
-                }
-            }
-        }
+    private MulticastProperties properties(List<Node> of) {
+        return new MulticastProperties(
+                of.stream().map(node -> new Deliveries(node.number, node.delivered, node.stamps)).toList(),
+                (id, node) -> destinations.getOrDefault(id, Set.of()).contains(node), this::fail);
     }
 
     private void agreement(TransactionId id, Set<Integer> to, List<Node> bound) {
@@ -336,57 +322,6 @@ final class MulticastRun {
         }
         if (lost.contains(id) && to.stream().anyMatch(number -> nodes.get(number).isCorrect())) {
             fail("a message was given up with a destination left: " + id + " to " + to);
-        }
-    }
-
-    private void prefixOrder(Node one, Node other) {
-        for (TransactionId m : one.delivered) {
-            for (TransactionId n : other.delivered) {
-                boolean both = destinations.get(m).contains(other.number) && destinations.get(n).contains(one.number);
-                if (both && !m.equals(n) && !before(one.delivered, n, m) && !before(other.delivered, m, n)) {
-                    fail("uniform prefix order: node " + one.number + " delivered " + m + " and not " + n
-                            + " before; node " + other.number + " delivered " + n + " and not " + m + " before");
-                    return;
-                }
-            }
-        }
-    }
-
-    private static boolean before(List<TransactionId> delivered, TransactionId first, TransactionId second) {
-        int at = delivered.indexOf(first);
-        return at >= 0 && at < delivered.indexOf(second);
-    }
-
-    /** Takes away, again and again, a message that no node has delivered after another one that is left. */
-    private void acyclic(List<Node> bound) {
-        Map<TransactionId, Integer> before = new HashMap<>();
-        Map<TransactionId, List<TransactionId>> after = new HashMap<>();
-        for (Node node : bound) {
-            for (int i = 0; i < node.delivered.size(); i++) {
-                before.merge(node.delivered.get(i), i > 0 ? 1 : 0, Integer::sum);
-                if (i > 0) {
-                    after.computeIfAbsent(node.delivered.get(i - 1), _ -> new ArrayList<>())
-                            .add(node.delivered.get(i));
-                }
-            }
-        }
-        Deque<TransactionId> free = new ArrayDeque<>();
-        before.forEach((id, count) -> {
-            if (count == 0) {
-                free.add(id);
-            }
-        });
-        int taken = 0;
-        while (!free.isEmpty()) {
-            taken++;
-            for (TransactionId next : after.getOrDefault(free.remove(), List.of())) {
-                if (before.merge(next, -1, Integer::sum) == 0) {
-                    free.add(next);
-                }
-            }
-        }
-        if (taken < before.size()) {
-            fail("uniform acyclic order: " + (before.size() - taken) + " messages lie on or behind a cycle");
         }
     }
 

@@ -124,7 +124,9 @@ public final class Database {
         unwritten.clear();
         takePlaced();
         List<Long> commits = journal.recover();
-        long recovered = commits.isEmpty() ? imageEnd : commits.getLast();
+        // An old copy of the files may tell of what is gone since the server has begun with an even older one: then it is like that one.
+        Long held = commits.isEmpty() ? null : store.ends().floor(commits.getLast());
+        long recovered = held == null ? imageEnd : held;
         store.cut(recovered);
         skipped.tailSet(recovered, false).clear();
         durable = Math.min(durable, recovered);
