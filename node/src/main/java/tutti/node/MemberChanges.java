@@ -224,7 +224,7 @@ final class MemberChanges {
         group.members(members.now());
         logKeeping.members(members.voters());
         settlement.membersChanged(members.voters());
-        // A new node may begin with a snapshot from before it came, and be told of earlier changes first.
+        // A node that came later is on no older list either, and reads these again behind the state that it was given.
         if (members.now().removed().containsKey(self)) {
             node.exclude(new ReplicaNode.RemovedException("this node was removed from the cluster at position "
                     + members.now().number()));

@@ -78,7 +78,7 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--transactions", paramLabel = "T", defaultValue = "1000", description = "Transactions of a scenario (default: ${DEFAULT-VALUE}).")
     private int transactions;
 
-    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, rare, rows, disks, beyond, or kinds such as loss,crash, and long if they shall last longer; may be repeated for several profiles (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, members, rare, rows, disks, beyond, or kinds such as loss,crash, and long if they shall last longer; may be repeated for several profiles (default: ${DEFAULT-VALUE}).")
     private List<String> faults = List.of();
 
     @Option(names = "--order", paramLabel = "KIND", split = ",", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")

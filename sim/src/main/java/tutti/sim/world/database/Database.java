@@ -125,8 +125,8 @@ public final class Database {
         takePlaced();
         List<Long> commits = journal.recover();
         // An old copy of the files may tell of what is gone since the server has begun with an even older one: then it is like that one.
-        Long held = store.ends().floor(commits.isEmpty() ? imageEnd : commits.getLast());
-        long recovered = held == null ? 0 : held;
+        Long held = commits.isEmpty() ? null : store.ends().floor(commits.getLast());
+        long recovered = held == null ? imageEnd : held;
         store.cut(recovered);
         skipped.tailSet(recovered, false).clear();
         durable = Math.min(durable, recovered);
