@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.StateView;
@@ -104,23 +103,7 @@ final class InProcessDatabase implements NodeDatabase {
             throw new IOException("the database in " + config.data() + " cannot be copied: " + failed.getMessage(),
                     failed);
         }
-        List<CopySource.Entry> entries = DatabaseCopies.below(files, config.engine());
-        return new CopySource.Copy() {
-            @Override
-            public List<CopySource.Entry> first() {
-                return entries;
-            }
-
-            @Override
-            public List<CopySource.Entry> last() {
-                return List.of();
-            }
-
-            @Override
-            public void end(boolean complete) {
-                // The files are the caller's.
-            }
-        };
+        return new CopySource.Unchanging(DatabaseCopies.below(files, config.engine()));
     }
 
     @Override

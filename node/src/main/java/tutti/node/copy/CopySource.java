@@ -46,6 +46,23 @@ public interface CopySource {
     }
 
     /**
+     * A copy of files that do not change, and that are removed by whoever has made them.
+     *
+     * @param first all of them
+     */
+    record Unchanging(List<Entry> first) implements Copy {
+        @Override
+        public List<Entry> last() {
+            return List.of();
+        }
+
+        @Override
+        public void end(boolean complete) {
+            // Nothing is held.
+        }
+    }
+
+    /**
      * A file or a directory.
      *
      * @param path with slashes

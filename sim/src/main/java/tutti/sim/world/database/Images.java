@@ -3,7 +3,6 @@ package tutti.sim.world.database;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -47,23 +46,7 @@ public final class Images {
             file.force(true);
         }
         into.sync();
-        List<CopySource.Entry> entries = NodeCopySource.below(into, PART);
-        return new CopySource.Copy() {
-            @Override
-            public List<CopySource.Entry> first() {
-                return entries;
-            }
-
-            @Override
-            public List<CopySource.Entry> last() {
-                return List.of();
-            }
-
-            @Override
-            public void end(boolean complete) {
-                // The file goes with the directory.
-            }
-        };
+        return new CopySource.Unchanging(NodeCopySource.below(into, PART));
     }
 
     /** The copy that was put in the place of a database on a disk; null if there is none. */
