@@ -1,7 +1,6 @@
 package tutti.node.copy;
 
 import java.io.IOException;
-import java.nio.file.NoSuchFileException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -178,7 +177,10 @@ public final class NodeCopySource implements CopySource {
     private static @Nullable DataFile open(Directory directory, String name) throws IOException {
         try {
             return directory.open(name, Directory.Open.EXISTING);
-        } catch (NoSuchFileException gone) {
+        } catch (IOException failed) {
+            if (directory.exists(name)) {
+                throw failed;
+            }
             return null;
         }
     }
