@@ -52,6 +52,8 @@ public final class CertificationIndex {
     /** Position that offset 0 stands for; offset 0 itself means never. */
     private long base;
     private long floor;
+    /** The floor that {@link #bound} has set last. */
+    private long bounded;
     private long newest;
     /** Number of homes; the table has {@link #tail} slots more. */
     private int capacity = CAPACITY_MIN;
@@ -118,6 +120,15 @@ public final class CertificationIndex {
      */
     public @Nullable AbortReason certify(KeySet keys, long begun, long lastCommitted) {
         return begun < floor() ? new AbortReason.TooOld(begun, floor()) : lost(keys, begun, lastCommitted);
+    }
+
+    /**
+     * The same, of one that nothing that was allowed to be {@linkplain #forget forgotten} matters to, but what the bound had forgotten may.
+     *
+     * @throws IllegalArgumentException if something was forgotten otherwise
+     */
+    public @Nullable AbortReason certifyOpen(KeySet keys, long begun, long lastCommitted) {
+        return begun < bounded ? new AbortReason.TooOld(begun, floor()) : lost(keys, begun, lastCommitted);
     }
 
     /** The same, if it is certain that nothing is forgotten that matters. */
@@ -197,7 +208,11 @@ public final class CertificationIndex {
 
     /** Allows as much to be forgotten as it takes for {@code keys} keys to be left at most, but never what was noted last. */
     public void bound(int keys) {
-        forget(touches.above(floor, keys));
+        long edge = touches.above(floor, keys);
+        if (edge > floor) {
+            bounded = edge;
+            forget(edge);
+        }
     }
 
     /** A key has been touched, the last time before that at a position which lies at or below the floor if there was none. */

@@ -408,7 +408,7 @@ public final class Akara implements Protocol {
         if (execution == null) {
             return null;
         }
-        AbortReason lost = index.certify(execution.writes().keys(), execution.begun(), execution.lastCommitted());
+        AbortReason lost = index.certifyOpen(execution.writes().keys(), execution.begun(), execution.lastCommitted());
         return lost == null ? index.stale(execution.reads().keys(), execution.begun()) : lost;
     }
 

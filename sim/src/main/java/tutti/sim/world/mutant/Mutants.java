@@ -191,7 +191,7 @@ public final class Mutants {
                     raft("passive", "delay,clogging"), new Finder(By.PREFIX_SNAPSHOT, "freshness"), 200),
             mended("minority-fences", "A node that is cut off has the lives of those that it misses ended.",
                     Edit.of(NODE + "ReplicaCore$Parts", "isGone", new Change.Condition("majority", 1, Jump.PASSED)),
-                    new Where("si", Map.of(), null, OrderKind.GROUP, "swizzled-clogging,engine-down", 1000, 1),
+                    new Where("si", Map.of(), null, OrderKind.GROUP, "swizzled-clogging,engine-down", 1000, 160),
                     new Finder(By.LIVENESS, "open"), 100),
             mended("ready-over-failed", "A node that has failed says that it is ready.",
                     Edit.of(NODE + "Lifecycle", "moves", new Change.Condition("state", 1, Jump.PASSED)),
