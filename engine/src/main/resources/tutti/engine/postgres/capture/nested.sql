@@ -149,7 +149,7 @@ BEGIN
     END IF;
     last := coalesce((SELECT max(p.number) FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() AND left(p.entry, 1) = 's'), 0);
     IF tag ~ '^(?:ALTER|DROP|CREATE INDEX|CREATE EXTENSION)' AND EXISTS (SELECT FROM tutti.pending p
-            WHERE p.transaction = pg_current_xact_id() AND p.number > last AND left(p.entry, 1) IN ('i', 'u', 'f', 'k', 'd', 't'))
+            WHERE p.transaction = pg_current_xact_id() AND p.number > last AND left(p.entry, 1) NOT IN ('s', 'c', 'n', 'q'))
             AND NOT EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = pg_my_temp_schema()
                 AND strpos(lower(statement), lower(c.relname)) > 0) THEN
         tables := tutti.catalog_text();

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.engine.postgres.LocalSession;
 import tutti.engine.postgres.capture.CapturedWriteSet;
 import tutti.engine.postgres.capture.CaptureReader;
@@ -63,6 +65,30 @@ class NestedStatementsTest {
                     END $do$""");
             pair.assertEqual("t", "child", "\"quo\"\"ted\"", "from_query");
             assertEquals(List.of(List.of("4")), Pair.rows(pair.other, "SELECT twice(2)"));
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+            "INSERT INTO t VALUES (5, 'five')",
+            "UPDATE t SET v = 'changed'",
+            "UPDATE t SET id = id + 10",
+            "UPDATE t SET v = 'once'; UPDATE t SET v = 'twice'",
+            "DELETE FROM t WHERE id = 1",
+            "UPDATE t SET v = 'gone'; DELETE FROM t",
+            "TRUNCATE t",
+            "UPDATE keyless SET v = 'changed'",
+            "UPDATE narrow SET v = v + 1"})
+    void rowsAreUnderstoodAsTheyWereBeforeTheSchemaChange(String changes) throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)", "CREATE TABLE keyless (v text)",
+                "CREATE TABLE narrow (id int PRIMARY KEY, v int)")) {
+            pair.transaction("INSERT INTO t VALUES (1, 'one'), (2, repeat('long ', 20000))",
+                    "INSERT INTO keyless VALUES ('old')",
+                    "INSERT INTO narrow VALUES (1, 1)");
+            commit(pair, "DO $do$ BEGIN " + changes + "; ALTER TABLE t ADD COLUMN w int DEFAULT 5;"
+                    + " ALTER TABLE keyless ADD COLUMN w int DEFAULT 5; ALTER TABLE narrow ADD COLUMN w int DEFAULT 5; "
+                    + "INSERT INTO t VALUES (9, 'nine', 9); UPDATE t SET w = w + 1; END $do$");
+            pair.assertEqual("t", "keyless", "narrow");
         }
     }
 
