@@ -21,7 +21,7 @@ import tutti.runtime.Machine;
  *
  * <p>
  * <b>Members</b> that were changed by command are those of the position, where their configurations have them; who took part in Raft
- * follows from the base and the log, as for any node that starts again.
+ * follows from the base and the log, as for any node that starts again. Which directories they had, as messages in the log tell, counts no more.
  */
 final class JoinedCopies {
     private static final long CACHE_BYTES = 1 << 16;
@@ -56,6 +56,11 @@ final class JoinedCopies {
             term = log.lastIndex() < log.firstIndex() ? from.term() : log.term(log.lastIndex());
         }
         Checkpoints.write(into, List.of(from));
+        for (int node : config.members().keySet()) {
+            if (node != config.self()) {
+                MetNodes.begins(into, node, reached);
+            }
+        }
         NodeDirectory.copied(into, NodeDirectory.clusterOf(base), term);
         return reached;
     }

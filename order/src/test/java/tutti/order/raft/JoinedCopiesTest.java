@@ -1,6 +1,7 @@
 package tutti.order.raft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -182,6 +183,19 @@ class JoinedCopiesTest {
         assertTrue(others.getMessage().contains("the nodes [0, 3, 4] are the members"), others::getMessage);
         IOException unknown = assertThrows(IOException.class, () -> joined(nodes(0, 3, 4), positions(40), last));
         assertTrue(unknown.getMessage().contains("restore to that position"), unknown::getMessage);
+    }
+
+    /** Messages of before are delivered again when a node starts with it. */
+    @Test
+    void directoriesOfBeforeAreOfNoConcern() throws Exception {
+        Path into = directory.resolve("joined");
+        long end = JoinedCopies.write(nodes(0, 3), RealMachine.INSTANCE, List.of(copy(0, 25)), positions(25),
+                PathDirectory.of(into));
+        MetNodes met = new MetNodes(0, PathDirectory.of(into));
+        assertFalse(met.replaced(3, 99, end));
+        assertTrue(met.knows(3, 17));
+        assertTrue(met.replaced(3, 99, end + 1));
+        assertFalse(met.knows(3, 17));
     }
 
     @Test
