@@ -296,8 +296,11 @@ public class MacroComponentBenchmark {
         out.append(String.format(Locale.ROOT, "%n%-36s %22s%n", "us per 10 searches and 1 completion", "search"));
         for (Row row : rows) {
             if (row.nanos().containsKey("search")) {
-                out.append(String.format(Locale.ROOT, "%-36s %11.2f (± %6.2f)%n", row.contender(),
-                        row.nanos().get("search") / 1000, row.error().getOrDefault("search", Double.NaN) / 1000));
+                double error = row.error().getOrDefault("search", Double.NaN) / 1000;
+                // Two iterations have no interval.
+                out.append(String.format(Locale.ROOT, "%-36s %11.2f (± %6s)%n", row.contender(),
+                        row.nanos().get("search") / 1000,
+                        Double.isNaN(error) ? "?" : String.format(Locale.ROOT, "%.2f", error)));
             }
         }
         return out.toString();
