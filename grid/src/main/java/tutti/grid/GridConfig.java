@@ -37,8 +37,9 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
      *
      * @param degree how many nodes own each of its keys
      * @param ownersMin how many must be left for a key to be written; at most the degree
+     * @param timeToLive after which an entry is absent, unless who writes it says otherwise; zero if it stays
      */
-    public record CacheConfig(String name, int degree, int ownersMin) {
+    public record CacheConfig(String name, int degree, int ownersMin, Duration timeToLive) {
         /** Checks both numbers. */
         public CacheConfig {
             if (name.isEmpty() || degree < 1 || ownersMin < 1 || ownersMin > degree) {
@@ -46,11 +47,25 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
                         + ownersMin + " owners: it needs a name, a degree of at least 1, and at least 1 owner, at most"
                         + " as many as the degree");
             }
+            if (timeToLive.isNegative() || (!timeToLive.isZero() && timeToLive.toMillis() == 0)) {
+                throw new IllegalArgumentException("cache '" + name + "' whose entries live for " + timeToLive
+                        + ": a millisecond is the least; zero, and they stay");
+            }
+        }
+
+        /** One whose entries stay. */
+        public CacheConfig(String name, int degree, int ownersMin) {
+            this(name, degree, ownersMin, Duration.ZERO);
         }
 
         /** One that can be written as long as an owner is left. */
         public static CacheConfig of(String name, int degree) {
             return new CacheConfig(name, degree, 1);
+        }
+
+        /** The same whose entries live for so long. */
+        public CacheConfig withTimeToLive(Duration time) {
+            return new CacheConfig(name, degree, ownersMin, time);
         }
     }
 

@@ -2,7 +2,6 @@ package tutti.grid.node;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
@@ -13,6 +12,7 @@ import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.MulticastMessages;
 import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 import tutti.grid.view.ViewMessage;
 
 /** What nodes tell each other besides {@link MulticastMessage}, {@link GenuineMessage}, {@link CommitMessage} and {@link ViewMessage}. */
@@ -43,12 +43,14 @@ sealed interface GridMessage extends Encoded {
      * The sender lives.
      *
      * @param settled what it, and what it asks of others from now on, needs nothing below of
+     * @param timeMillis no transaction that it has, or begins from now on, has an earlier time; see {@link Times}
      */
-    record Heartbeat(long view, long settled) implements GridMessage {
+    record Heartbeat(long view, long settled, long timeMillis) implements GridMessage {
         static final Schema<Heartbeat> SCHEMA = Schema.message("heartbeat", 50, Heartbeat.class,
-                "The sender lives, in this view, and needs nothing below a stamp.").of(
+                "The sender lives, in this view, and needs nothing below a stamp, nor what has expired at a time.").of(
                         Field.of("view", Types.NATURAL, Heartbeat::view),
-                        Field.of("settled", Types.NATURAL, Heartbeat::settled), Heartbeat::new);
+                        Field.of("settled", Types.NATURAL, Heartbeat::settled),
+                        Field.of("time", Types.NATURAL, Heartbeat::timeMillis), Heartbeat::new);
     }
 
     /** Asks for the value of a key; see {@link tutti.grid.store.Store#read}. */
@@ -60,10 +62,9 @@ sealed interface GridMessage extends Encoded {
     }
 
     /** The answer. */
-    record Value(long number, long stamp, byte @Nullable [] value) implements GridMessage {
+    record Value(long number, Version version) implements GridMessage {
         static final Schema<Value> SCHEMA = Schema.message("value", 52, Value.class, "The value of a key, if any.").of(
-                Field.of("number", Types.POSITIVE, Value::number), Field.of("stamp", Types.NATURAL, Value::stamp),
-                Field.of("value", Types.optional(Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX)), Value::value),
+                Field.of("number", Types.POSITIVE, Value::number), Field.of("version", Version.SCHEMA, Value::version),
                 Value::new);
     }
 

@@ -62,7 +62,7 @@ import tutti.runtime.Network;
  *
  * <p>
  * <b>What is forgotten.</b> With each heartbeat a node says below which stamp it needs nothing: neither its open transactions nor what it
- * has not applied yet. What is below that of all members, as they say it in the present view, is dropped.
+ * has not applied yet. What is below that of all members, as they say it in the present view, is dropped. So is what has expired for all; see {@link Times}.
  */
 public final class GridNode implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridNode.class);
@@ -102,7 +102,9 @@ public final class GridNode implements AutoCloseable {
     /** Without views: who was not heard for some time; those of them who were given up. */
     private Set<Integer> silent = Set.of();
     private final Set<Integer> gone = new TreeSet<>();
-    private final Map<Integer, Long> settled = new HashMap<>();
+    private final Times times;
+    /** What each member has said of itself in the present view. */
+    private final Map<Integer, GridMessage.Heartbeat> heartbeats = new HashMap<>();
     private final long incarnation;
     private volatile @Nullable GridException over;
     private long transactions;
@@ -122,6 +124,7 @@ public final class GridNode implements AutoCloseable {
     public GridNode(GridConfig config, Machine machine, Observer observer) throws IOException {
         this.config = config;
         this.machine = machine;
+        this.times = new Times(machine.clock());
         var random = machine.random("grid node");
         this.incarnation = random.nextInt() & 0x7fff_ffffL;
         int[] degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
@@ -241,7 +244,7 @@ public final class GridNode implements AutoCloseable {
 
     /** Figures. */
     public GridStatus status() {
-        return new GridStatus(view().number(), there(), store.size(), store.bytes(),
+        return new GridStatus(view().number(), there(), store.size(), store.bytes(), store.expired(),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(),
                 committed, conflicts,
                 deadlocks, lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
@@ -302,7 +305,7 @@ public final class GridNode implements AutoCloseable {
         TransactionId id = new TransactionId(config.self(), incarnation << Integer.SIZE | ++transactions);
         long begin = commits.present();
         begins.add(begin);
-        GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin,
+        GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin, times.begin(),
                 machine.clock().nanoTime() + config.transactionTimeout().toNanos());
         open.put(id, transaction);
         return transaction;
@@ -312,6 +315,7 @@ public final class GridNode implements AutoCloseable {
     void ended(GridTransaction transaction, boolean hasCommitted) {
         if (open.remove(transaction.id(), transaction)) {
             begins.remove(transaction.beginStamp());
+            times.ended(transaction.timeMillis());
             committed += hasCommitted ? 1 : 0;
         }
     }
@@ -430,13 +434,13 @@ public final class GridNode implements AutoCloseable {
             switch (message) {
                 case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
                 case GridMessage.Read read -> readHere(read,
-                        version -> send(from, new GridMessage.Value(read.number(), version.stamp(), version.value())),
+                        version -> send(from, new GridMessage.Value(read.number(), version)),
                         () -> send(from, new GridMessage.Trimmed(read.number())));
                 case GridMessage.Present now -> commits.seen(now.stamp());
                 case GridMessage.Trimmed trimmed -> reads.trimmed(trimmed.number());
                 case GridMessage.Value value -> {
-                    commits.seen(value.stamp());
-                    reads.value(value.number(), new Version(value.stamp(), value.value()));
+                    commits.seen(value.version().stamp());
+                    reads.value(value.number(), value.version());
                 }
                 default -> commits.received(from, message);
             }
@@ -449,7 +453,7 @@ public final class GridNode implements AutoCloseable {
         if (heartbeat.view() < view().number()) {
             agreement.tell(from);
         } else {
-            settled.put(from, heartbeat.settled());
+            heartbeats.put(from, heartbeat);
         }
     }
 
@@ -475,8 +479,8 @@ public final class GridNode implements AutoCloseable {
         commits.tick(now);
         Set<Integer> members = new TreeSet<>(view().members());
         members.removeAll(gone);
-        settled.put(config.self(), settledHere());
-        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(), settledHere());
+        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(), settledHere(), times.earliest());
+        heartbeats.put(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
             send(node, heartbeat);
             if (byGroups && commits.present() > told) {
@@ -485,11 +489,16 @@ public final class GridNode implements AutoCloseable {
         });
         told = commits.present();
         links.acknowledge();
-        if (settled.keySet().containsAll(members)) {
-            store.trim(commits.forget(members.stream().mapToLong(settled::get).min().orElse(0)));
+        if (heartbeats.keySet().containsAll(members)) {
+            forget(members.stream().map(heartbeats::get).toList());
         }
         expire(now);
         var _ = loop().schedule(often, this::tick);
+    }
+
+    private void forget(List<GridMessage.Heartbeat> ofAll) {
+        store.trim(commits.forget(ofAll.stream().mapToLong(GridMessage.Heartbeat::settled).min().orElse(0)),
+                ofAll.stream().mapToLong(GridMessage.Heartbeat::timeMillis).min().orElse(0));
     }
 
     /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
@@ -530,7 +539,7 @@ public final class GridNode implements AutoCloseable {
             return;
         }
         LOGGER.info("node {} of grid {} goes on in {}", config.self(), config.name(), view);
-        settled.clear();
+        heartbeats.clear();
         commits.view(view.number(), new TreeSet<>(view.members()));
         reads.ownersChanged();
         later(this::dispatchHeld);

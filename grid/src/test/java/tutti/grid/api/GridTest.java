@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -299,17 +301,48 @@ class GridTest {
                 told.add("missed " + changes);
             }
         }, _ -> {})) {
-            slow.changed(new Key(0, Serializers.TEXT.write("a")), new Version(1, large));
+            slow.changed(new Key(0, Serializers.TEXT.write("a")), new Version(1, large, Version.NEVER));
             assertEquals("a", told.take());
             for (String key : List.of("b", "c", "d", "e")) {
-                slow.changed(new Key(0, Serializers.TEXT.write(key)), new Version(2, large));
+                slow.changed(new Key(0, Serializers.TEXT.write(key)), new Version(2, large, Version.NEVER));
             }
             assertTrue(slow.waitingBytes() > large.length);
             goOn.release(10);
             assertEquals(List.of("b", "c", "missed 2"), List.of(told.take(), told.take(), told.take()));
-            slow.changed(new Key(0, Serializers.TEXT.write("f")), new Version(3, large));
+            slow.changed(new Key(0, Serializers.TEXT.write("f")), new Version(3, large, Version.NEVER));
             assertEquals("f", told.take());
         }
+    }
+
+    @Test
+    void anEntryIsAbsentFromItsInstantOnByTheTimeOfWhoReadsIt() throws IOException {
+        AtomicReference<Instant> wall = new AtomicReference<>(Instant.ofEpochSecond(1_000_000));
+        GridConfig config = GridConfig.of("test", 0, Map.of(0, FreePorts.addresses(1).getFirst()),
+                List.of(CacheConfig.of("stock", 1).withTimeToLive(Duration.ofSeconds(10))), CommitProtocol.TOM_3);
+        Grid grid = Grid.open(config, IsolationLevel.SERIALIZABLE, new WallClockMachine(wall::get));
+        grids.add(grid);
+        Cache<String, Integer> stock = stock(grid);
+        stock.put("as its cache says", 1);
+        stock.put("short", 1, Duration.ofSeconds(1));
+        stock.put("none", 1, Duration.ZERO);
+        grid.run(in -> stock.put(in, "always", 1, Instant.MAX));
+        grid.run(in -> stock.put(in, "nearly always", 1, Instant.MAX.minusNanos(1)));
+        assertEquals(Optional.empty(), stock.get("none"));
+        try (Transaction old = grid.begin(IsolationLevel.SERIALIZABLE, true)) {
+            wall.updateAndGet(now -> now.plusSeconds(1));
+            assertEquals(Optional.empty(), stock.get("short"));
+            assertEquals(Optional.of(1), stock.get(old, "short"), "its time is that of its beginning");
+        }
+        wall.updateAndGet(now -> now.minusSeconds(1));
+        assertEquals(Optional.empty(), stock.get("short"), "time does not go back");
+        assertEquals(new Cache.Entry<>(1, Instant.ofEpochSecond(1_000_010)),
+                grid.readOnly(in -> stock.entry(in, "as its cache says")).orElseThrow());
+        wall.updateAndGet(now -> now.plusSeconds(10));
+        assertEquals(Optional.empty(), stock.get("as its cache says"));
+        assertEquals(new Cache.Entry<>(1, Instant.MAX), grid.readOnly(in -> stock.entry(in, "always")).orElseThrow());
+        assertEquals(Optional.of(1), stock.get("nearly always"));
+        assertThrows(IllegalArgumentException.class,
+                () -> CacheConfig.of("stock", 1).withTimeToLive(Duration.ofNanos(1)));
     }
 
     @Test
