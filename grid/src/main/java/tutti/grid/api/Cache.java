@@ -103,6 +103,22 @@ public final class Cache<K, V> {
     }
 
     /**
+     * Finds all keys that the snapshot of a read-only transaction has. Every node is asked and looks through all its keys.
+     *
+     * @param prefix how the bytes of the keys begin
+     * @return in no order; all of them must have room here
+     * @throws tutti.grid.GridException if that cannot be done, or the transaction is not read-only
+     */
+    public List<K> keys(Transaction in, byte[] prefix) {
+        return in.keys(number, prefix).stream().map(key -> keys.read(key.bytes())).toList();
+    }
+
+    /** All keys; see {@link #keys(Transaction, byte[])}. */
+    public List<K> keys(Transaction in) {
+        return keys(in, new byte[0]);
+    }
+
+    /**
      * Removes a key in a transaction of this grid.
      *
      * @throws tutti.grid.GridException if that cannot be done

@@ -2,6 +2,7 @@ package tutti.grid.api;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tutti.grid.GridException;
@@ -27,6 +28,10 @@ public final class Transaction implements AutoCloseable {
 
     GridTransaction.Value readWhole(Key key) {
         return grid.<GridTransaction.Value>ask(answer -> transaction.read(key, answer));
+    }
+
+    List<Key> keys(int cache, byte[] prefix) {
+        return grid.<List<Key>>ask(answer -> transaction.keys(cache, prefix, answer));
     }
 
     /**

@@ -2,6 +2,7 @@ package tutti.grid.node;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
@@ -17,6 +18,9 @@ import tutti.grid.view.ViewMessage;
 
 /** What nodes tell each other besides {@link MulticastMessage}, {@link GenuineMessage}, {@link CommitMessage} and {@link ViewMessage}. */
 sealed interface GridMessage extends Encoded {
+    /** After how many bytes of keys an answer goes on in another message. */
+    int PART_BYTES = 1 << 16;
+
     /** All messages of nodes. */
     static MessageSet<Encoded> set() {
         return Holder.SET;
@@ -33,7 +37,8 @@ sealed interface GridMessage extends Encoded {
             List<Schema<? extends Encoded>> all = new ArrayList<>(MulticastMessages.schemas());
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
-            all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA));
+            all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
+                    Scan.SCHEMA, Keys.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -73,6 +78,53 @@ sealed interface GridMessage extends Encoded {
         static final Schema<Present> SCHEMA = Schema.message("present", 54, Present.class,
                 "Something was committed at this stamp: a snapshot that begins now may have it.").of(
                         Field.of("stamp", Types.NATURAL, Present::stamp), Present::new);
+    }
+
+    /** Asks which of the keys that a node owns begin like this and are in a snapshot; see {@link Scans}. */
+    record Scan(long number, int cache, byte[] prefix, long stamp, long timeMillis) implements GridMessage {
+        static final Schema<Scan> SCHEMA = Schema
+                .message("scan", 55, Scan.class, "Asks for the keys of a snapshot that a node owns.").of(
+                        Field.of("number", Types.POSITIVE, Scan::number),
+                        Field.of("cache", Types.u8(0, Key.CACHES_MAX - 1), Scan::cache),
+                        Field.of("prefix", Types.bytes(Key.BYTES_MAX), Scan::prefix),
+                        Field.of("stamp", Types.NATURAL, Scan::stamp),
+                        Field.of("time", Types.NATURAL, Scan::timeMillis),
+                        Scan::new);
+    }
+
+    /** What an answer is of all that there is to answer. */
+    enum Part {
+        MORE_FOLLOWS,
+        LAST,
+        /** Versions of so old a snapshot are not kept. */
+        TRIMMED
+    }
+
+    /** A part of the answer. */
+    record Keys(long number, Part part, List<byte[]> keys) implements GridMessage {
+        static final Schema<Keys> SCHEMA = Schema.message("keys", 56, Keys.class, "Answer to a scan, in parts.").of(
+                Field.of("number", Types.POSITIVE, Keys::number), Field.of("part", Types.oneOf(Part.class), Keys::part),
+                Field.of("keys", Types.list(Types.bytes(Key.BYTES_MAX), PART_BYTES), Keys::keys), Keys::new);
+
+        public Keys {
+            keys = List.copyOf(keys);
+        }
+
+        /** An answer of any length as messages. */
+        static void send(long number, List<byte[]> all, Consumer<Keys> to) {
+            List<byte[]> part = new ArrayList<>();
+            long bytes = 0;
+            for (byte[] key : all) {
+                bytes += key.length + Integer.BYTES;
+                part.add(key);
+                if (bytes >= PART_BYTES) {
+                    to.accept(new Keys(number, Part.MORE_FOLLOWS, part));
+                    part.clear();
+                    bytes = 0;
+                }
+            }
+            to.accept(new Keys(number, Part.LAST, part));
+        }
     }
 
     /** Answers a read: what its snapshot would find may have been dropped. */

@@ -96,6 +96,7 @@ public final class GridNode implements AutoCloseable {
     private final Floors begins = new Floors();
     private final Map<TransactionId, GridTransaction> open = new LinkedHashMap<>();
     private final Reads reads;
+    private final Scans scans;
     private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
     private final Map<Integer, Deque<ByteBuffer>> held = new HashMap<>();
     private final Hearing hearing = new Hearing();
@@ -176,6 +177,13 @@ public final class GridNode implements AutoCloseable {
                 GridNode.this.later(task);
             }
         });
+        this.scans = new Scans(config, this::there, (to, question) -> {
+            if (to == config.self()) {
+                later(() -> scanHere(to, question));
+            } else {
+                send(to, question);
+            }
+        }, this::later);
         this.agreement = new ViewAgreement(config.self(), first, this::sendViewMessage, this::install);
         try {
             this.links = new PeerLinks(config, random.nextLong(), network, new PeerLinks.Receiver() {
@@ -277,6 +285,7 @@ public final class GridNode implements AutoCloseable {
         over = reason;
         links.close();
         reads.fail(reason);
+        scans.fail(reason);
         new ArrayList<>(commitAnswers.values()).forEach(commit -> commit.answer.failed(reason));
         commitAnswers.clear();
     }
@@ -327,6 +336,22 @@ public final class GridNode implements AutoCloseable {
         } else {
             reads.read(key, stamp, latest, answer);
         }
+    }
+
+    /** Finds the keys of a snapshot; see {@link Scans}. */
+    void scan(int cache, byte[] prefix, GridTransaction of, GridTransaction.Answer<List<Key>> answer) {
+        if (over != null) {
+            later(() -> answer.failed(new GridException(GridException.Reason.CLOSED, "the node is closed")));
+        } else {
+            scans.scan(cache, prefix, of, machine.clock().nanoTime(), answer);
+        }
+    }
+
+    private void scanHere(int from, GridMessage.Scan question) {
+        Consumer<GridMessage.Keys> answer = from == config.self()
+                ? keys -> later(() -> scans.answered(from, keys))
+                : keys -> send(from, keys);
+        commits.whenThere(question.stamp(), () -> Scans.answer(store, question, answer));
     }
 
     private void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
@@ -436,6 +461,8 @@ public final class GridNode implements AutoCloseable {
                 case GridMessage.Read read -> readHere(read,
                         version -> send(from, new GridMessage.Value(read.number(), version)),
                         () -> send(from, new GridMessage.Trimmed(read.number())));
+                case GridMessage.Scan scan -> scanHere(from, scan);
+                case GridMessage.Keys keys -> scans.answered(from, keys);
                 case GridMessage.Present now -> commits.seen(now.stamp());
                 case GridMessage.Trimmed trimmed -> reads.trimmed(trimmed.number());
                 case GridMessage.Value value -> {
@@ -514,11 +541,13 @@ public final class GridNode implements AutoCloseable {
         }
         commits.absent(silent, gone);
         reads.ownersChanged();
+        scans.ownersChanged();
         reads.askOthers(hearing.silent(view().members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
     }
 
     private void expire(long now) {
         reads.expire(now);
+        scans.expire(now);
         List<Waiting<Result>> expired = new ArrayList<>();
         commitAnswers.values().removeIf(one -> one.deadlineNanos - now <= 0 && expired.add(one));
         expired.forEach(one -> one.answer.failed(Reads.timeout(config,
@@ -542,6 +571,7 @@ public final class GridNode implements AutoCloseable {
         heartbeats.clear();
         commits.view(view.number(), new TreeSet<>(view.members()));
         reads.ownersChanged();
+        scans.ownersChanged();
         later(this::dispatchHeld);
     }
 

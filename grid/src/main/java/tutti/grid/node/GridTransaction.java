@@ -130,6 +130,23 @@ public final class GridTransaction {
         }
     }
 
+    /**
+     * Finds the keys of a cache. Only read-only transactions can: that no key comes to be is nothing that a commit checks.
+     *
+     * @param prefix how the keys' bytes begin
+     */
+    public void keys(int cache, byte[] prefix, Answer<List<Key>> answer) {
+        GridException unusable = readOnly || unusable() != null
+                ? unusable()
+                : new GridException(GridException.Reason.ENDED,
+                        "only a read-only transaction can ask for keys: a commit cannot check that there are no others");
+        if (unusable != null) {
+            node.loop().execute(() -> answer.failed(unusable));
+        } else {
+            node.scan(cache, prefix, this, answer);
+        }
+    }
+
     private Value seen(Version version) {
         return new Value(version.isThere(timeMillis) ? version.value() : null, version.stamp(), version.expiryMillis());
     }

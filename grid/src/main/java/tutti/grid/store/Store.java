@@ -130,6 +130,35 @@ public final class Store {
         }
     }
 
+    /**
+     * Looks which keys a snapshot has, as if each was read.
+     *
+     * @param cache whose
+     * @param prefix how their bytes begin
+     * @param stamp seen by the clock of this node
+     * @param timeMillis by which it is judged what has expired
+     * @param reader told them, now or later
+     */
+    public void keys(int cache, byte[] prefix, long stamp, long timeMillis, Consumer<List<byte[]>> reader) {
+        List<byte[]> found = new ArrayList<>();
+        List<Key> asked = cells.keySet().stream().filter(key -> key.cache() == cache && key.beginsWith(prefix))
+                .toList();
+        int[] open = {asked.size()};
+        for (Key key : asked) {
+            read(key, stamp, false, version -> {
+                if (version.isThere(timeMillis)) {
+                    found.add(key.bytes());
+                }
+                if (--open[0] == 0) {
+                    reader.accept(found);
+                }
+            });
+        }
+        if (asked.isEmpty()) {
+            reader.accept(found);
+        }
+    }
+
     /** The stamp of the newest version below a stamp that was applied; 0 if there is none. */
     public long stampBelow(Key key, long stamp) {
         Cell cell = cells.get(key);

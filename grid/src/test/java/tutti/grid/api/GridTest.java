@@ -14,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -343,6 +344,32 @@ class GridTest {
         assertEquals(Optional.of(1), stock.get("nearly always"));
         assertThrows(IllegalArgumentException.class,
                 () -> CacheConfig.of("stock", 1).withTimeToLive(Duration.ofNanos(1)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommitProtocol.class)
+    void aReadOnlyTransactionFindsTheKeysOfItsSnapshotAtAllNodes(CommitProtocol protocol) throws IOException {
+        open(protocol, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 2), CacheConfig.of("other", 2));
+        Grid grid = grids.getFirst();
+        Cache<String, byte[]> stock = grid.cache("stock", Serializers.TEXT, Serializers.BYTES);
+        // More than fit into one message.
+        String far = "x".repeat(1000);
+        grid.run(in -> {
+            for (int i = 0; i < 200; i++) {
+                stock.put(in, i + far, new byte[0]);
+            }
+            stock.put(in, "gone", new byte[0]);
+            stock.put(in, "also gone", new byte[0], Duration.ZERO);
+        });
+        grid.cache("other", Serializers.TEXT, Serializers.BYTES).put("elsewhere", new byte[0]);
+        stock.remove("gone");
+        try (Transaction snapshot = grid.begin(IsolationLevel.SERIALIZABLE, true)) {
+            stock.put("later", new byte[0]);
+            assertEquals(200, Set.copyOf(stock.keys(snapshot)).size());
+            assertEquals(11, stock.keys(snapshot, new byte[]{'1', '1'}).size(), "11, and 110 to 119");
+        }
+        assertTrue(grid.readOnly(stock::keys).contains("later"));
+        assertEquals(Reason.ENDED, reason(() -> grid.run(stock::keys)));
     }
 
     @Test

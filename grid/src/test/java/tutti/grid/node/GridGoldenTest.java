@@ -57,6 +57,8 @@ class GridGoldenTest extends GoldenContract {
                         new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)),
                         new GridMessage.Trimmed(6),
                         new GridMessage.Present(770),
+                        new GridMessage.Scan(6, 1, new byte[]{1, 2}, 1000, 1_700_000_000_000L),
+                        new GridMessage.Keys(6, GridMessage.Part.LAST, List.of(new byte[]{1, 2, 3}, new byte[]{1, 2})),
                         new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
                         new GenuineMessage.Accept(ID, GROUPS, 1, 3, 770, 0, PAYLOAD),
                         new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),

@@ -7,10 +7,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
@@ -226,7 +228,37 @@ final class GridRun {
             boolean readOnly = dice.chance(0.2);
             GridTransaction transaction = node.begin(setting.level, readOnly);
             recorder.begun(transaction.id(), session, kernel.now());
-            step(transaction, readOnly, dice.between(1, 6), new HashMap<>(), new HashMap<>());
+            if (readOnly && dice.chance(0.3)) {
+                scan(transaction);
+            } else {
+                step(transaction, readOnly, dice.between(1, 6), new HashMap<>(), new HashMap<>());
+            }
+        }
+
+        /** All keys of a snapshot. */
+        private void scan(GridTransaction transaction) {
+            transaction.keys(0, new byte[0], new GridTransaction.Answer<>() {
+                @Override
+                public void is(List<Key> found) {
+                    Set<Key> expected = new HashSet<>();
+                    versions.forEach((key, all) -> {
+                        var newest = all.floorEntry(transaction.beginStamp());
+                        if (newest != null && isThere(newest.getValue(), transaction)) {
+                            expected.add(key);
+                        }
+                    });
+                    if (!expected.equals(Set.copyOf(found))) {
+                        failures.add(transaction.id() + " has found keys " + found + " instead of " + expected);
+                    }
+                    commit(transaction, Map.of(), Map.of());
+                }
+
+                @Override
+                public void failed(GridException why) {
+                    transaction.rollback();
+                    ended(transaction, why);
+                }
+            });
         }
 
         private void step(GridTransaction transaction, boolean readOnly, long steps, Map<Key, Long> read,
