@@ -28,10 +28,13 @@ import tutti.grid.store.Key;
  * @param transactionTimeout after which a transaction that has not ended is rolled back
  * @param transactionsMax how many may be open on this node
  * @param unsentBytesMax how much may wait to be sent to one node; more, and new transactions are refused
+ * @param storedBytesMax how many bytes of keys and values, of all versions, this node may have before transactions that write values to keys that it owns are refused; nodes may
+ *            differ
  */
 public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
         CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
-        Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax) {
+        Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
+        long storedBytesMax) {
     /**
      * A cache.
      *
@@ -106,25 +109,32 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     public static GridConfig of(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
             CommitProtocol protocol) {
         return new GridConfig(name, self, nodes, caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
-                Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20);
+                Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20,
+                Long.MAX_VALUE);
     }
 
     /** The same with another number of crashes at a time. */
     public GridConfig withCrashes(int number) {
         return new GridConfig(name, self, nodes, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax);
     }
 
     /** The same with other times of nodes. */
     public GridConfig withHeartbeat(Duration often, Duration failure) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, often, failure, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax);
     }
 
     /** The same with other times of transactions. */
     public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
-                transaction, transactionsMax, unsentBytesMax);
+                transaction, transactionsMax, unsentBytesMax, storedBytesMax);
+    }
+
+    /** The same with a limit to what this node stores. */
+    public GridConfig withStoredBytesMax(long bytes) {
+        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes);
     }
 
     /** In what nodes must agree, as text. */

@@ -49,13 +49,15 @@ sealed interface GridMessage extends Encoded {
      *
      * @param settled what it, and what it asks of others from now on, needs nothing below of
      * @param timeMillis no transaction that it has, or begins from now on, has an earlier time; see {@link Times}
+     * @param full whether it stores as much as it may
      */
-    record Heartbeat(long view, long settled, long timeMillis) implements GridMessage {
+    record Heartbeat(long view, long settled, long timeMillis, boolean full) implements GridMessage {
         static final Schema<Heartbeat> SCHEMA = Schema.message("heartbeat", 50, Heartbeat.class,
                 "The sender lives, in this view, and needs nothing below a stamp, nor what has expired at a time.").of(
                         Field.of("view", Types.NATURAL, Heartbeat::view),
                         Field.of("settled", Types.NATURAL, Heartbeat::settled),
-                        Field.of("time", Types.NATURAL, Heartbeat::timeMillis), Heartbeat::new);
+                        Field.of("time", Types.NATURAL, Heartbeat::timeMillis),
+                        Field.of("full", Types.BOOLEAN, Heartbeat::full), Heartbeat::new);
     }
 
     /** Asks for the value of a key; see {@link tutti.grid.store.Store#read}. */

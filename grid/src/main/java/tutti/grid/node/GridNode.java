@@ -244,6 +244,12 @@ public final class GridNode implements AutoCloseable {
         return view().has(node) && !silent.contains(node);
     }
 
+    /** Whether a node has stored as much as it may, as of its last heartbeat. */
+    private boolean isFull(int node) {
+        GridMessage.Heartbeat last = heartbeats.get(node);
+        return last != null && last.full();
+    }
+
     private Set<Integer> there() {
         Set<Integer> there = new TreeSet<>(view().members());
         there.removeAll(silent);
@@ -253,10 +259,9 @@ public final class GridNode implements AutoCloseable {
     /** Figures. */
     public GridStatus status() {
         return new GridStatus(view().number(), there(), store.size(), store.bytes(), store.expired(),
-                links.unsentBytes(there()), commits.size(), commitAnswers.size(),
-                committed, conflicts,
-                deadlocks, lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
-                messages);
+                isFull(config.self()), links.unsentBytes(there()), commits.size(), commitAnswers.size(), committed,
+                conflicts, deadlocks, lockTimeouts, reads.local(), reads.remote(),
+                store.waitingReads() + commits.waitingReads(), messages);
     }
 
     /** Ends it at once, as a crash does: the others go on without it. Any thread. */
@@ -370,7 +375,7 @@ public final class GridNode implements AutoCloseable {
             later(() -> answer.failed(new GridException(GridException.Reason.CLOSED, "the node is closed")));
             return;
         }
-        GridException refusal = OwnersLeft.refusal(config, owners, this::isThere, request);
+        GridException refusal = OwnersLeft.refusal(config, owners, this::isThere, this::isFull, request);
         if (refusal != null) {
             later(() -> answer.failed(refusal));
             return;
@@ -484,10 +489,6 @@ public final class GridNode implements AutoCloseable {
         }
     }
 
-    private long settledHere() {
-        return Math.min(commits.settled(), begins.lowest(commits.present()));
-    }
-
     private void tick() {
         if (over != null) {
             return;
@@ -506,7 +507,9 @@ public final class GridNode implements AutoCloseable {
         commits.tick(now);
         Set<Integer> members = new TreeSet<>(view().members());
         members.removeAll(gone);
-        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(), settledHere(), times.earliest());
+        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
+                Math.min(commits.settled(), begins.lowest(commits.present())), times.earliest(),
+                store.bytes() >= config.storedBytesMax());
         heartbeats.put(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
             send(node, heartbeat);

@@ -373,6 +373,47 @@ class GridTest {
     }
 
     @Test
+    void whatAnOwnerHasNoRoomForIsRefusedUntilSomethingIsRemoved() throws IOException {
+        int max = 10_000;
+        Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
+        List<InetSocketAddress> free = FreePorts.addresses(2);
+        for (int i = 0; i < 2; i++) {
+            nodes.put(i, free.get(i));
+        }
+        for (int i = 0; i < 2; i++) {
+            // Only the second has a limit; the first must have heard of it.
+            grids.add(Grid.open(GridConfig
+                    .of("test", i, nodes, List.of(CacheConfig.of("stock", 2)), CommitProtocol.TOM_3)
+                    .withHeartbeat(Duration.ofMillis(50), silence).withStoredBytesMax(i == 0 ? Long.MAX_VALUE : max),
+                    IsolationLevel.SERIALIZABLE));
+        }
+        Cache<String, byte[]> stock = grids.getFirst().cache("stock", Serializers.TEXT, Serializers.BYTES);
+        Reason reason = null;
+        for (int i = 0; reason == null && i < 20_000; i++) {
+            try {
+                stock.put("key " + i % 20, new byte[1000]);
+            } catch (GridException why) {
+                reason = why.reason();
+            }
+        }
+        assertEquals(Reason.FULL, reason);
+        assertTrue(grids.getLast().status().full() && !grids.getFirst().status().full());
+        assertTrue(grids.getLast().metrics().contains("tutti_grid_full{grid=\"test\",node=\"1\"} 1"));
+        for (int i = 0; i < 20; i++) {
+            stock.remove("key " + i);
+        }
+        while (reason != null) {
+            try {
+                stock.put("key", new byte[1000]);
+                reason = null;
+            } catch (GridException why) {
+                assertEquals(Reason.FULL, why.reason());
+            }
+        }
+        assertTrue(grids.getLast().status().bytes() < max);
+    }
+
+    @Test
     void rollbackChangesNothing() throws IOException {
         open(CommitProtocol.TOM_3, IsolationLevel.READ_COMMITTED, CacheConfig.of("stock", 1));
         Grid grid = grids.getFirst();

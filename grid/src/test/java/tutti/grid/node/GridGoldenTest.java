@@ -52,7 +52,7 @@ class GridGoldenTest extends GoldenContract {
                         new CommitMessage.Refused(ID, Result.Kind.DEADLOCK), new CommitMessage.Done(ID),
                         new CommitMessage.Waits(ID, OTHER), new CommitMessage.Orphan(ID, new int[]{0, 2}),
                         new CommitMessage.Inquire(ID, 4), new CommitMessage.Known(ID, 4, 770),
-                        new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L),
+                        new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L, true),
                         new GridMessage.Read(6, KEY, 1000, true),
                         new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)),
                         new GridMessage.Trimmed(6),
