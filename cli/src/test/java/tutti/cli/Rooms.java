@@ -30,6 +30,7 @@ final class Rooms {
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
             entry("grid", Set.of("core", "runtime")),
+            entry("jcache", Set.of("grid")),
             entry("command", Set.of()),
             entry("yaml", Set.of()),
             entry("report", Set.of("command")),

@@ -28,17 +28,21 @@ import tutti.grid.store.Key;
  * @param transactionTimeout after which a transaction that has not ended is rolled back
  * @param transactionsMax how many may be open on this node
  * @param unsentBytesMax how much may wait to be sent to one node; more, and new transactions are refused
+ * @param storedBytesMax how many bytes of keys and values, of all versions, this node may have before transactions that write values to keys that it owns are refused; nodes may
+ *            differ
  */
 public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
         CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
-        Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax) {
+        Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
+        long storedBytesMax) {
     /**
      * A cache.
      *
      * @param degree how many nodes own each of its keys
      * @param ownersMin how many must be left for a key to be written; at most the degree
+     * @param timeToLive after which an entry is absent, unless who writes it says otherwise; zero if it stays
      */
-    public record CacheConfig(String name, int degree, int ownersMin) {
+    public record CacheConfig(String name, int degree, int ownersMin, Duration timeToLive) {
         /** Checks both numbers. */
         public CacheConfig {
             if (name.isEmpty() || degree < 1 || ownersMin < 1 || ownersMin > degree) {
@@ -46,11 +50,25 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
                         + ownersMin + " owners: it needs a name, a degree of at least 1, and at least 1 owner, at most"
                         + " as many as the degree");
             }
+            if (timeToLive.isNegative() || (!timeToLive.isZero() && timeToLive.toMillis() == 0)) {
+                throw new IllegalArgumentException("cache '" + name + "' whose entries live for " + timeToLive
+                        + ": a millisecond is the least; zero, and they stay");
+            }
+        }
+
+        /** One whose entries stay. */
+        public CacheConfig(String name, int degree, int ownersMin) {
+            this(name, degree, ownersMin, Duration.ZERO);
         }
 
         /** One that can be written as long as an owner is left. */
         public static CacheConfig of(String name, int degree) {
             return new CacheConfig(name, degree, 1);
+        }
+
+        /** The same whose entries live for so long. */
+        public CacheConfig withTimeToLive(Duration time) {
+            return new CacheConfig(name, degree, ownersMin, time);
         }
     }
 
@@ -91,25 +109,32 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     public static GridConfig of(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
             CommitProtocol protocol) {
         return new GridConfig(name, self, nodes, caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
-                Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20);
+                Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20,
+                Long.MAX_VALUE);
     }
 
     /** The same with another number of crashes at a time. */
     public GridConfig withCrashes(int number) {
         return new GridConfig(name, self, nodes, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax);
     }
 
     /** The same with other times of nodes. */
     public GridConfig withHeartbeat(Duration often, Duration failure) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, often, failure, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax);
     }
 
     /** The same with other times of transactions. */
     public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
-                transaction, transactionsMax, unsentBytesMax);
+                transaction, transactionsMax, unsentBytesMax, storedBytesMax);
+    }
+
+    /** The same with a limit to what this node stores. */
+    public GridConfig withStoredBytesMax(long bytes) {
+        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes);
     }
 
     /** In what nodes must agree, as text. */

@@ -24,6 +24,8 @@ public final class GridException extends RuntimeException {
         TOO_LARGE,
         /** The node has as much to do as it may. Nothing was changed; try again later. */
         BUSY,
+        /** An owner of a key stores as much as it may. Nothing was changed; removals go on. */
+        FULL,
         /** The transaction has ended before. */
         ENDED
     }

@@ -1,9 +1,13 @@
 package tutti.grid.api;
 
+import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import tutti.grid.node.GridTransaction;
 import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 
 /**
  * A map of the grid, each key on as many nodes as its degree says. Any thread.
@@ -48,6 +52,73 @@ public final class Cache<K, V> {
     }
 
     /**
+     * Writes a key in a transaction of this grid, for some time.
+     *
+     * @param timeToLive after the transaction's {@link Transaction#time}, to the millisecond, whatever the cache's configuration says; none, and it is
+     *            removed
+     * @throws tutti.grid.GridException if that cannot be done
+     */
+    public void put(Transaction in, K key, V value, Duration timeToLive) {
+        in.write(key(key), values.write(value), timeToLive);
+    }
+
+    /**
+     * Writes a key in a transaction of this grid, until an instant.
+     *
+     * @param expiry from when on it is absent, to the millisecond; {@link Instant#MAX} if it stays
+     * @throws tutti.grid.GridException if that cannot be done
+     */
+    public void put(Transaction in, K key, V value, Instant expiry) {
+        in.write(key(key), values.write(value), millis(expiry));
+    }
+
+    private static long millis(Instant expiry) {
+        try {
+            return expiry.toEpochMilli();
+        } catch (ArithmeticException tooFar) {
+            return expiry.isAfter(Instant.EPOCH) ? Version.NEVER : 0;
+        }
+    }
+
+    /**
+     * An entry as it was written.
+     *
+     * @param expiry from when on it is absent; {@link Instant#MAX} if it stays
+     */
+    public record Entry<V>(V value, Instant expiry) {}
+
+    /**
+     * Reads a key in a transaction of this grid, and when it expires.
+     *
+     * @throws tutti.grid.GridException if that cannot be done
+     */
+    public Optional<Entry<V>> entry(Transaction in, K key) {
+        GridTransaction.Value found = in.readWhole(key(key));
+        byte[] bytes = found.bytes();
+        long expiry = found.expiryMillis();
+        return bytes == null
+                ? Optional.empty()
+                : Optional.of(new Entry<>(values.read(bytes),
+                        expiry == Version.NEVER ? Instant.MAX : Instant.ofEpochMilli(expiry)));
+    }
+
+    /**
+     * Finds all keys that the snapshot of a read-only transaction has. Every node is asked and looks through all its keys.
+     *
+     * @param prefix how the bytes of the keys begin
+     * @return in no order; all of them must have room here
+     * @throws tutti.grid.GridException if that cannot be done, or the transaction is not read-only
+     */
+    public List<K> keys(Transaction in, byte[] prefix) {
+        return in.keys(number, prefix).stream().map(key -> keys.read(key.bytes())).toList();
+    }
+
+    /** All keys; see {@link #keys(Transaction, byte[])}. */
+    public List<K> keys(Transaction in) {
+        return keys(in, new byte[0]);
+    }
+
+    /**
      * Removes a key in a transaction of this grid.
      *
      * @throws tutti.grid.GridException if that cannot be done
@@ -80,6 +151,11 @@ public final class Cache<K, V> {
     /** Writes a key in a transaction of its own; see {@link Grid#transact}. */
     public void put(K key, V value) {
         grid.run(in -> put(in, key, value));
+    }
+
+    /** Writes a key for some time, in a transaction of its own; see {@link #put(Transaction, Object, Object, Duration)}. */
+    public void put(K key, V value, Duration timeToLive) {
+        grid.run(in -> put(in, key, value, timeToLive));
     }
 
     /** Removes a key in a transaction of its own; see {@link Grid#transact}. */

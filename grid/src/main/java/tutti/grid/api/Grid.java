@@ -109,8 +109,13 @@ public final class Grid implements AutoCloseable {
      * @throws GridException as it failed the last time
      */
     public <T> T transact(Function<Transaction, T> work) {
+        return transact(level, work);
+    }
+
+    /** The same at a level of its own. */
+    public <T> T transact(IsolationLevel of, Function<Transaction, T> work) {
         for (int run = 1;; run++) {
-            try (Transaction transaction = begin()) {
+            try (Transaction transaction = begin(of, false)) {
                 T result = work.apply(transaction);
                 transaction.commit();
                 return result;

@@ -32,6 +32,9 @@ final class GridMetrics {
         all.one("keys", "gauge", "Keys that this node has.", status.keys());
         all.one("version_bytes", "gauge", "Bytes of the keys and values of all versions that this node has.",
                 status.bytes());
+        all.one("full", "gauge", "1 if this node stores as much as it may.", status.full() ? 1 : 0);
+        all.one("expired_total", "counter", "Entries that this node has dropped since they had expired.",
+                status.expired());
         all.one("unsent_bytes", "gauge", "Bytes that wait to be received by the node for which most do.",
                 status.unsentBytes());
         all.one("kept", "gauge", "Transactions and messages that this node still remembers.", status.kept());

@@ -10,7 +10,7 @@ import java.util.Optional;
  */
 public interface Listener<K, V> {
     /**
-     * An entry was written or removed by a transaction that has committed.
+     * An entry was written or removed by a transaction that has committed. That it expires is not told.
      *
      * @param value what it is now; empty if it was removed
      */

@@ -1,5 +1,8 @@
 package tutti.grid.api;
 
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tutti.grid.GridException;
@@ -20,14 +23,41 @@ public final class Transaction implements AutoCloseable {
     }
 
     byte @Nullable [] read(Key key) {
-        return grid.<GridTransaction.Value>ask(answer -> transaction.read(key, answer)).bytes();
+        return readWhole(key).bytes();
+    }
+
+    GridTransaction.Value readWhole(Key key) {
+        return grid.<GridTransaction.Value>ask(answer -> transaction.read(key, answer));
+    }
+
+    List<Key> keys(int cache, byte[] prefix) {
+        return grid.<List<Key>>ask(answer -> transaction.keys(cache, prefix, answer));
+    }
+
+    /**
+     * The time by which this transaction judges what has expired, to the millisecond: its node's when it began. It never goes back on a node.
+     */
+    public Instant time() {
+        return Instant.ofEpochMilli(transaction.timeMillis());
     }
 
     void write(Key key, byte @Nullable [] value) {
+        change(() -> transaction.write(key, value));
+    }
+
+    void write(Key key, byte[] value, Duration timeToLive) {
+        change(() -> transaction.write(key, value, transaction.after(timeToLive)));
+    }
+
+    void write(Key key, byte[] value, long expiryMillis) {
+        change(() -> transaction.write(key, value, expiryMillis));
+    }
+
+    private void change(Runnable change) {
         CompletableFuture<Boolean> done = new CompletableFuture<>();
         grid.onLoop(() -> {
             try {
-                transaction.write(key, value);
+                change.run();
                 done.complete(true);
             } catch (GridException why) {
                 done.completeExceptionally(why);

@@ -11,6 +11,7 @@ import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 
 /**
  * What a transaction asks its owners to commit.
@@ -21,7 +22,6 @@ import tutti.grid.store.Key;
  */
 public record CommitRequest(long begin, List<Write> writes, List<Check> checks) implements Encoded {
     private static final int KEYS_MAX = 1 << 20;
-    private static final int VALUE_BYTES_MAX = 1 << 25;
 
     static final Schema<CommitRequest> SCHEMA = Schema
             .message("commit request", 1, CommitRequest.class, "What a transaction asks its owners to commit.").of(
@@ -37,11 +37,18 @@ public record CommitRequest(long begin, List<Write> writes, List<Check> checks) 
      * A key is written.
      *
      * @param value null if it is removed
+     * @param expiryMillis from when on it is absent again, by the time of who reads it; see {@link Version#expiryMillis}
      */
-    public record Write(Key key, byte @Nullable [] value) {
+    public record Write(Key key, byte @Nullable [] value, long expiryMillis) {
         static final Schema<Write> SCHEMA = Schema.part("write", Write.class).of(
                 Field.of("key", Key.SCHEMA, Write::key),
-                Field.of("value", Types.optional(Types.bytes(VALUE_BYTES_MAX)), Write::value), Write::new);
+                Field.of("value", Types.optional(Types.bytes(Version.VALUE_BYTES_MAX)), Write::value),
+                Field.of("expiry", Types.POSITIVE, Write::expiryMillis), Write::new);
+
+        /** What is there when it has committed at a stamp. */
+        Version version(long stamp) {
+            return new Version(stamp, value, expiryMillis);
+        }
     }
 
     /**

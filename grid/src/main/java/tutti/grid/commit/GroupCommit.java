@@ -20,7 +20,6 @@ import tutti.grid.store.Floors;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.store.Store;
-import tutti.grid.store.Version;
 
 /**
  * Commit by multicast to the groups that own what a transaction writes and checks, as in {@link TotalOrderCommit} but without views: any
@@ -392,7 +391,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         if (committed && id != null) {
             for (CommitRequest.Write write : request.writes()) {
                 if (owners.groupOf(write.key()) == group) {
-                    store.apply(write.key(), new Version(transaction.stamp, write.value()));
+                    store.apply(write.key(), write.version(transaction.stamp));
                 }
             }
             world.applied(id, transaction.stamp, request);

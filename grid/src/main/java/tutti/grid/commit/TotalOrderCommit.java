@@ -20,7 +20,6 @@ import tutti.grid.store.Floors;
 import tutti.grid.store.Key;
 import tutti.grid.store.Owners;
 import tutti.grid.store.Store;
-import tutti.grid.store.Version;
 
 /**
  * Commit by total order multicast to the owners of what a transaction writes and checks (Ruivo, section IV-A, figures 1a and 1b).
@@ -307,7 +306,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         if (commit) {
             for (CommitRequest.Write write : transaction.request.writes()) {
                 if (owners.isOwner(self, write.key())) {
-                    store.apply(write.key(), new Version(transaction.stamp, write.value()));
+                    store.apply(write.key(), write.version(transaction.stamp));
                 }
             }
             world.applied(transaction.id, transaction.stamp, transaction.request);

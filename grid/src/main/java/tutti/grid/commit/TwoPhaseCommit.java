@@ -20,7 +20,6 @@ import tutti.grid.store.Floors;
 import tutti.grid.store.Key;
 import tutti.grid.store.Owners;
 import tutti.grid.store.Store;
-import tutti.grid.store.Version;
 
 /**
  * The baseline: locks on all owners and two-phase commit, as Infinispan had (Ruivo, section III). The coordinator asks all owners to
@@ -356,7 +355,7 @@ public final class TwoPhaseCommit implements Commits {
         if (commit) {
             for (CommitRequest.Write write : participant.request.writes()) {
                 if (owners.isOwner(self, write.key())) {
-                    store.apply(write.key(), new Version(stamp, write.value()));
+                    store.apply(write.key(), write.version(stamp));
                 }
             }
             world.applied(id, stamp, participant.request);

@@ -2,7 +2,7 @@ package tutti.grid.node;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Consumer;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
@@ -13,10 +13,14 @@ import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.MulticastMessages;
 import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 import tutti.grid.view.ViewMessage;
 
 /** What nodes tell each other besides {@link MulticastMessage}, {@link GenuineMessage}, {@link CommitMessage} and {@link ViewMessage}. */
 sealed interface GridMessage extends Encoded {
+    /** After how many bytes of keys an answer goes on in another message. */
+    int PART_BYTES = 1 << 16;
+
     /** All messages of nodes. */
     static MessageSet<Encoded> set() {
         return Holder.SET;
@@ -33,7 +37,8 @@ sealed interface GridMessage extends Encoded {
             List<Schema<? extends Encoded>> all = new ArrayList<>(MulticastMessages.schemas());
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
-            all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA));
+            all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
+                    Scan.SCHEMA, Keys.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -43,12 +48,16 @@ sealed interface GridMessage extends Encoded {
      * The sender lives.
      *
      * @param settled what it, and what it asks of others from now on, needs nothing below of
+     * @param timeMillis no transaction that it has, or begins from now on, has an earlier time; see {@link Times}
+     * @param full whether it stores as much as it may
      */
-    record Heartbeat(long view, long settled) implements GridMessage {
+    record Heartbeat(long view, long settled, long timeMillis, boolean full) implements GridMessage {
         static final Schema<Heartbeat> SCHEMA = Schema.message("heartbeat", 50, Heartbeat.class,
-                "The sender lives, in this view, and needs nothing below a stamp.").of(
+                "The sender lives, in this view, and needs nothing below a stamp, nor what has expired at a time.").of(
                         Field.of("view", Types.NATURAL, Heartbeat::view),
-                        Field.of("settled", Types.NATURAL, Heartbeat::settled), Heartbeat::new);
+                        Field.of("settled", Types.NATURAL, Heartbeat::settled),
+                        Field.of("time", Types.NATURAL, Heartbeat::timeMillis),
+                        Field.of("full", Types.BOOLEAN, Heartbeat::full), Heartbeat::new);
     }
 
     /** Asks for the value of a key; see {@link tutti.grid.store.Store#read}. */
@@ -60,10 +69,9 @@ sealed interface GridMessage extends Encoded {
     }
 
     /** The answer. */
-    record Value(long number, long stamp, byte @Nullable [] value) implements GridMessage {
+    record Value(long number, Version version) implements GridMessage {
         static final Schema<Value> SCHEMA = Schema.message("value", 52, Value.class, "The value of a key, if any.").of(
-                Field.of("number", Types.POSITIVE, Value::number), Field.of("stamp", Types.NATURAL, Value::stamp),
-                Field.of("value", Types.optional(Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX)), Value::value),
+                Field.of("number", Types.POSITIVE, Value::number), Field.of("version", Version.SCHEMA, Value::version),
                 Value::new);
     }
 
@@ -72,6 +80,53 @@ sealed interface GridMessage extends Encoded {
         static final Schema<Present> SCHEMA = Schema.message("present", 54, Present.class,
                 "Something was committed at this stamp: a snapshot that begins now may have it.").of(
                         Field.of("stamp", Types.NATURAL, Present::stamp), Present::new);
+    }
+
+    /** Asks which of the keys that a node owns begin like this and are in a snapshot; see {@link Scans}. */
+    record Scan(long number, int cache, byte[] prefix, long stamp, long timeMillis) implements GridMessage {
+        static final Schema<Scan> SCHEMA = Schema
+                .message("scan", 55, Scan.class, "Asks for the keys of a snapshot that a node owns.").of(
+                        Field.of("number", Types.POSITIVE, Scan::number),
+                        Field.of("cache", Types.u8(0, Key.CACHES_MAX - 1), Scan::cache),
+                        Field.of("prefix", Types.bytes(Key.BYTES_MAX), Scan::prefix),
+                        Field.of("stamp", Types.NATURAL, Scan::stamp),
+                        Field.of("time", Types.NATURAL, Scan::timeMillis),
+                        Scan::new);
+    }
+
+    /** What an answer is of all that there is to answer. */
+    enum Part {
+        MORE_FOLLOWS,
+        LAST,
+        /** Versions of so old a snapshot are not kept. */
+        TRIMMED
+    }
+
+    /** A part of the answer. */
+    record Keys(long number, Part part, List<byte[]> keys) implements GridMessage {
+        static final Schema<Keys> SCHEMA = Schema.message("keys", 56, Keys.class, "Answer to a scan, in parts.").of(
+                Field.of("number", Types.POSITIVE, Keys::number), Field.of("part", Types.oneOf(Part.class), Keys::part),
+                Field.of("keys", Types.list(Types.bytes(Key.BYTES_MAX), PART_BYTES), Keys::keys), Keys::new);
+
+        public Keys {
+            keys = List.copyOf(keys);
+        }
+
+        /** An answer of any length as messages. */
+        static void send(long number, List<byte[]> all, Consumer<Keys> to) {
+            List<byte[]> part = new ArrayList<>();
+            long bytes = 0;
+            for (byte[] key : all) {
+                bytes += key.length + Integer.BYTES;
+                part.add(key);
+                if (bytes >= PART_BYTES) {
+                    to.accept(new Keys(number, Part.MORE_FOLLOWS, part));
+                    part.clear();
+                    bytes = 0;
+                }
+            }
+            to.accept(new Keys(number, Part.LAST, part));
+        }
     }
 
     /** Answers a read: what its snapshot would find may have been dropped. */

@@ -62,7 +62,7 @@ import tutti.runtime.Network;
  *
  * <p>
  * <b>What is forgotten.</b> With each heartbeat a node says below which stamp it needs nothing: neither its open transactions nor what it
- * has not applied yet. What is below that of all members, as they say it in the present view, is dropped.
+ * has not applied yet. What is below that of all members, as they say it in the present view, is dropped. So is what has expired for all; see {@link Times}.
  */
 public final class GridNode implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridNode.class);
@@ -96,13 +96,16 @@ public final class GridNode implements AutoCloseable {
     private final Floors begins = new Floors();
     private final Map<TransactionId, GridTransaction> open = new LinkedHashMap<>();
     private final Reads reads;
+    private final Scans scans;
     private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
     private final Map<Integer, Deque<ByteBuffer>> held = new HashMap<>();
     private final Hearing hearing = new Hearing();
     /** Without views: who was not heard for some time; those of them who were given up. */
     private Set<Integer> silent = Set.of();
     private final Set<Integer> gone = new TreeSet<>();
-    private final Map<Integer, Long> settled = new HashMap<>();
+    private final Times times;
+    /** What each member has said of itself in the present view. */
+    private final Map<Integer, GridMessage.Heartbeat> heartbeats = new HashMap<>();
     private final long incarnation;
     private volatile @Nullable GridException over;
     private long transactions;
@@ -122,6 +125,7 @@ public final class GridNode implements AutoCloseable {
     public GridNode(GridConfig config, Machine machine, Observer observer) throws IOException {
         this.config = config;
         this.machine = machine;
+        this.times = new Times(machine.clock());
         var random = machine.random("grid node");
         this.incarnation = random.nextInt() & 0x7fff_ffffL;
         int[] degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
@@ -173,6 +177,13 @@ public final class GridNode implements AutoCloseable {
                 GridNode.this.later(task);
             }
         });
+        this.scans = new Scans(config, this::there, (to, question) -> {
+            if (to == config.self()) {
+                later(() -> scanHere(to, question));
+            } else {
+                send(to, question);
+            }
+        }, this::later);
         this.agreement = new ViewAgreement(config.self(), first, this::sendViewMessage, this::install);
         try {
             this.links = new PeerLinks(config, random.nextLong(), network, new PeerLinks.Receiver() {
@@ -233,6 +244,12 @@ public final class GridNode implements AutoCloseable {
         return view().has(node) && !silent.contains(node);
     }
 
+    /** Whether a node has stored as much as it may, as of its last heartbeat. */
+    private boolean isFull(int node) {
+        GridMessage.Heartbeat last = heartbeats.get(node);
+        return last != null && last.full();
+    }
+
     private Set<Integer> there() {
         Set<Integer> there = new TreeSet<>(view().members());
         there.removeAll(silent);
@@ -241,11 +258,10 @@ public final class GridNode implements AutoCloseable {
 
     /** Figures. */
     public GridStatus status() {
-        return new GridStatus(view().number(), there(), store.size(), store.bytes(),
-                links.unsentBytes(there()), commits.size(), commitAnswers.size(),
-                committed, conflicts,
-                deadlocks, lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
-                messages);
+        return new GridStatus(view().number(), there(), store.size(), store.bytes(), store.expired(),
+                isFull(config.self()), links.unsentBytes(there()), commits.size(), commitAnswers.size(), committed,
+                conflicts, deadlocks, lockTimeouts, reads.local(), reads.remote(),
+                store.waitingReads() + commits.waitingReads(), messages);
     }
 
     /** Ends it at once, as a crash does: the others go on without it. Any thread. */
@@ -274,6 +290,7 @@ public final class GridNode implements AutoCloseable {
         over = reason;
         links.close();
         reads.fail(reason);
+        scans.fail(reason);
         new ArrayList<>(commitAnswers.values()).forEach(commit -> commit.answer.failed(reason));
         commitAnswers.clear();
     }
@@ -302,7 +319,7 @@ public final class GridNode implements AutoCloseable {
         TransactionId id = new TransactionId(config.self(), incarnation << Integer.SIZE | ++transactions);
         long begin = commits.present();
         begins.add(begin);
-        GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin,
+        GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin, times.begin(),
                 machine.clock().nanoTime() + config.transactionTimeout().toNanos());
         open.put(id, transaction);
         return transaction;
@@ -312,6 +329,7 @@ public final class GridNode implements AutoCloseable {
     void ended(GridTransaction transaction, boolean hasCommitted) {
         if (open.remove(transaction.id(), transaction)) {
             begins.remove(transaction.beginStamp());
+            times.ended(transaction.timeMillis());
             committed += hasCommitted ? 1 : 0;
         }
     }
@@ -323,6 +341,22 @@ public final class GridNode implements AutoCloseable {
         } else {
             reads.read(key, stamp, latest, answer);
         }
+    }
+
+    /** Finds the keys of a snapshot; see {@link Scans}. */
+    void scan(int cache, byte[] prefix, GridTransaction of, GridTransaction.Answer<List<Key>> answer) {
+        if (over != null) {
+            later(() -> answer.failed(new GridException(GridException.Reason.CLOSED, "the node is closed")));
+        } else {
+            scans.scan(cache, prefix, of, machine.clock().nanoTime(), answer);
+        }
+    }
+
+    private void scanHere(int from, GridMessage.Scan question) {
+        Consumer<GridMessage.Keys> answer = from == config.self()
+                ? keys -> later(() -> scans.answered(from, keys))
+                : keys -> send(from, keys);
+        commits.whenThere(question.stamp(), () -> Scans.answer(store, question, answer));
     }
 
     private void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
@@ -341,7 +375,7 @@ public final class GridNode implements AutoCloseable {
             later(() -> answer.failed(new GridException(GridException.Reason.CLOSED, "the node is closed")));
             return;
         }
-        GridException refusal = OwnersLeft.refusal(config, owners, this::isThere, request);
+        GridException refusal = OwnersLeft.refusal(config, owners, this::isThere, this::isFull, request);
         if (refusal != null) {
             later(() -> answer.failed(refusal));
             return;
@@ -430,13 +464,15 @@ public final class GridNode implements AutoCloseable {
             switch (message) {
                 case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
                 case GridMessage.Read read -> readHere(read,
-                        version -> send(from, new GridMessage.Value(read.number(), version.stamp(), version.value())),
+                        version -> send(from, new GridMessage.Value(read.number(), version)),
                         () -> send(from, new GridMessage.Trimmed(read.number())));
+                case GridMessage.Scan scan -> scanHere(from, scan);
+                case GridMessage.Keys keys -> scans.answered(from, keys);
                 case GridMessage.Present now -> commits.seen(now.stamp());
                 case GridMessage.Trimmed trimmed -> reads.trimmed(trimmed.number());
                 case GridMessage.Value value -> {
-                    commits.seen(value.stamp());
-                    reads.value(value.number(), new Version(value.stamp(), value.value()));
+                    commits.seen(value.version().stamp());
+                    reads.value(value.number(), value.version());
                 }
                 default -> commits.received(from, message);
             }
@@ -449,12 +485,8 @@ public final class GridNode implements AutoCloseable {
         if (heartbeat.view() < view().number()) {
             agreement.tell(from);
         } else {
-            settled.put(from, heartbeat.settled());
+            heartbeats.put(from, heartbeat);
         }
-    }
-
-    private long settledHere() {
-        return Math.min(commits.settled(), begins.lowest(commits.present()));
     }
 
     private void tick() {
@@ -475,8 +507,10 @@ public final class GridNode implements AutoCloseable {
         commits.tick(now);
         Set<Integer> members = new TreeSet<>(view().members());
         members.removeAll(gone);
-        settled.put(config.self(), settledHere());
-        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(), settledHere());
+        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
+                Math.min(commits.settled(), begins.lowest(commits.present())), times.earliest(),
+                store.bytes() >= config.storedBytesMax());
+        heartbeats.put(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
             send(node, heartbeat);
             if (byGroups && commits.present() > told) {
@@ -485,11 +519,16 @@ public final class GridNode implements AutoCloseable {
         });
         told = commits.present();
         links.acknowledge();
-        if (settled.keySet().containsAll(members)) {
-            store.trim(commits.forget(members.stream().mapToLong(settled::get).min().orElse(0)));
+        if (heartbeats.keySet().containsAll(members)) {
+            forget(members.stream().map(heartbeats::get).toList());
         }
         expire(now);
         var _ = loop().schedule(often, this::tick);
+    }
+
+    private void forget(List<GridMessage.Heartbeat> ofAll) {
+        store.trim(commits.forget(ofAll.stream().mapToLong(GridMessage.Heartbeat::settled).min().orElse(0)),
+                ofAll.stream().mapToLong(GridMessage.Heartbeat::timeMillis).min().orElse(0));
     }
 
     /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
@@ -505,11 +544,13 @@ public final class GridNode implements AutoCloseable {
         }
         commits.absent(silent, gone);
         reads.ownersChanged();
+        scans.ownersChanged();
         reads.askOthers(hearing.silent(view().members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
     }
 
     private void expire(long now) {
         reads.expire(now);
+        scans.expire(now);
         List<Waiting<Result>> expired = new ArrayList<>();
         commitAnswers.values().removeIf(one -> one.deadlineNanos - now <= 0 && expired.add(one));
         expired.forEach(one -> one.answer.failed(Reads.timeout(config,
@@ -530,9 +571,10 @@ public final class GridNode implements AutoCloseable {
             return;
         }
         LOGGER.info("node {} of grid {} goes on in {}", config.self(), config.name(), view);
-        settled.clear();
+        heartbeats.clear();
         commits.view(view.number(), new TreeSet<>(view.members()));
         reads.ownersChanged();
+        scans.ownersChanged();
         later(this::dispatchHeld);
     }
 

@@ -9,6 +9,8 @@ import java.util.Set;
  * @param members of its view
  * @param keys that it has
  * @param bytes of the keys and values of all versions that it has
+ * @param expired entries that it has dropped since they had expired
+ * @param full whether it stores as much as it may
  * @param unsentBytes that wait to be received by the node for which most do
  * @param kept transactions that it still remembers
  * @param committing transactions that ran here and wait for the outcome of their commit
@@ -21,7 +23,9 @@ import java.util.Set;
  * @param waitingReads reads at this node that had to wait for a transaction on its way
  * @param messages that it has sent
  */
-public record GridStatus(long view, Set<Integer> members, int keys, long bytes, long unsentBytes, int kept,
+public record GridStatus(long view, Set<Integer> members, int keys, long bytes, long expired, boolean full,
+        long unsentBytes,
+        int kept,
         int committing, long committed,
         long conflicts,
         long deadlocks, long lockTimeouts, long localReads, long remoteReads, long waitingReads, long messages) {}

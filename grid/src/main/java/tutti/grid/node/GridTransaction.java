@@ -1,5 +1,6 @@
 package tutti.grid.node;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,8 +29,14 @@ public final class GridTransaction {
         void failed(GridException why);
     }
 
-    /** A value that was read: null if there is none, with the stamp of who wrote it; 0 if nobody did, or this transaction. */
-    public record Value(byte @Nullable [] bytes, long stamp) {}
+    /**
+     * A value that was read.
+     *
+     * @param bytes null if there is none, or it has expired
+     * @param stamp of who wrote it; 0 if nobody did, or this transaction
+     * @param expiryMillis see {@link Version#expiryMillis}
+     */
+    public record Value(byte @Nullable [] bytes, long stamp, long expiryMillis) {}
 
     private enum State {
         ACTIVE,
@@ -42,6 +49,7 @@ public final class GridTransaction {
     private final IsolationLevel level;
     private final boolean readOnly;
     private final long begin;
+    private final long timeMillis;
     private final long deadlineNanos;
     private final Map<Key, CommitRequest.Write> writes = new LinkedHashMap<>();
     private final Map<Key, Version> reads = new LinkedHashMap<>();
@@ -50,12 +58,13 @@ public final class GridTransaction {
     private long bytes;
 
     GridTransaction(GridNode node, TransactionId id, IsolationLevel level, boolean readOnly, long begin,
-            long deadlineNanos) {
+            long timeMillis, long deadlineNanos) {
         this.node = node;
         this.id = id;
         this.level = level;
         this.readOnly = readOnly;
         this.begin = begin;
+        this.timeMillis = timeMillis;
         this.deadlineNanos = deadlineNanos;
     }
 
@@ -67,6 +76,11 @@ public final class GridTransaction {
     /** What its node had seen when it began; the stamp of its snapshot, if it reads one. */
     public long beginStamp() {
         return begin;
+    }
+
+    /** By which it judges what has expired, in milliseconds since 1970, UTC; see {@link Times}. Any thread. */
+    public long timeMillis() {
+        return timeMillis;
     }
 
     long deadlineNanos() {
@@ -95,9 +109,9 @@ public final class GridTransaction {
         if (unusable != null) {
             node.loop().execute(() -> answer.failed(unusable));
         } else if (written != null) {
-            node.loop().execute(() -> answer.is(new Value(written.value(), 0)));
+            node.loop().execute(() -> answer.is(new Value(written.value(), 0, written.expiryMillis())));
         } else if (known != null) {
-            node.loop().execute(() -> answer.is(new Value(known.value(), known.stamp())));
+            node.loop().execute(() -> answer.is(seen(known)));
         } else {
             node.read(key, begin, !readsSnapshot(), new Answer<>() {
                 @Override
@@ -105,7 +119,7 @@ public final class GridTransaction {
                     if (level != IsolationLevel.READ_COMMITTED || readOnly) {
                         reads.put(key, version);
                     }
-                    answer.is(new Value(version.value(), version.stamp()));
+                    answer.is(seen(version));
                 }
 
                 @Override
@@ -117,12 +131,49 @@ public final class GridTransaction {
     }
 
     /**
+     * Finds the keys of a cache. Only read-only transactions can: that no key comes to be is nothing that a commit checks.
+     *
+     * @param prefix how the keys' bytes begin
+     */
+    public void keys(int cache, byte[] prefix, Answer<List<Key>> answer) {
+        GridException unusable = readOnly || unusable() != null
+                ? unusable()
+                : new GridException(GridException.Reason.ENDED,
+                        "only a read-only transaction can ask for keys: a commit cannot check that there are no others");
+        if (unusable != null) {
+            node.loop().execute(() -> answer.failed(unusable));
+        } else {
+            node.scan(cache, prefix, this, answer);
+        }
+    }
+
+    private Value seen(Version version) {
+        return new Value(version.isThere(timeMillis) ? version.value() : null, version.stamp(), version.expiryMillis());
+    }
+
+    /** An instant that is so much later than this transaction's time; {@link Version#NEVER} if that cannot be said. */
+    public long after(Duration duration) {
+        try {
+            return Math.addExact(timeMillis, duration.toMillis());
+        } catch (ArithmeticException tooFar) {
+            return Version.NEVER;
+        }
+    }
+
+    /** Writes a key, for as long as its cache says; see {@link #write(Key, byte[], long)}. */
+    public void write(Key key, byte @Nullable [] value) {
+        Duration timeToLive = node.config().caches().get(key.cache()).timeToLive();
+        write(key, value, timeToLive.isZero() ? Version.NEVER : after(timeToLive));
+    }
+
+    /**
      * Writes a key.
      *
      * @param value null to remove it; not to be modified
+     * @param expiryMillis from when on it is absent; not after this transaction's time, and it is removed
      * @throws GridException if the transaction has ended, is read-only, or becomes larger than may be
      */
-    public void write(Key key, byte @Nullable [] value) {
+    public void write(Key key, byte @Nullable [] value, long expiryMillis) {
         GridException unusable = unusable();
         if (unusable != null) {
             throw unusable;
@@ -130,14 +181,16 @@ public final class GridTransaction {
         if (readOnly) {
             throw new GridException(GridException.Reason.ENDED, "a read-only transaction cannot write " + key);
         }
-        bytes += key.bytes().length + (value == null ? 0 : value.length) + Long.BYTES;
+        bytes += key.bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
         if (key.bytes().length > Key.BYTES_MAX || bytes > MulticastMessages.PAYLOAD_BYTES_MAX / 2) {
             throw new GridException(GridException.Reason.TOO_LARGE, "key " + key.bytes().length + " bytes, value "
                     + (value == null ? 0 : value.length) + " bytes, transaction " + bytes
                     + " bytes: keys may have " + Key.BYTES_MAX + ", transactions "
                     + MulticastMessages.PAYLOAD_BYTES_MAX / 2);
         }
-        writes.put(key, new CommitRequest.Write(key, value));
+        writes.put(key, expiryMillis > timeMillis
+                ? new CommitRequest.Write(key, value, expiryMillis)
+                : new CommitRequest.Write(key, null, Version.NEVER));
     }
 
     /** Commits. The answer is the stamp at which it has committed, or that of its snapshot if it has written nothing. */

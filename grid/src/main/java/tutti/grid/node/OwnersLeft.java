@@ -2,6 +2,7 @@ package tutti.grid.node;
 
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 import tutti.grid.CommitProtocol;
@@ -11,16 +12,22 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.store.Key;
 import tutti.grid.store.Owners;
 
-/** Whether enough owners of what a transaction writes and checks are there. */
+/** Whether enough owners of what a transaction writes and checks are there, and have room. */
 final class OwnersLeft {
     private OwnersLeft() {}
 
     /** Why a transaction cannot be committed now, if it cannot. */
     static @Nullable GridException refusal(GridConfig config, Owners owners, IntPredicate isThere,
-            CommitRequest request) {
+            IntPredicate isFull, CommitRequest request) {
         for (CommitRequest.Write write : request.writes()) {
             Key key = write.key();
             GridConfig.CacheConfig cache = config.caches().get(key.cache());
+            OptionalInt full = Arrays.stream(owners.of(key)).filter(isThere).filter(isFull).findFirst();
+            if (write.value() != null && full.isPresent()) {
+                return new GridException(GridException.Reason.FULL, "node " + full.getAsInt() + ", an owner of key "
+                        + key
+                        + ", stores as much as its storedBytesMax allows: remove entries, have them expire, or raise it");
+            }
             long left = Arrays.stream(owners.of(key)).filter(isThere).count();
             if (left > 0 && left < cache.ownersMin()) {
                 return new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "key " + key + " has " + left

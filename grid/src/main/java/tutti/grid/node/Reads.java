@@ -98,9 +98,13 @@ final class Reads {
     void trimmed(long of) {
         Waiting read = waiting.remove(of);
         if (read != null) {
-            read.answer.failed(new GridException(GridException.Reason.CONFLICT,
-                    "the other nodes had given this one up, and its snapshot is too old: run the transaction again"));
+            read.answer.failed(tooOld());
         }
+    }
+
+    static GridException tooOld() {
+        return new GridException(GridException.Reason.CONFLICT,
+                "the other nodes had given this one up, and its snapshot is too old: run the transaction again");
     }
 
     /** Somebody is not there any more: asks others for what was asked there. */

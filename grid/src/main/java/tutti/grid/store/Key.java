@@ -44,6 +44,11 @@ public final class Key {
         return bytes;
     }
 
+    /** Whether these are the first of its bytes. */
+    public boolean beginsWith(byte[] prefix) {
+        return bytes.length >= prefix.length && Arrays.mismatch(bytes, 0, prefix.length, prefix, 0, prefix.length) < 0;
+    }
+
     /** Where it lies on the {@link Ring}: evenly spread, the same on every node. */
     public long hash() {
         return hash;

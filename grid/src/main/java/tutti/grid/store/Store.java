@@ -4,9 +4,13 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -20,14 +24,19 @@ import org.jspecify.annotations.Nullable;
  * newest of all, which is at least as new.
  *
  * <p>
- * <b>What is dropped.</b> Below the horizon nobody reads: older versions than the newest one there, and a removal that is the newest.
+ * <b>What is dropped.</b> Below the horizon nobody reads: older versions than the newest one there, and a removal that is the newest, or
+ * what is the newest and has expired for everybody. An expired version is thus nothing but a removal that some readers do not see yet.
  */
 public final class Store {
     private final Map<Key, Cell> cells = new HashMap<>();
     /** What may be dropped when the horizon has passed it, roughly by stamp. */
     private final Deque<Garbage> garbage = new ArrayDeque<>();
+    /** Keys whose newest version expires, by when. */
+    private final NavigableMap<Long, Set<Key>> expiring = new TreeMap<>();
     private long waitingReads;
     private long horizon;
+    private long timeHorizonMillis;
+    private long expired;
     private long bytes;
 
     private record Garbage(Key key, long stamp) {}
@@ -87,6 +96,11 @@ public final class Store {
         return (long) key.bytes().length + (value == null ? 0 : value.length);
     }
 
+    /** How many entries were dropped since they had expired. */
+    public long expired() {
+        return expired;
+    }
+
     /** How many reads have had to wait so far. */
     public long waitingReads() {
         return waitingReads;
@@ -113,6 +127,35 @@ public final class Store {
             cell.reads.add(new Read(stamp, latest, reader));
         } else {
             reader.accept(cell.version(latest ? Long.MAX_VALUE : stamp));
+        }
+    }
+
+    /**
+     * Looks which keys a snapshot has, as if each was read.
+     *
+     * @param cache whose
+     * @param prefix how their bytes begin
+     * @param stamp seen by the clock of this node
+     * @param timeMillis by which it is judged what has expired
+     * @param reader told them, now or later
+     */
+    public void keys(int cache, byte[] prefix, long stamp, long timeMillis, Consumer<List<byte[]>> reader) {
+        List<byte[]> found = new ArrayList<>();
+        List<Key> asked = cells.keySet().stream().filter(key -> key.cache() == cache && key.beginsWith(prefix))
+                .toList();
+        int[] open = {asked.size()};
+        for (Key key : asked) {
+            read(key, stamp, false, version -> {
+                if (version.isThere(timeMillis)) {
+                    found.add(key.bytes());
+                }
+                if (--open[0] == 0) {
+                    reader.accept(found);
+                }
+            });
+        }
+        if (asked.isEmpty()) {
+            reader.accept(found);
         }
     }
 
@@ -157,6 +200,12 @@ public final class Store {
         }
         version.older = below;
         if (above == null) {
+            if (below != null) {
+                expiresNoMore(key, below);
+            }
+            if (version.isThere(Long.MIN_VALUE) && version.expiryMillis() != Version.NEVER) {
+                expiring.computeIfAbsent(version.expiryMillis(), _ -> new HashSet<>(2)).add(key);
+            }
             cell.newest = version;
         } else {
             above.older = version;
@@ -164,6 +213,12 @@ public final class Store {
         if (above != null || below != null || version.value() == null) {
             garbage.add(new Garbage(key, above == null ? version.stamp() : above.stamp()));
         }
+    }
+
+    /** This was the newest version of a key, and is it no more. */
+    private void expiresNoMore(Key key, Version version) {
+        expiring.computeIfPresent(version.expiryMillis(),
+                (_, keys) -> keys.remove(key) && keys.isEmpty() ? null : keys);
     }
 
     /** A bound of what is about to write a key has risen, or somebody writes it no more: reads may go on. */
@@ -186,32 +241,47 @@ public final class Store {
         }
     }
 
-    /** Nobody reads below this stamp any more: drops what only such reads would find. */
-    public void trim(long below) {
+    /**
+     * Drops what nobody finds any more.
+     *
+     * @param below nobody reads below this stamp any more
+     * @param timeMillis no transaction that reads here has an earlier time
+     */
+    public void trim(long below, long timeMillis) {
         horizon = Math.max(horizon, below);
+        timeHorizonMillis = Math.max(timeHorizonMillis, timeMillis);
         while (!garbage.isEmpty() && garbage.getFirst().stamp <= horizon) {
-            Key key = garbage.removeFirst().key;
-            Cell cell = cells.get(key);
-            if (cell == null || cell.newest == null) {
-                continue;
+            trim(garbage.removeFirst().key);
+        }
+        // What was written just now, and has expired already, stays until the horizon has passed it.
+        List<Key> due = new ArrayList<>();
+        expiring.headMap(timeHorizonMillis, true).values().forEach(due::addAll);
+        due.forEach(this::trim);
+    }
+
+    private void trim(Key key) {
+        Cell cell = cells.get(key);
+        if (cell == null || cell.newest == null) {
+            return;
+        }
+        Version kept = cell.newest;
+        while (kept.stamp() > horizon && kept.older != null) {
+            kept = kept.older;
+        }
+        if (kept.stamp() <= horizon) {
+            for (Version dropped = kept.older; dropped != null; dropped = dropped.older) {
+                bytes -= bytes(key, dropped);
             }
-            Version kept = cell.newest;
-            while (kept.stamp() > horizon && kept.older != null) {
-                kept = kept.older;
-            }
-            if (kept.stamp() <= horizon) {
-                for (Version dropped = kept.older; dropped != null; dropped = dropped.older) {
-                    bytes -= bytes(key, dropped);
-                }
-                kept.older = null;
-            }
-            if (Objects.equals(kept, cell.newest) && kept.value() == null && kept.stamp() <= horizon) {
-                cell.newest = null;
-                bytes -= bytes(key, kept);
-            }
-            if (cell.isEmpty()) {
-                cells.remove(key);
-            }
+            kept.older = null;
+        }
+        if (Objects.equals(kept, cell.newest) && !kept.isThere(timeHorizonMillis) && kept.stamp() <= horizon) {
+            expiresNoMore(key, kept);
+            expired += kept.value() == null ? 0 : 1;
+            cell.newest = null;
+            bytes -= bytes(key, kept);
+        }
+        if (cell.isEmpty()) {
+            cells.remove(key);
         }
     }
 }

@@ -8,11 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -20,6 +22,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -299,17 +302,115 @@ class GridTest {
                 told.add("missed " + changes);
             }
         }, _ -> {})) {
-            slow.changed(new Key(0, Serializers.TEXT.write("a")), new Version(1, large));
+            slow.changed(new Key(0, Serializers.TEXT.write("a")), new Version(1, large, Version.NEVER));
             assertEquals("a", told.take());
             for (String key : List.of("b", "c", "d", "e")) {
-                slow.changed(new Key(0, Serializers.TEXT.write(key)), new Version(2, large));
+                slow.changed(new Key(0, Serializers.TEXT.write(key)), new Version(2, large, Version.NEVER));
             }
             assertTrue(slow.waitingBytes() > large.length);
             goOn.release(10);
             assertEquals(List.of("b", "c", "missed 2"), List.of(told.take(), told.take(), told.take()));
-            slow.changed(new Key(0, Serializers.TEXT.write("f")), new Version(3, large));
+            slow.changed(new Key(0, Serializers.TEXT.write("f")), new Version(3, large, Version.NEVER));
             assertEquals("f", told.take());
         }
+    }
+
+    @Test
+    void anEntryIsAbsentFromItsInstantOnByTheTimeOfWhoReadsIt() throws IOException {
+        AtomicReference<Instant> wall = new AtomicReference<>(Instant.ofEpochSecond(1_000_000));
+        GridConfig config = GridConfig.of("test", 0, Map.of(0, FreePorts.addresses(1).getFirst()),
+                List.of(CacheConfig.of("stock", 1).withTimeToLive(Duration.ofSeconds(10))), CommitProtocol.TOM_3);
+        Grid grid = Grid.open(config, IsolationLevel.SERIALIZABLE, new WallClockMachine(wall::get));
+        grids.add(grid);
+        Cache<String, Integer> stock = stock(grid);
+        stock.put("as its cache says", 1);
+        stock.put("short", 1, Duration.ofSeconds(1));
+        stock.put("none", 1, Duration.ZERO);
+        grid.run(in -> stock.put(in, "always", 1, Instant.MAX));
+        grid.run(in -> stock.put(in, "nearly always", 1, Instant.MAX.minusNanos(1)));
+        assertEquals(Optional.empty(), stock.get("none"));
+        try (Transaction old = grid.begin(IsolationLevel.SERIALIZABLE, true)) {
+            wall.updateAndGet(now -> now.plusSeconds(1));
+            assertEquals(Optional.empty(), stock.get("short"));
+            assertEquals(Optional.of(1), stock.get(old, "short"), "its time is that of its beginning");
+        }
+        wall.updateAndGet(now -> now.minusSeconds(1));
+        assertEquals(Optional.empty(), stock.get("short"), "time does not go back");
+        assertEquals(new Cache.Entry<>(1, Instant.ofEpochSecond(1_000_010)),
+                grid.readOnly(in -> stock.entry(in, "as its cache says")).orElseThrow());
+        wall.updateAndGet(now -> now.plusSeconds(10));
+        assertEquals(Optional.empty(), stock.get("as its cache says"));
+        assertEquals(new Cache.Entry<>(1, Instant.MAX), grid.readOnly(in -> stock.entry(in, "always")).orElseThrow());
+        assertEquals(Optional.of(1), stock.get("nearly always"));
+        assertThrows(IllegalArgumentException.class,
+                () -> CacheConfig.of("stock", 1).withTimeToLive(Duration.ofNanos(1)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(CommitProtocol.class)
+    void aReadOnlyTransactionFindsTheKeysOfItsSnapshotAtAllNodes(CommitProtocol protocol) throws IOException {
+        open(protocol, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 2), CacheConfig.of("other", 2));
+        Grid grid = grids.getFirst();
+        Cache<String, byte[]> stock = grid.cache("stock", Serializers.TEXT, Serializers.BYTES);
+        // More than fit into one message.
+        String far = "x".repeat(1000);
+        grid.run(in -> {
+            for (int i = 0; i < 200; i++) {
+                stock.put(in, i + far, new byte[0]);
+            }
+            stock.put(in, "gone", new byte[0]);
+            stock.put(in, "also gone", new byte[0], Duration.ZERO);
+        });
+        grid.cache("other", Serializers.TEXT, Serializers.BYTES).put("elsewhere", new byte[0]);
+        stock.remove("gone");
+        try (Transaction snapshot = grid.begin(IsolationLevel.SERIALIZABLE, true)) {
+            stock.put("later", new byte[0]);
+            assertEquals(200, Set.copyOf(stock.keys(snapshot)).size());
+            assertEquals(11, stock.keys(snapshot, new byte[]{'1', '1'}).size(), "11, and 110 to 119");
+        }
+        assertTrue(grid.readOnly(stock::keys).contains("later"));
+        assertEquals(Reason.ENDED, reason(() -> grid.run(stock::keys)));
+    }
+
+    @Test
+    void whatAnOwnerHasNoRoomForIsRefusedUntilSomethingIsRemoved() throws IOException {
+        int max = 10_000;
+        Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
+        List<InetSocketAddress> free = FreePorts.addresses(2);
+        for (int i = 0; i < 2; i++) {
+            nodes.put(i, free.get(i));
+        }
+        for (int i = 0; i < 2; i++) {
+            // Only the second has a limit; the first must have heard of it.
+            grids.add(Grid.open(GridConfig
+                    .of("test", i, nodes, List.of(CacheConfig.of("stock", 2)), CommitProtocol.TOM_3)
+                    .withHeartbeat(Duration.ofMillis(50), silence).withStoredBytesMax(i == 0 ? Long.MAX_VALUE : max),
+                    IsolationLevel.SERIALIZABLE));
+        }
+        Cache<String, byte[]> stock = grids.getFirst().cache("stock", Serializers.TEXT, Serializers.BYTES);
+        Reason reason = null;
+        for (int i = 0; reason == null && i < 20_000; i++) {
+            try {
+                stock.put("key " + i % 20, new byte[1000]);
+            } catch (GridException why) {
+                reason = why.reason();
+            }
+        }
+        assertEquals(Reason.FULL, reason);
+        assertTrue(grids.getLast().status().full() && !grids.getFirst().status().full());
+        assertTrue(grids.getLast().metrics().contains("tutti_grid_full{grid=\"test\",node=\"1\"} 1"));
+        for (int i = 0; i < 20; i++) {
+            stock.remove("key " + i);
+        }
+        while (reason != null) {
+            try {
+                stock.put("key", new byte[1000]);
+                reason = null;
+            } catch (GridException why) {
+                assertEquals(Reason.FULL, why.reason());
+            }
+        }
+        assertTrue(grids.getLast().status().bytes() < max);
     }
 
     @Test

@@ -22,6 +22,7 @@ import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.store.Store;
+import tutti.grid.store.Version;
 
 /** Two groups of three nodes, whose messages the test carries. */
 class GroupCommitTest {
@@ -109,7 +110,7 @@ class GroupCommitTest {
 
     private static CommitRequest request(long begin, List<Key> writes, List<Key> checks) {
         return new CommitRequest(begin,
-                writes.stream().map(key -> new CommitRequest.Write(key, new byte[]{1})).toList(),
+                writes.stream().map(key -> new CommitRequest.Write(key, new byte[]{1}, Version.NEVER)).toList(),
                 checks.stream().map(key -> new CommitRequest.Check(key, begin)).toList());
     }
 
@@ -229,14 +230,15 @@ class GroupCommitTest {
     /** What was removed may be forgotten; who has read before that may have been given up by mistake. */
     @Test
     void allOwnersVoteAgainstWhatHasReadBelowTheFloor() {
-        nodes.get(3).commit(1, new CommitRequest(0, List.of(new CommitRequest.Write(HIGH, null)), List.of()));
+        nodes.get(3).commit(1,
+                new CommitRequest(0, List.of(new CommitRequest.Write(HIGH, null, Version.NEVER)), List.of()));
         carryAll();
         long horizon = nodes.get(3).commits.present();
         assertEquals(0, nodes.get(4).commits.forget(horizon));
         nodes.get(3).commits.forget(horizon);
         carryAll();
         for (Node node : nodes.subList(3, NODES)) {
-            node.store.trim(node.commits.forget(horizon));
+            node.store.trim(node.commits.forget(horizon), 0);
             assertEquals(0, node.store.newest(HIGH).stamp());
         }
         assertNull(nodes.get(4).store.newest(HIGH).value());

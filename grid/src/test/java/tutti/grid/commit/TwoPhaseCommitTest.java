@@ -16,6 +16,7 @@ import tutti.grid.store.Key;
 import tutti.grid.store.Owners;
 import tutti.grid.store.RingOwners;
 import tutti.grid.store.Store;
+import tutti.grid.store.Version;
 
 /** Two nodes, both owners of all keys, whose messages arrive when the test says so. */
 class TwoPhaseCommitTest {
@@ -50,7 +51,7 @@ class TwoPhaseCommitTest {
 
     private void commit(int node, int serial, List<CommitRequest.Check> checks) {
         nodes.get(node).commit(new TransactionId(node, serial),
-                new CommitRequest(0, List.of(new CommitRequest.Write(KEY, new byte[0])), checks),
+                new CommitRequest(0, List.of(new CommitRequest.Write(KEY, new byte[0], Version.NEVER)), checks),
                 result -> results.add(result.kind()));
     }
 

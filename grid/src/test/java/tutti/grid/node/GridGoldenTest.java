@@ -14,6 +14,7 @@ import tutti.grid.commit.Result;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 import tutti.grid.view.View;
 import tutti.grid.view.ViewMessage;
 
@@ -51,9 +52,13 @@ class GridGoldenTest extends GoldenContract {
                         new CommitMessage.Refused(ID, Result.Kind.DEADLOCK), new CommitMessage.Done(ID),
                         new CommitMessage.Waits(ID, OTHER), new CommitMessage.Orphan(ID, new int[]{0, 2}),
                         new CommitMessage.Inquire(ID, 4), new CommitMessage.Known(ID, 4, 770),
-                        new GridMessage.Heartbeat(4, 1000), new GridMessage.Read(6, KEY, 1000, true),
-                        new GridMessage.Value(6, 770, new byte[]{5, 6}), new GridMessage.Trimmed(6),
+                        new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L, true),
+                        new GridMessage.Read(6, KEY, 1000, true),
+                        new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)),
+                        new GridMessage.Trimmed(6),
                         new GridMessage.Present(770),
+                        new GridMessage.Scan(6, 1, new byte[]{1, 2}, 1000, 1_700_000_000_000L),
+                        new GridMessage.Keys(6, GridMessage.Part.LAST, List.of(new byte[]{1, 2, 3}, new byte[]{1, 2})),
                         new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
                         new GenuineMessage.Accept(ID, GROUPS, 1, 3, 770, 0, PAYLOAD),
                         new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),
@@ -62,8 +67,8 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12)),
                 "grid payloads",
                 List.of(new CommitRequest(1000,
-                        List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}),
-                                new CommitRequest.Write(new Key(0, new byte[0]), null)),
+                        List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}, 1_700_000_000_000L),
+                                new CommitRequest.Write(new Key(0, new byte[0]), null, Version.NEVER)),
                         List.of(new CommitRequest.Check(KEY, 770)))),
                 "grid group payloads",
                 List.of(new GroupPayload.Commit(ID, new byte[]{9}), new GroupPayload.Floor(770)));

@@ -7,9 +7,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
@@ -25,6 +28,7 @@ import tutti.grid.IsolationLevel;
 import tutti.grid.commit.CommitRequest;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
+import tutti.grid.store.Version;
 import tutti.grid.view.View;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.FaultPlan;
@@ -42,7 +46,8 @@ import tutti.sim.thread.Threads;
 
 /**
  * A grid on simulated machines, with clients on each, some of which crash for good. When all have come to rest, the history is checked
- * for what the isolation level promises, the owners of each key for agreement, and what was answered for being there.
+ * for what the isolation level promises, the owners of each key for agreement, and what was answered for being there. Some entries expire soon,
+ * while wall clocks differ and jump: each transaction must find what it reads to be there, or not, as its own time says.
  */
 final class GridRun {
     private static final int PORT = 7000;
@@ -50,14 +55,15 @@ final class GridRun {
     private static final int TRANSACTIONS = 12;
     private static final int CLIENTS = 3;
     private static final long INITIAL = 0;
+    private static final long CLOCKS_APART = 15;
 
     /** What to run. */
     record Setting(CommitProtocol protocol, IsolationLevel level, int nodes, int degree, int keys, int crashes,
             int crashing, boolean faults) {}
 
     /** What came of it. */
-    record Outcome(List<String> failures, int committed, int conflicts, int others, long waitingReads,
-            String fingerprint) {}
+    record Outcome(List<String> failures, int committed, int conflicts, int others, int expired,
+            long waitingReads, String fingerprint) {}
 
     private final Setting setting;
     private final Kernel kernel;
@@ -65,8 +71,8 @@ final class GridRun {
     private final RandomStream random;
     private final HistoryRecorder recorder = new HistoryRecorder();
     private final Map<Long, TransactionId> byStamp = new HashMap<>();
-    /** By key and stamp: whether the version removes the key. */
-    private final Map<Key, TreeMap<Long, Boolean>> removals = new HashMap<>();
+    /** By key and stamp. */
+    private final Map<Key, TreeMap<Long, CommitRequest.Write>> versions = new HashMap<>();
     private final Map<TransactionId, CommitRequest> applied = new LinkedHashMap<>();
     private final Map<TransactionId, Long> stamps = new HashMap<>();
     private final Map<TransactionId, GridException.Reason> failed = new HashMap<>();
@@ -79,6 +85,7 @@ final class GridRun {
     private int committed;
     private int conflicts;
     private int others;
+    private int gone;
 
     /** A transaction has read a version of a key and written the key. */
     private record CheckedWrite(TransactionId id, Key key, long read) {}
@@ -131,8 +138,8 @@ final class GridRun {
 
     private void applied(TransactionId id, long stamp, CommitRequest request) {
         byStamp.put(stamp, id);
-        request.writes().forEach(write -> removals.computeIfAbsent(write.key(), _ -> new TreeMap<>()).put(stamp,
-                write.value() == null));
+        request.writes().forEach(
+                write -> versions.computeIfAbsent(write.key(), _ -> new TreeMap<>()).put(stamp, write));
         applied.put(id, request);
         Long before = stamps.putIfAbsent(id, stamp);
         if (before != null && before != stamp) {
@@ -166,7 +173,7 @@ final class GridRun {
         kernel.runUntil(kernel.now() + REST_NANOS);
         victims.forEach(nodes::remove);
         check(victims);
-        return new Outcome(failures, committed, conflicts, others,
+        return new Outcome(failures, committed, conflicts, others, gone,
                 nodes.values().stream().mapToLong(node -> node.status().waitingReads()).sum(), kernel.fingerprint());
     }
 
@@ -215,10 +222,43 @@ final class GridRun {
                 done = true;
                 return;
             }
+            if (dice.chance(0.1)) {
+                hosts.get(node.config().self()).setWallClock(dice.between(-CLOCKS_APART, CLOCKS_APART) * Nanos.MILLI);
+            }
             boolean readOnly = dice.chance(0.2);
             GridTransaction transaction = node.begin(setting.level, readOnly);
             recorder.begun(transaction.id(), session, kernel.now());
-            step(transaction, readOnly, dice.between(1, 6), new HashMap<>(), new HashMap<>());
+            if (readOnly && dice.chance(0.3)) {
+                scan(transaction);
+            } else {
+                step(transaction, readOnly, dice.between(1, 6), new HashMap<>(), new HashMap<>());
+            }
+        }
+
+        /** All keys of a snapshot. */
+        private void scan(GridTransaction transaction) {
+            transaction.keys(0, new byte[0], new GridTransaction.Answer<>() {
+                @Override
+                public void is(List<Key> found) {
+                    Set<Key> expected = new HashSet<>();
+                    versions.forEach((key, all) -> {
+                        var newest = all.floorEntry(transaction.beginStamp());
+                        if (newest != null && isThere(newest.getValue(), transaction)) {
+                            expected.add(key);
+                        }
+                    });
+                    if (!expected.equals(Set.copyOf(found))) {
+                        failures.add(transaction.id() + " has found keys " + found + " instead of " + expected);
+                    }
+                    commit(transaction, Map.of(), Map.of());
+                }
+
+                @Override
+                public void failed(GridException why) {
+                    transaction.rollback();
+                    ended(transaction, why);
+                }
+            });
         }
 
         private void step(GridTransaction transaction, boolean readOnly, long steps, Map<Key, Long> read,
@@ -227,7 +267,12 @@ final class GridRun {
             if (steps == 0) {
                 commit(transaction, read, written);
             } else if (!readOnly && dice.chance(0.4)) {
-                transaction.write(key, dice.chance(0.15) ? null : new byte[]{(byte) steps});
+                byte[] value = dice.chance(0.15) ? null : new byte[]{(byte) steps};
+                if (dice.chance(0.4)) {
+                    transaction.write(key, value, transaction.after(Duration.ofMillis(dice.between(1, 30))));
+                } else {
+                    transaction.write(key, value);
+                }
                 written.put(key, true);
                 recorder.write(transaction.id(), key.hash());
                 node.loop().schedule(dice.between(0, 500) * Nanos.MICRO,
@@ -237,7 +282,7 @@ final class GridRun {
                     @Override
                     public void is(GridTransaction.Value value) {
                         if (!written.containsKey(key)) {
-                            saw(transaction, readOnly, key, value.stamp(), read);
+                            saw(transaction, readOnly, key, value, read);
                         }
                         step(transaction, readOnly, steps - 1, read, written);
                     }
@@ -251,23 +296,36 @@ final class GridRun {
             }
         }
 
-        private void saw(GridTransaction transaction, boolean readOnly, Key key, long stamp, Map<Key, Long> read) {
+        private void saw(GridTransaction transaction, boolean readOnly, Key key, GridTransaction.Value value,
+                Map<Key, Long> read) {
+            long stamp = value.stamp();
             Long before = read.putIfAbsent(key, stamp);
             boolean repeats = setting.level != IsolationLevel.READ_COMMITTED || readOnly;
             if (repeats && before != null && before != stamp) {
                 failures.add("unrepeatable read of " + key + " by " + transaction.id());
             }
-            TransactionId writer = byStamp.get(stamp == INITIAL ? removal(key, transaction.beginStamp()) : stamp);
+            CommitRequest.Write seen = versions.getOrDefault(key, new TreeMap<>()).get(stamp);
+            if (seen != null && (value.bytes() != null) != isThere(seen, transaction)) {
+                failures.add(transaction.id() + " of time " + transaction.timeMillis() + " has read " + value + " of "
+                        + seen);
+            }
+            gone += seen != null && seen.value() != null && value.bytes() == null ? 1 : 0;
+            TransactionId writer = byStamp.get(stamp == INITIAL ? dropped(key, transaction) : stamp);
             if (writer == null && stamp != INITIAL) {
                 failures.add(transaction.id() + " has read a version of " + key + " that nobody has applied");
             }
             recorder.read(transaction.id(), key.hash(), writer);
         }
 
-        /** The newest version up to a stamp, if that is a removal, which may have been dropped; otherwise 0. */
-        private long removal(Key key, long upTo) {
-            Map.Entry<Long, Boolean> newest = removals.getOrDefault(key, new TreeMap<>()).floorEntry(upTo);
-            return newest != null && newest.getValue() ? newest.getKey() : INITIAL;
+        private boolean isThere(CommitRequest.Write version, GridTransaction at) {
+            return version.value() != null && version.expiryMillis() > at.timeMillis();
+        }
+
+        /** The newest version that a transaction can see, if it is a removal or has expired for it, and may have been dropped; otherwise 0. */
+        private long dropped(Key key, GridTransaction reader) {
+            Map.Entry<Long, CommitRequest.Write> newest = versions.getOrDefault(key, new TreeMap<>())
+                    .floorEntry(reader.beginStamp());
+            return newest != null && !isThere(newest.getValue(), reader) ? newest.getKey() : INITIAL;
         }
 
         private void commit(GridTransaction transaction, Map<Key, Long> read, Map<Key, Boolean> written) {
@@ -354,9 +412,13 @@ final class GridRun {
                 if (last.has(owner) && nodes.containsKey(owner)) {
                     long there = nodes.get(owner).newest(key).stamp();
                     TransactionId writer = byStamp.get(stamp);
-                    boolean removed = applied.get(writer).writes().stream()
-                            .anyMatch(write -> write.key().equals(key) && write.value() == null);
-                    if (there != stamp && !(removed && there == 0)) {
+                    CommitRequest.Write written = Objects.requireNonNull(versions.get(key)).lastEntry().getValue();
+                    // What expires has by now, and must have been dropped; removals may have been.
+                    boolean expires = written.value() != null && written.expiryMillis() != Version.NEVER;
+                    boolean right = there == stamp
+                            ? !expires
+                            : there == INITIAL && (expires || written.value() == null);
+                    if (!right) {
                         failures.add("node " + owner + " has version " + there + " of " + key + ", the newest is "
                                 + stamp + " of " + writer + ", owners "
                                 + Arrays.toString(nodes.get(owner).owners().of(key)));

@@ -57,6 +57,7 @@ class GridSimulationTest {
         int committed = 0;
         int conflicts = 0;
         int others = 0;
+        int expired = 0;
         long waits = 0;
         for (IsolationLevel level : IsolationLevel.values()) {
             for (long seed = 1; seed <= seeds; seed++) {
@@ -66,13 +67,14 @@ class GridSimulationTest {
                 committed += outcome.committed();
                 conflicts += outcome.conflicts();
                 others += outcome.others();
+                expired += outcome.expired();
                 waits += outcome.waitingReads();
             }
         }
         String figures = committed + " committed, " + conflicts + " conflicts, " + others + " others, " + waits
-                + " reads waited";
+                + " reads waited, " + expired + " found what has expired for them";
         System.getLogger("grid").log(System.Logger.Level.INFO, protocol + ": " + figures);
-        assertTrue(committed > 200 * seeds && conflicts > seeds && waits > seeds, figures);
+        assertTrue(committed > 200 * seeds && conflicts > seeds && waits > seeds && expired > seeds, figures);
     }
 
     /** Here an owner learns of an outcome late, when it has a version above the stamp of who waits for it. */

@@ -18,7 +18,7 @@ class StoreTest {
     }
 
     private void apply(long stamp) {
-        store.apply(KEY, new Version(stamp, new byte[]{(byte) stamp}));
+        store.apply(KEY, new Version(stamp, new byte[]{(byte) stamp}, Version.NEVER));
     }
 
     @Test
@@ -56,16 +56,42 @@ class StoreTest {
     }
 
     @Test
+    void whatHasExpiredForAllIsDroppedWhenNoSnapshotNeedsItsVersionEither() {
+        store.apply(KEY, new Version(5, new byte[]{1}, Version.NEVER));
+        store.apply(KEY, new Version(10, new byte[]{1}, 1000));
+        store.trim(9, 1000);
+        assertEquals(10, store.newest(KEY).stamp(),
+                "it may still hide the one before, and be in the way of who has read that");
+        store.trim(10, 1000);
+        assertEquals(0, store.newest(KEY).stamp());
+        assertEquals(0, store.size());
+        assertEquals(0, store.bytes());
+        assertEquals(1, store.expired());
+    }
+
+    @Test
+    void whatWasWrittenAgainExpiresWhenTheLastVersionDoes() {
+        store.apply(KEY, new Version(10, new byte[]{1}, 1000));
+        store.apply(KEY, new Version(20, new byte[]{1}, 3000));
+        store.apply(KEY, new Version(15, new byte[]{1}, 1000));
+        store.trim(20, 2000);
+        assertEquals(20, store.newest(KEY).stamp(), "somebody still finds a value");
+        store.trim(20, 3000);
+        assertEquals(0, store.size());
+        assertEquals(1, store.expired());
+    }
+
+    @Test
     void bytesAreThoseOfTheVersionsThatAreThere() {
         apply(5);
         apply(9);
         apply(7);
         assertEquals(6, store.bytes());
-        store.trim(9);
+        store.trim(9, 0);
         assertEquals(2, store.bytes());
-        store.apply(KEY, new Version(12, null));
+        store.apply(KEY, new Version(12, null, Version.NEVER));
         assertEquals(3, store.bytes());
-        store.trim(20);
+        store.trim(20, 0);
         assertEquals(0, store.bytes());
     }
 
@@ -74,16 +100,16 @@ class StoreTest {
         apply(5);
         apply(10);
         apply(20);
-        store.trim(15);
+        store.trim(15, 0);
         read(15, false);
         read(25, false);
         assertEquals(List.of(10L, 20L), read);
         assertEquals(0, store.stampBelow(KEY, 10), "nobody reads below the horizon");
-        store.apply(KEY, new Version(30, null));
-        store.trim(29);
+        store.apply(KEY, new Version(30, null, Version.NEVER));
+        store.trim(29, 0);
         read(29, false);
         assertEquals(20L, read.getLast());
-        store.trim(30);
+        store.trim(30, 0);
         assertEquals(0, store.size(), "a removed key needs no memory");
         read(30, true);
         assertEquals(0L, read.getLast());

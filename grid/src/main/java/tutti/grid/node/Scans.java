@@ -1,0 +1,136 @@
+package tutti.grid.node;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import tutti.grid.GridConfig;
+import tutti.grid.GridException;
+import tutti.grid.store.Key;
+import tutti.grid.store.Store;
+
+/**
+ * Which keys of a cache a snapshot has, asked of all nodes until they are answered. On the node's loop.
+ *
+ * <p>
+ * Each node tells of those keys that it owns, once it knows for each whether the snapshot has it, as for a read of that key: whatever is not announced
+ * there yet will have a stamp above. All owners of a key tell the same, so it is enough that one of each is heard: nodes that are not there are not
+ * asked, as long as they are fewer than a key has owners.
+ */
+final class Scans {
+    private final GridConfig config;
+    private final Supplier<Set<Integer>> there;
+    private final BiConsumer<Integer, GridMessage.Scan> ask;
+    private final Consumer<Runnable> later;
+    private final Map<Long, Waiting> waiting = new LinkedHashMap<>();
+    private long number;
+
+    private record Waiting(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
+            Set<Integer> asked, Set<Key> found) {}
+
+    /**
+     * None yet.
+     *
+     * @param there which nodes take part, as far as this one knows
+     * @param ask asks a node, this one too, which answers by {@link GridMessage.Keys}, later
+     * @param later never from inside of a state machine
+     */
+    Scans(GridConfig config, Supplier<Set<Integer>> there, BiConsumer<Integer, GridMessage.Scan> ask,
+            Consumer<Runnable> later) {
+        this.config = config;
+        this.there = there;
+        this.ask = ask;
+        this.later = later;
+    }
+
+    /** Answers the question of a node, or of this one, when the store can. */
+    static void answer(Store store, GridMessage.Scan question, Consumer<GridMessage.Keys> to) {
+        if (store.isTrimmed(question.stamp())) {
+            to.accept(new GridMessage.Keys(question.number(), GridMessage.Part.TRIMMED, List.of()));
+        } else {
+            store.keys(question.cache(), question.prefix(), question.stamp(), question.timeMillis(),
+                    keys -> GridMessage.Keys.send(question.number(), keys, to));
+        }
+    }
+
+    /** Asks for all keys whose bytes begin like these. */
+    void scan(int cache, byte[] prefix, GridTransaction of, long nowNanos, GridTransaction.Answer<List<Key>> answer) {
+        Set<Integer> asked = new TreeSet<>(there.get());
+        GridException refusal = refusal(cache, asked);
+        if (refusal != null) {
+            later.accept(() -> answer.failed(refusal));
+            return;
+        }
+        GridMessage.Scan question = new GridMessage.Scan(++number, cache, prefix, of.beginStamp(), of.timeMillis());
+        waiting.put(number, new Waiting(question, answer, nowNanos + config.operationTimeout().toNanos(), asked,
+                new LinkedHashSet<>()));
+        Set.copyOf(asked).forEach(node -> ask.accept(node, question));
+    }
+
+    private @Nullable GridException refusal(int cache, Set<Integer> asked) {
+        int missing = config.nodes().size() - asked.size();
+        return missing < config.caches().get(cache).degree()
+                ? null
+                : new GridException(GridException.Reason.OWNER_UNAVAILABLE,
+                        missing + " nodes are not there, and a key of '"
+                                + config.caches().get(cache).name() + "' has " + config.caches().get(cache).degree()
+                                + " owners: some keys may not be known to any that is left");
+    }
+
+    void answered(int from, GridMessage.Keys keys) {
+        Waiting scan = waiting.get(keys.number());
+        if (scan == null) {
+            return;
+        }
+        if (keys.part() == GridMessage.Part.TRIMMED) {
+            waiting.remove(keys.number());
+            scan.answer.failed(Reads.tooOld());
+            return;
+        }
+        keys.keys().forEach(bytes -> scan.found.add(new Key(scan.question.cache(), bytes)));
+        if (keys.part() == GridMessage.Part.LAST) {
+            scan.asked.remove(from);
+            finish(scan);
+        }
+    }
+
+    private void finish(Waiting scan) {
+        if (scan.asked.isEmpty() && waiting.remove(scan.question.number()) != null) {
+            scan.answer.is(List.copyOf(scan.found));
+        }
+    }
+
+    /** Nodes may be gone. */
+    void ownersChanged() {
+        Set<Integer> left = there.get();
+        for (Waiting scan : List.copyOf(waiting.values())) {
+            GridException refusal = refusal(scan.question.cache(), left);
+            if (refusal != null) {
+                waiting.remove(scan.question.number());
+                scan.answer.failed(refusal);
+            } else if (scan.asked.retainAll(left)) {
+                finish(scan);
+            }
+        }
+    }
+
+    void expire(long nowNanos) {
+        List<Waiting> expired = new ArrayList<>();
+        waiting.values().removeIf(scan -> scan.deadlineNanos - nowNanos <= 0 && expired.add(scan));
+        expired.forEach(scan -> scan.answer.failed(Reads.timeout(config, "a question for keys")));
+    }
+
+    /** The node has ended. */
+    void fail(GridException why) {
+        List<Waiting> all = List.copyOf(waiting.values());
+        waiting.clear();
+        all.forEach(scan -> scan.answer.failed(why));
+    }
+}
