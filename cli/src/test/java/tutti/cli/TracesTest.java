@@ -43,6 +43,8 @@ class TracesTest {
     private static final String OTHER = "0000000000000000a3ce929d0e0e4736";
     private static final String CLIENT = "00f067aa0ba902b7";
 
+    private static final Set<String> EFFECTS = Set.of("apply", "commit", "execute");
+
     @TempDir
     private Path directory;
     private final List<NodeRuntime.RunningNode> nodes = new ArrayList<>();
@@ -196,7 +198,7 @@ class TracesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"postgres-r", "nodo", "2pc", "dbsm", "passive", "akara"})
+    @ValueSource(strings = {"postgres-r", "nodo", "2pc", "dbsm", "passive", "akara", "hybrid", "wice"})
     void otherProtocolsCarryTheContextToo(String protocol) throws Exception {
         start("h2", protocol, 1);
         try (Connection client = connect(0); Statement statement = client.createStatement()) {
@@ -206,7 +208,7 @@ class TracesTest {
         await(() -> collector.all().stream().filter(span -> span.name().equals("INSERT")).anyMatch(insert -> {
             List<Collected> spans = collector.of(insert.trace());
             return Set.of("n1", "n2").equals(spans.stream()
-                    .filter(span -> span.name().equals("apply") || span.name().equals("commit")).map(Collected::node)
+                    .filter(span -> EFFECTS.contains(span.name())).map(Collected::node)
                     .filter(node -> !node.equals("n0")).collect(Collectors.toSet()));
         }));
     }
