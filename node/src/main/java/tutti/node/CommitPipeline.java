@@ -40,6 +40,9 @@ import tutti.runtime.Loop;
 final class CommitPipeline {
     /** What the pipeline tells its node; on the loop. */
     interface Events extends Preparations.Events {
+        /** It is decided what is to become visible at a position. */
+        default void decided(Slot slot) {}
+
         /** This position and all before it are visible. */
         void visible(long position);
 
@@ -287,6 +290,7 @@ final class CommitPipeline {
     }
 
     private void add(Slot slot) {
+        events.decided(slot);
         slots.add(slot);
         load.arrived(slot);
         advance();

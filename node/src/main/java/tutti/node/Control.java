@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
@@ -9,6 +10,7 @@ import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.txn.TransactionId;
+import tutti.node.trace.TraceContext;
 
 /**
  * What nodes tell each other through the total order: the messages of their protocol, and what they need besides. Which
@@ -21,6 +23,14 @@ sealed interface Control extends Encoded {
      * @param schema as {@link Messages} has it
      */
     record Said(Message message, Schema<Said> schema) implements Control {}
+
+    /**
+     * A message of the protocol about a transaction that is followed. Nothing is decided by that.
+     *
+     * @param context of the sender's span
+     * @param schema as {@link Messages} has it
+     */
+    record Traced(TraceContext context, Message message, Schema<Traced> schema) implements Control {}
 
     /**
      * A node has started. When it has been delivered to itself and all before it is visible, the node has caught up.
@@ -215,22 +225,41 @@ sealed interface Control extends Encoded {
     /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */
     final class Messages {
         private final Schema<Said> said;
+        private final Schema<Traced> traced;
         private final MessageSet<Control> set;
 
         /** @param protocol its messages */
         Messages(MessageSet<Message> protocol) {
             said = Schema.message("said", 0, Said.class, "A message of the cluster's protocol.")
                     .of(Field.of("message", protocol, Said::message), this::said);
+            traced = Schema
+                    .message("traced", 30, Traced.class,
+                            "A message of the cluster's protocol, about a transaction that is followed: only if all members have the capability `traces`.")
+                    .of(Field.of("context", TraceContext.SCHEMA, Traced::context),
+                            Field.of("message", protocol, Traced::message), this::traced);
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
                             Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
                             Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA,
-                            Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA));
+                            Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA, traced));
         }
 
         /** A message of the protocol as one of these. */
         Said said(Message message) {
             return new Said(message, said);
+        }
+
+        private Traced traced(TraceContext context, Message message) {
+            return new Traced(context, message, traced);
+        }
+
+        /**
+         * A message of the protocol as one of these.
+         *
+         * @param context what goes with it; null for nothing
+         */
+        Control said(Message message, @Nullable TraceContext context) {
+            return context == null ? said(message) : traced(context, message);
         }
 
         /** All of them. */

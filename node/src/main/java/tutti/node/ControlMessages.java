@@ -129,6 +129,7 @@ final class ControlMessages {
             case Control.Changed told -> changes.delivered(position, sender, told);
             case Control.CaughtUp told -> changes.delivered(position, sender, told);
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
+            case Control.Traced said -> throw new Defect("a message of the protocol is not for the node: " + said);
         }
     }
 

@@ -10,6 +10,8 @@ import tutti.core.protocol.Message;
 import tutti.core.schema.MessageSet;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
+import tutti.node.trace.TraceContext;
+import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 
 /**
@@ -44,12 +46,17 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
      * One ordered message.
      *
      * @param digest of its bytes
+     * @param message none that is {@link Control.Traced}
+     * @param context what has gone with it; null for nothing
+     * @param nanos when it came, by the machine's clock; only if something has gone with it
      */
-    record Delivery(long position, int sender, int digest, Control message) {}
+    record Delivery(long position, int sender, int digest, Control message, @Nullable TraceContext context,
+            long nanos) {}
 
     private final int node;
     private final Loop loop;
-    private final MessageSet<Control> ordered;
+    private final Clock clock;
+    private final Control.Messages ordered;
     private final MessageSet<Message> protocol;
     private final Backlog backlog;
     private final Events events;
@@ -66,10 +73,12 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
      * @param protocol what is outside of it
      * @param backlog counts what has come
      */
-    OrderInbox(int node, Loop loop, MessageSet<Control> ordered, MessageSet<Message> protocol, Backlog backlog,
+    OrderInbox(int node, Loop loop, Clock clock, Control.Messages ordered, MessageSet<Message> protocol,
+            Backlog backlog,
             Events events) {
         this.node = node;
         this.loop = loop;
+        this.clock = clock;
         this.ordered = ordered;
         this.protocol = protocol;
         this.backlog = backlog;
@@ -96,9 +105,11 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     public void delivered(long position, int sender, ByteBuffer payload) {
         int bytes = payload.remaining();
         int digest = LogContinuity.digest(sender, payload);
-        Control read = ordered.decode(payload);
+        Control read = ordered.set().decode(payload);
         backlog.add(bytes);
-        deliveries.add(new Delivery(position, sender, digest, read));
+        deliveries.add(read instanceof Control.Traced(TraceContext context, Message message, var _)
+                ? new Delivery(position, sender, digest, ordered.said(message), context, clock.nanoTime())
+                : new Delivery(position, sender, digest, read, null, 0));
         arrivedPosition = position;
         if (!announced.get() && announced.compareAndSet(false, true)) {
             loop.execute(() -> {
@@ -129,8 +140,13 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void tentative(int sender, ByteBuffer payload) {
-        if (ordered.decode(payload) instanceof Control.Said said) {
-            loop.execute(() -> events.tentative(sender, said.message()));
+        Message message = switch (ordered.set().decode(payload)) {
+            case Control.Said said -> said.message();
+            case Control.Traced said -> said.message();
+            default -> null;
+        };
+        if (message != null) {
+            loop.execute(() -> events.tentative(sender, message));
         }
     }
 

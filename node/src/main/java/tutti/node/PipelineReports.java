@@ -10,6 +10,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 import tutti.node.metrics.NodeMetrics;
+import tutti.node.trace.PositionTrace;
 
 /** What becomes of what the pipeline does, told to those of the node's parts that it concerns. On the replica's loop. */
 final class PipelineReports implements CommitPipeline.Events {
@@ -32,6 +33,14 @@ final class PipelineReports implements CommitPipeline.Events {
         this.outcomes = outcomes;
         this.backlog = backlog;
         this.metrics = metrics;
+    }
+
+    @Override
+    public void decided(Slot slot) {
+        PositionTrace follows = core.traces().decided(slot.position(), slot.kind() != Slot.Kind.SKIP);
+        if (follows != null) {
+            slot.followedBy(follows);
+        }
     }
 
     @Override

@@ -22,6 +22,8 @@ import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.node.ReplicaNode.State;
 import tutti.node.metrics.NodeMetrics;
+import tutti.node.trace.Traces;
+import tutti.runtime.Clock;
 import tutti.runtime.Directory;
 import tutti.runtime.Loop;
 import tutti.runtime.Machine;
@@ -39,6 +41,7 @@ final class ReplicaCore {
     private final Protocol protocol;
     private final Claims claims;
     private final ReplicaNode.FailureListener failureListener;
+    private final Clock clock;
     private final Loop loop;
     private final Parts parts = new Parts();
     private final Horizon horizon = new Horizon();
@@ -65,6 +68,7 @@ final class ReplicaCore {
     private final Members members;
     private final MemberChanges changes;
     private final Arrival arrival = new Arrival();
+    private final Traces traces = new Traces();
 
     /* Read from any thread. */
     private volatile long visiblePosition;
@@ -83,6 +87,7 @@ final class ReplicaCore {
         this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
                 machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
                 settings.protocol().toString());
+        this.clock = machine.clock();
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.world = new ProtocolWorld(parts, loop, metrics);
         this.protocol = protocol.apply(world);
@@ -98,7 +103,8 @@ final class ReplicaCore {
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
         this.elsewhere = new ShownElsewhere(parts, settings.node());
         this.messages = new Control.Messages(settings.protocol().messages());
-        this.inbox = new OrderInbox(settings.node(), loop, messages.set(), settings.protocol().messages(), backlog,
+        this.inbox = new OrderInbox(settings.node(), loop, machine.clock(), messages, settings.protocol().messages(),
+                backlog,
                 new OrderEvents());
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
@@ -193,6 +199,10 @@ final class ReplicaCore {
 
     ShownElsewhere elsewhere() {
         return elsewhere;
+    }
+
+    Traces traces() {
+        return traces;
     }
 
     OrderInbox inbox() {
@@ -350,7 +360,8 @@ final class ReplicaCore {
 
         @Override
         public void order(Message message) {
-            send(messages.said(message));
+            boolean all = order.group().allCan(Group.TRACES);
+            send(messages.said(message, all ? traces.ordered(message.transaction()) : null));
         }
 
         @Override
@@ -515,6 +526,10 @@ final class ReplicaCore {
             return;
         }
         if (counts && next.message() instanceof Control.Said(Message message, var _)) {
+            if (next.context() != null && !pipeline.engineHeld(next.position())) {
+                traces.delivered(next.position(), message.transaction(), next.context(),
+                        clock.nanoTime() - next.nanos());
+            }
             world.deliver(protocol, next.position(), next.sender(), message);
             if (next.sender() == settings.node()) {
                 transactions.tellLogged();

@@ -26,6 +26,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.node.metrics.NodeMetrics;
+import tutti.node.trace.Traces;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 
@@ -220,6 +221,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /** Has what clients do written down; before {@link #start}. */
     public void record(WorkloadRecorder recorder) {
         core.transactions().record(recorder);
+    }
+
+    @Override
+    public Traces traces() {
+        return core.traces();
     }
 
     /** Completes when the replica has caught up for the first time; fails if it stops before. */

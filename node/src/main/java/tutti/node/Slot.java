@@ -9,6 +9,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.node.trace.PositionTrace;
 
 /** One position that has been decided: what is to become visible there, and how far that is. Of the replica's loop. */
 final class Slot {
@@ -69,6 +70,7 @@ final class Slot {
     private int attempts;
     private @Nullable ExecuteResult refusal;
     private long lingersUntilNanos;
+    private @Nullable PositionTrace trace;
 
     private Slot(long position, Kind kind, @Nullable TransactionId transaction, WriteSet writes,
             TransactionRequest.@Nullable Whole barrier) {
@@ -145,7 +147,32 @@ final class Slot {
         if (!state.next().contains(next)) {
             throw new Defect(this + " cannot become " + next);
         }
+        if (trace != null) {
+            tell(trace, next);
+        }
         state = next;
+    }
+
+    private void tell(PositionTrace to, State next) {
+        switch (next) {
+            case APPLYING -> to.begins("apply");
+            case APPLIED -> to.over();
+            case COMMITTING -> {
+                if (state == State.APPLYING) {
+                    to.commitsToo();
+                } else {
+                    to.begins(kind == Kind.BARRIER ? "execute" : "commit");
+                }
+            }
+            case WAITING -> to.failed("again");
+            case REFUSED -> to.failed("refused");
+            case VISIBLE -> to.visible();
+        }
+    }
+
+    /** It is followed. */
+    void followedBy(PositionTrace follows) {
+        trace = follows;
     }
 
     /** Its write set is applied, in place of a commit that cannot be, or did not work. What was prepared is the caller's. */

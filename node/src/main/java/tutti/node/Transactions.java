@@ -14,6 +14,7 @@ import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
+import tutti.node.trace.Traces;
 
 /** What a front end asks of its node. Safe for use from any thread; nothing here blocks. */
 public interface Transactions {
@@ -301,6 +302,11 @@ public interface Transactions {
 
         /** It is over, unless it was. */
         void end();
+    }
+
+    /** Of which transactions spans are recorded, and by whom. Of a session's transaction that is followed it is told the names. */
+    default Traces traces() {
+        return Traces.OFF;
     }
 
     /**

@@ -13,6 +13,7 @@ import tutti.core.schema.GoldenContract;
 import tutti.core.schema.MessageSet;
 import tutti.core.spi.Group;
 import tutti.core.txn.TransactionId;
+import tutti.node.trace.TraceContext;
 
 class NodeGoldenTest extends GoldenContract {
     private static final TransactionId TRANSACTION = new TransactionId(3, 7L << 32 | 9);
@@ -41,7 +42,8 @@ class NodeGoldenTest extends GoldenContract {
         ballots.applied(1, 17);
         ballots.exclude(3);
         return Map.of("ordered payloads",
-                List.of(MESSAGES.said(said), new Control.Hello(8, -5, "si"), new Control.Restart(90),
+                List.of(MESSAGES.said(said), MESSAGES.said(said, new TraceContext(5, -6, 7, 1)),
+                        new Control.Hello(8, -5, "si"), new Control.Restart(90),
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
                         new Control.Replaced(2, 77),

@@ -28,6 +28,7 @@ import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.spi.Order;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -106,6 +107,11 @@ abstract class ReplicaTrio {
         return world -> protocol.create(node, ALL, world);
     }
 
+    /** A node's part in the order; a test may put something between. */
+    Order order(int node) {
+        return group.open(node);
+    }
+
     /** A replica has ended; a test may do more. */
     void ended(int node, End end) {
         ends.put(node, end);
@@ -119,7 +125,7 @@ abstract class ReplicaTrio {
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, snapshotPositions,
                         lingerNanos, retention, TransactionNames.PLAIN),
-                machine, PathDirectory.of(files(node)), group.open(node), engine, maker(node, chosen),
+                machine, PathDirectory.of(files(node)), order(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));
         nodes.put(node, replica);
         CompletableFuture<Void> joined = replica.start();

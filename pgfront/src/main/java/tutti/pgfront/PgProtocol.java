@@ -64,6 +64,7 @@ final class PgProtocol implements Runnable {
         this.times = new StatementTimes(replays.node(), System::nanoTime);
         client.beforeSending(replay::sending);
         session.tells(replay);
+        session.followedBy(times.trace());
         session.whenCancelled(replay::cancel);
         this.session = session;
         this.translator = translator;
@@ -88,7 +89,7 @@ final class PgProtocol implements Runnable {
                 }
                 boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
                 if (over) {
-                    times.over();
+                    times.over(session.status() != Backend.IDLE);
                     replay.cycleOver();
                 }
                 mayGo = over && session.status() == Backend.IDLE;
@@ -105,6 +106,7 @@ final class PgProtocol implements Runnable {
             fatal(ErrorFields.of("FATAL", "XX000", "internal error: " + broken));
         } finally {
             replay.leave();
+            times.end();
             client.close();
             forgetStatements();
             session.close();

@@ -16,6 +16,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
 import tutti.engine.jdbc.ClientSession;
 import tutti.node.Transactions;
+import tutti.node.trace.SessionTrace;
 import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
@@ -116,6 +117,11 @@ final class PgSession implements AutoCloseable {
     /** Who hears of the ends of transactions. */
     void tells(Commits who) {
         commits = who;
+    }
+
+    /** Who is told of transactions in case they are followed. */
+    void followedBy(SessionTrace follows) {
+        session.followedBy(follows);
     }
 
     /** Whether neither a transaction is open nor a block. */

@@ -45,6 +45,7 @@ import tutti.runtime.real.RealMachine;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
 import tutti.server.metrics.PrometheusNodeMetrics;
+import tutti.server.trace.OpenTelemetryTracer;
 import tutti.wire.FrontEnd;
 
 /**
@@ -276,6 +277,11 @@ final class NodeLife implements AutoCloseable {
                 PathDirectory.of(config.data().resolve("replica")), order, opened.engine(),
                 recorder == null ? protocol : recorder.recorded(protocol), metrics, failures(recorder));
         started.push(node);
+        OpenTelemetryTracer tracer = OpenTelemetryTracer.open(config, System.getenv(), metrics.spans());
+        if (tracer != null) {
+            started.addLast(tracer);
+            node.traces().by(tracer);
+        }
         if (order instanceof CopiedOrder copied) {
             NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened, metrics);
             copies = source;

@@ -34,6 +34,7 @@ import tutti.engine.jdbc.reads.Footprints;
 import tutti.engine.jdbc.rows.CapturedWrites;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.node.Transactions;
+import tutti.node.trace.SessionTrace;
 
 /**
  * A client of a node in the same virtual machine: transactions on the local engine, certified and ordered by the node when
@@ -66,6 +67,7 @@ public final class EmbeddedSession implements AutoCloseable {
     private final ClientSession session;
     private final long bytesMax;
     private volatile @Nullable Open current;
+    private SessionTrace trace = SessionTrace.NONE;
     private boolean readOnly;
     /** What the client has said of the next transaction, or the open one; and where it was looked up. */
     private ConflictClasses classes = ConflictClasses.ALL;
@@ -139,6 +141,11 @@ public final class EmbeddedSession implements AutoCloseable {
         if (node.needsReads() || node.classesCoverReads()) {
             session.logReads();
         }
+    }
+
+    /** Who is told of transactions in case they are followed. */
+    public void followedBy(SessionTrace follows) {
+        trace = follows;
     }
 
     /** The engine's connection, to prepare statements and for metadata; see {@link ClientSession#connection()}. */
@@ -448,6 +455,7 @@ public final class EmbeddedSession implements AutoCloseable {
             return false;
         }
         CapturedWrites captured;
+        trace.commits();
         try {
             captured = session.capture();
             WriteSet writes = captured.writes();
@@ -474,6 +482,7 @@ public final class EmbeddedSession implements AutoCloseable {
             rollback();
             throw loss == null ? failed : new LostTransaction(String.valueOf(failed.getMessage()), loss, failed);
         }
+        trace.asks(open.ticket().id(), captured.writes());
         open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
         Outcome outcome = await(open.outcome);
         ended(open);
@@ -532,7 +541,7 @@ public final class EmbeddedSession implements AutoCloseable {
         String schema = session.connection().getSchema();
         CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
         node.barrier(new BarrierStatement(schema, sql).toBytes(),
-                new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), takeName(),
+                new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), trace.orders(takeName()),
                 completing(result));
         BarrierResponse response = BarrierResponse.of(await(result).response());
         SQLException error = response == null ? null : response.error();
@@ -558,7 +567,7 @@ public final class EmbeddedSession implements AutoCloseable {
             throws SQLException {
         CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
         node.undertake(new ClientRequest(schema, List.of(new ClientRequest.Call(sql, parameters))).toBytes(),
-                session.footprints().of(sql).classes(), takeName(), completing(result));
+                session.footprints().of(sql).classes(), trace.orders(takeName()), completing(result));
         ExecuteResult executed = await(result);
         EngineFailure refusal = executed.refusal();
         if (refusal != null) {

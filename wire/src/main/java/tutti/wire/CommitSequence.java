@@ -116,6 +116,7 @@ final class CommitSequence {
 
     private void begin(Commit asked, boolean alone) {
         Form form = asked.form();
+        session.times().trace().commits();
         commit = asked;
         chainBegin = null;
         rowsInBand = -1;
@@ -368,6 +369,7 @@ final class CommitSequence {
         } else {
             transaction.becomes(SessionState.CERTIFYING);
             session.repetition().asks(committing.ticket().id());
+            session.times().trace().asks(committing.ticket().id(), committing.writes());
             committing.ticket().executed(committing.writes(),
                     session.notedReads().told(transaction.work(), serializable));
         }

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.TransactionId;
 import tutti.node.Transactions;
+import tutti.node.trace.SessionTrace;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.wire.OpenTransaction.Extent;
@@ -17,6 +18,7 @@ import tutti.wire.OpenTransaction.Extent;
  */
 final class CurrentTransaction {
     private final Transactions node;
+    private final SessionTrace trace;
     private final OpenTransaction.Control control;
     private final EventLoop loop;
     private final Modes modes;
@@ -35,9 +37,11 @@ final class CurrentTransaction {
     /** The node keeps it for a transaction that may begin. */
     private boolean holding;
 
-    CurrentTransaction(Transactions node, OpenTransaction.Control control, EventLoop loop, Modes modes,
+    CurrentTransaction(Transactions node, SessionTrace trace, OpenTransaction.Control control, EventLoop loop,
+            Modes modes,
             ReportedParameters reports) {
         this.node = node;
+        this.trace = trace;
         this.control = control;
         this.loop = loop;
         this.modes = modes;
@@ -269,7 +273,7 @@ final class CurrentTransaction {
     /** The name under which something begins that is no transaction of the session's; null for any. */
     @Nullable
     TransactionId takeName() {
-        return reports.takeName();
+        return trace.orders(reports.takeName());
     }
 
     /** The client will hear at its next message that its transaction was rolled back. */

@@ -83,7 +83,9 @@ final class Session {
         modes.begin(parameters);
         this.client = new ClientStream(client, connection.reader(), services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
-        this.transaction = new CurrentTransaction(services.transactions(), new NodeControl(), loop, modes,
+        this.times = new StatementTimes(services.transactions(), System::nanoTime);
+        this.transaction = new CurrentTransaction(services.transactions(), times.trace(), new NodeControl(), loop,
+                modes,
                 new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
         this.changes = new ChangesIntake(this, services.changes());
@@ -95,7 +97,6 @@ final class Session {
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
-        this.times = new StatementTimes(services.transactions(), System::nanoTime);
     }
 
     /** What the node asks of the open transaction goes to the sequence whose part it is. */
@@ -428,7 +429,7 @@ final class Session {
 
     private void cycleOver() {
         cycle.over();
-        times.over();
+        times.over(transaction.isOpen());
         forgetCycle();
     }
 
@@ -519,6 +520,7 @@ final class Session {
         boolean rollbackKnown = lost != null && lost.rollbackAsked();
         end = new AbortReason.Failed(client.gone() ? "disconnect" : "engine");
         transaction.closed();
+        times.end();
         transaction.forget();
         if (lost != null && !commit.engineLost() && !asked && !rollbackKnown) {
             lost.ticket().failed(end);

@@ -31,6 +31,7 @@ abstract class NonVotingCertification implements Protocol {
 
     /** Asks for a transaction to be certified. */
     interface Candidate extends Message {
+        @Override
         TransactionId transaction();
 
         /** A position visible before its first snapshot. */

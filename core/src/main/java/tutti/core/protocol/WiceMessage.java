@@ -1,10 +1,12 @@
 package tutti.core.protocol;
 
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.core.txn.TransactionId;
 
 /** What {@link Wice} says: the first in the total order, and by multicast to whoever can have it ordered; the others by multicast. */
 sealed interface WiceMessage extends Message {
@@ -23,6 +25,11 @@ sealed interface WiceMessage extends Message {
                         Field.of("life", Types.NATURAL, Numbered::life),
                         Field.of("number", Types.NATURAL, Numbered::number),
                         Field.of("message", SnapshotIsolation.MESSAGES, Numbered::message), Numbered::new);
+
+        @Override
+        public @Nullable TransactionId transaction() {
+            return message.transaction();
+        }
     }
 
     /**
@@ -36,6 +43,11 @@ sealed interface WiceMessage extends Message {
                         Field.of("position", Types.NATURAL, Relay::position),
                         Field.of("previous", Types.NATURAL, Relay::previous),
                         Field.of("message", Numbered.SCHEMA, Relay::message), Relay::new);
+
+        @Override
+        public @Nullable TransactionId transaction() {
+            return message.transaction();
+        }
     }
 
     /**

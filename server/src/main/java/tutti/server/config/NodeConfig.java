@@ -50,6 +50,7 @@ public record NodeConfig(
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
                 + " replayed: docs/flight-recorder.md.") FlightRecorder flightRecorder,
         @Setting(doc = "Writes down what clients do, for simulations: docs/evaluation.md, \"A recorded workload\".") WorkloadRecording workloadRecording,
+        @Setting(doc = "Spans of transactions for OpenTelemetry: docs/operations.md, \"Traces\".") Tracing tracing,
         @Setting(doc = "What this node logs, to standard error.") Log log) {
 
     /** The engine of a node whose configuration names none. */
@@ -437,6 +438,14 @@ public record NodeConfig(
             @Setting(doc = "Whether it is made: a file for each start of the node, in `workload` in its data directory."
                     + " It holds times, sizes and hashes of keys, nothing of what is in the database.", byDefault = "false") boolean enabled,
             @Setting(doc = "How large a file may become; what comes later is left out.", byDefault = "1 GiB", min = "1 MiB", max = "1 TiB", bytes = true) long fileBytes) {}
+
+    /** Traces. */
+    public record Tracing(
+            @Setting(doc = "A collector that takes OTLP over HTTP; `/v1/traces` is added. Without it, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and"
+                    + " OTEL_EXPORTER_OTLP_ENDPOINT of the environment say where; without all of them there are no spans.", byDefault = Setting.NONE, example = "http://127.0.0.1:4318", pattern = "https?://[^\\s/]+\\S*") @Nullable String endpoint,
+            @Setting(doc = "Of how many transactions one is followed, by chance; 0 for none. One whose client names a parent (`traceparent`) is followed if"
+                    + " that is recorded, and only then.", byDefault = "100", min = "0", max = "1000000000") int oneIn,
+            @Setting(doc = "Name of the service in spans. Without it, OTEL_SERVICE_NAME of the environment, or `tutti`.", byDefault = Setting.NONE, example = "orders-database", pattern = "\\S.{0,200}") @Nullable String service) {}
 
     /** The log. */
     public record Log(

@@ -29,6 +29,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.node.metrics.NodeMetrics;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
+import tutti.server.trace.SpanCounts;
 import tutti.server.watch.Activity;
 import tutti.server.watch.Latencies;
 import tutti.wire.FrontEnd;
@@ -66,6 +67,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final Counter copiesCompleted;
     private final Counter copiesFailed;
     private final CounterDataPoint copiedBytes;
+    private final SpanCounts spans = new SpanCounts();
     private final Latencies latencies = new Latencies();
     private final Activity activity = new Activity(System::currentTimeMillis);
     private volatile LongSupplier received = () -> 0;
@@ -130,6 +132,13 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 FrontEnd.Memory::commitBytes);
         memory("tutti_commits_waiting_for_memory", "Large transactions that wait for room before they commit.",
                 FrontEnd.Memory::commitsWaiting);
+        CounterWithCallback.builder().name("tutti_trace_spans_total")
+                .help("Spans of followed transactions: taken by the collector, not taken, or dropped since too many waited.")
+                .labelNames("result").callback(callback -> {
+                    callback.call((double) spans.exported(), "exported");
+                    callback.call((double) spans.failed(), "failed");
+                    callback.call((double) spans.dropped(), "dropped");
+                }).register(registry);
         this.status = status;
         registerStatus();
         JvmMemoryMetrics.builder().register(registry);
@@ -238,6 +247,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
 
     private NodeStatus shown() {
         return Objects.requireNonNull(shown, "gauges are read while a page is written only");
+    }
+
+    /** What becomes of spans. */
+    public SpanCounts spans() {
+        return spans;
     }
 
     @Override
