@@ -69,11 +69,11 @@ final class ReplicaCore {
     private final MemberChanges changes;
     private final Arrival arrival = new Arrival();
     private final Traces traces = new Traces();
+    private final Presence presence;
 
     /* Read from any thread. */
     private volatile long visiblePosition;
     private volatile long deliveredPosition;
-    private Set<Integer> orderers = Set.of();
 
     /** As {@link ReplicaNode#ReplicaNode}. */
     ReplicaCore(ReplicaNode.Settings settings, Machine machine, Directory directory, Order order, Engine engine,
@@ -109,6 +109,7 @@ final class ReplicaCore {
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
         this.members = new Members(settings.replicas());
+        this.presence = new Presence(this.protocol, order.group(), inbox, members, ballots);
         this.settlement = new Settlement(life, files, ballots, parts);
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
@@ -406,7 +407,7 @@ final class ReplicaCore {
 
         @Override
         public Set<Integer> serving() {
-            Set<Integer> serving = present();
+            Set<Integer> serving = presence.nodes();
             serving.removeAll(members.now().learners());
             return serving;
         }
@@ -510,7 +511,7 @@ final class ReplicaCore {
         }
         questions.reconsider();
         outbox.flush();
-        advise();
+        presence.advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition, () -> snapshots.take(deliveredPosition));
         copies.delivered(deliveredPosition);
@@ -548,29 +549,12 @@ final class ReplicaCore {
         }
     }
 
-    /** Members that can be reached, but for those that hold what others do not. */
-    private Set<Integer> present() {
-        Set<Integer> present = new TreeSet<>(inbox.view().members());
-        present.retainAll(members.all());
-        present.removeAll(ballots.excluded());
-        return present;
-    }
-
     /** Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not. */
     private void tellView() {
-        Set<Integer> present = present();
+        Set<Integer> present = presence.nodes();
         world.tell(() -> protocol.view(present));
         questions.reconsider();
         elsewhere.reconsider();
-    }
-
-    /** Tells the order where the protocol would have it decided. */
-    private void advise() {
-        Set<Integer> wanted = protocol.orderers();
-        if (!wanted.equals(orderers)) {
-            orderers = wanted;
-            order.group().prefer(wanted);
-        }
     }
 
     private void maybeReady() {
