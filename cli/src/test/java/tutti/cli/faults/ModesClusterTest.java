@@ -17,6 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.cluster.ClusterSpec;
 import tutti.jdbc.TuttiLog;
 import tutti.jdbc.TuttiLog.Outcome;
 import tutti.jdbc.TuttiLog.Ticket;
@@ -65,6 +68,33 @@ class ModesClusterTest {
     @Timeout(150)
     void requestsChooseWhereTheyAreExecutedAndWhatTheyTouchThoughLogsHaveOwners() throws Exception {
         requestsChoose("hybrid");
+    }
+
+    /** Requests of nodes without a server are logged, too. */
+    @Tag("long")
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    @Timeout(150)
+    void requestsAreLoggedWithEnginesInProcess(String engine) throws Exception {
+        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory, 2, "hybrid"), ClusterSpec.ENGINE, engine);
+        try (FaultCluster cluster = FaultCluster.start(spec);
+                Connection connection = DriverManager.getConnection(cluster.node(0).jdbcUrl())) {
+            execute(connection, "create table audit (id int primary key, amount int)");
+            Ticket committed;
+            try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(cluster.node(0).jdbcUrl()))) {
+                committed = log.submit("insert into audit values (?, ?)", 1, 3);
+                refused(() -> log.submit("insert into audit values (2, 1); insert into audit values (3, 1)"), "0A000");
+                refused(() -> log.submit("insert into audits values (1, 1)"), "42P01");
+                refused(() -> log.submit("select 1"), "0A000");
+            }
+            try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(cluster.node(1).jdbcUrl()));
+                    Connection elsewhere = DriverManager.getConnection(cluster.node(1).jdbcUrl())) {
+                Ticket aborted = log.submit("insert into audit values (?, ?)", 1, 4);
+                assertEquals(Outcome.ABORTED, log.await(aborted, Duration.ofMinutes(1)));
+                assertEquals(Outcome.COMMITTED, log.outcome(committed));
+                assertEquals("3", value(elsewhere, "select sum(amount) from audit"));
+            }
+        }
     }
 
     private void requestsChoose(String protocol) throws Exception {
