@@ -32,17 +32,24 @@ final class Lifecycle {
      */
     @Nullable
     String refusal(long visible, long delivered, @Nullable String waits, Group.View view) {
+        String lost = view.lost();
         return switch (state) {
-            case NEW, CATCHING_UP -> "the node is catching up with the cluster: visible position " + visible + " of "
-                    + Math.max(delivered, visible) + (waits == null ? "" : ": " + waits)
-                    + "; try again soon, or another node";
+            case NEW,
+                    CATCHING_UP ->
+                lost != null
+                        ? lost
+                        : "the node is catching up with the cluster: visible position " + visible + " of "
+                                + Math.max(delivered, visible) + (waits == null ? "" : ": " + waits)
+                                + "; try again soon, or another node";
             case EXCLUDED -> failure + "; use another node";
             case STOPPED -> "the node is stopping; use another node";
             case FAILED -> "the node has stopped because of an error (" + failure + "); use another node";
             case READY -> view.majority()
                     ? waits
-                    : "the node cannot reach a majority of the cluster (it sees " + view.members()
-                            + "): writes wait until it does; use a node that can";
+                    : lost != null
+                            ? lost
+                            : "the node cannot reach a majority of the cluster (it sees " + view.members()
+                                    + "): writes wait until it does; use a node that can";
         };
     }
 

@@ -65,6 +65,8 @@ final class Questions {
         private final TransactionId about;
         private final Completion<TransactionOutcome> done;
         private boolean fenced;
+        /** It has been ordered: by a majority that there is now. */
+        private boolean ordered;
         /** Its node has said, in the order, that it has ended; then that node shows it, too, if it has committed. */
         private boolean ended;
 
@@ -97,7 +99,6 @@ final class Questions {
         open.add(question);
         if (outcomes.of(about) != Outcomes.Answer.EXECUTING || node.tellsFirst(about.node())) {
             node.send(new Control.Question(about));
-            fenceIfGone(question);
         }
         node.schedule(PATIENCE_NANOS, () -> {
             if (open.remove(question)) {
@@ -120,8 +121,12 @@ final class Questions {
         };
     }
 
+    /**
+     * Not before the question has been ordered: a node that was cut off hears what was sent to it meanwhile, and for a moment may
+     * see a majority that is long over, of which nodes that are well were no part.
+     */
     private void fenceIfGone(Question question) {
-        if (!question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN
+        if (question.ordered && !question.fenced && outcomes.of(question.about) == Outcomes.Answer.OPEN
                 && node.isGone(question.about.node())) {
             question.fenced = true;
             node.send(new Control.Fence(question.about.node(), question.about.incarnation()));
@@ -171,6 +176,10 @@ final class Questions {
      * message; so did this one, by now, if there is such a transaction.
      */
     void delivered(TransactionId about) {
+        open.stream().filter(question -> question.about.equals(about)).forEach(question -> {
+            question.ordered = true;
+            fenceIfGone(question);
+        });
         if (outcomes.of(about) == Outcomes.Answer.UNHEARD) {
             ended(about);
         }

@@ -298,7 +298,10 @@ final class Settlement {
         if (ballot.position() <= visible) {
             hold(ballot);
         } else if (listens) {
-            beginAnew();
+            // What became of others is kept as well, but a life that goes no further than this position would hear it again.
+            if (ballot.position() == refused) {
+                beginAnew();
+            }
         } else if (ballot.verdict() == Verdict.SKIPPED) {
             node.pipeline().leaveOut(ballot.position());
         } else {

@@ -102,6 +102,10 @@ class GroupOrderClusterTest {
             Path log = Path.of(cluster.node(0).log());
             FaultCluster.await("the node says that the order is lost",
                     () -> text(log).contains("so many nodes have forgotten the order"));
+            SQLException lost = assertThrows(SQLException.class,
+                    () -> run(cluster, 0, "INSERT INTO item VALUES (2000002, 'lost')"));
+            assertEquals("57P03", lost.getSQLState());
+            assertTrue(lost.getMessage().contains("no majority remembers it"), lost.getMessage());
         }
     }
 }

@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Type;
@@ -159,14 +160,25 @@ public interface Group extends AutoCloseable {
      * @param members nodes believed alive, this one included; in ascending order
      * @param majority whether this node can have messages ordered now
      * @param leader the node that orders, or -1 if there is none
+     * @param lost why nothing is ordered any more though enough nodes may be there, and what is to be done about it, in words; null if
+     *            that is not so
      */
-    record View(Set<Integer> members, boolean majority, int leader) {
+    record View(Set<Integer> members, boolean majority, int leader, @Nullable String lost) {
         /** Before anything is known. */
         public static final View NONE = new View(Set.of(), false, -1);
 
         /** Copies the members. */
         public View {
             members = Collections.unmodifiableSet(new TreeSet<>(members));
+            if (majority && lost != null) {
+                throw new IllegalArgumentException(
+                        "a node cannot have messages ordered in an order that is lost: " + lost);
+            }
+        }
+
+        /** Of an order that is not lost. */
+        public View(Set<Integer> members, boolean majority, int leader) {
+            this(members, majority, leader, null);
         }
     }
 }

@@ -46,7 +46,7 @@ import tutti.runtime.Network;
  *
  * <p>
  * <b>What it does not promise.</b> When so many nodes have forgotten at the same time that those who remember are no majority, the
- * order is lost for good: nothing is ordered any more, nodes say so in their log, and their {@link View} has no majority. Nothing
+ * order is lost for good: nothing is ordered any more, and nodes say so in their log and in their {@link View#lost}. Nothing
  * is ever ordered twice or contradicted ({@code Membership} has the argument). A disk holds only the number of
  * the node's life and whether it ever joined ({@link GroupDirectory}).
  *
@@ -62,6 +62,11 @@ public final class GroupOrder extends DeliveringOrder {
     private static final Logger LOG = LoggerFactory.getLogger(GroupOrder.class);
     /** So many bytes that are ordered at once are delivered without waking another thread. */
     private static final long HERE_BYTES_MAX = 64 << 10;
+    /** What a user is told who cannot write any more. */
+    private static final String LOST = "so many nodes have forgotten the order that no majority remembers it; a group keeps it in"
+            + " memory only (order.durability: none). If nodes that remember are stopped or cut off, bring them back into reach."
+            + " Otherwise begin a new cluster, in empty directories, with a copy of the database of the node whose position is"
+            + " highest";
     private static final long REFUSED_TOLD_NANOS = 60_000_000_000L;
     private static final long ANNOUNCED_AGAIN_NANOS = 500_000_000;
     /** What an encoded packet may have beside payloads: never more than they, or this. */
@@ -95,6 +100,8 @@ public final class GroupOrder extends DeliveringOrder {
     private long orderedBytes;
     private boolean delivered;
     private boolean refusedTold;
+    private View reached = View.NONE;
+    private boolean lost;
 
     private GroupOrder(GroupOrderConfig config, Machine machine, Directory files) throws IOException {
         super(config.self(), config.flow().payloadBytesMax());
@@ -480,21 +487,35 @@ public final class GroupOrder extends DeliveringOrder {
         public void view(View now) {
             unicast.absent(config.members().keySet().stream().filter(node -> !now.members().contains(node))
                     .collect(Collectors.toSet()));
-            viewed(now);
+            reached = now;
+            tellView();
         }
 
         @Override
         public void blocked(Blocked why) {
-            if (why == Blocked.FORGOTTEN) {
-                LOG.error(
-                        "node {}: so many nodes have forgotten the order that no majority remembers it; a group keeps it in"
-                                + " memory only (order.durability: none). If nodes that remember are stopped or cut off, bring them back"
-                                + " into reach. Otherwise begin a new cluster, in empty directories, with a copy of the database of the"
-                                + " node whose position is highest",
-                        config.self());
+            lost(why == Blocked.FORGOTTEN);
+            if (lost) {
+                LOG.error("node {}: {}", config.self(), LOST);
             } else {
                 LOG.debug("node {}: nothing is ordered: {}", config.self(), why);
             }
+        }
+
+        @Override
+        public void unblocked() {
+            lost(false);
+        }
+
+        private void lost(boolean now) {
+            if (lost != now) {
+                lost = now;
+                tellView();
+            }
+        }
+
+        private void tellView() {
+            viewed(new View(reached.members(), reached.majority(), reached.leader(),
+                    lost && !reached.majority() ? LOST : null));
         }
 
         @Override

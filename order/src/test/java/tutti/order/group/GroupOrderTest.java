@@ -110,6 +110,45 @@ class GroupOrderTest extends OrderContract {
     }
 
     @Test
+    void whenNoMajorityRemembersAllSaySo() throws Exception {
+        Map<Integer, InetSocketAddress> members = members(3);
+        List<GroupOrder> orders = new ArrayList<>();
+        List<Recorder> recorders = new ArrayList<>();
+        for (int node = 0; node < 3; node++) {
+            recorders.add(started(orders, node, members));
+        }
+        try {
+            for (Recorder recorder : recorders) {
+                recorder.awaitView(view -> view.majority() && view.members().size() == 3 && view.lost() == null);
+            }
+            orders.get(1).close();
+            orders.get(2).close();
+            recorders.set(1, started(orders, 1, members));
+            recorders.set(2, started(orders, 2, members));
+            for (Recorder recorder : recorders) {
+                recorder.awaitView(view -> !view.majority() && view.members().size() == 3
+                        && String.valueOf(view.lost()).contains("no majority remembers it"));
+            }
+        } finally {
+            orders.forEach(GroupOrder::close);
+        }
+    }
+
+    private Recorder started(List<GroupOrder> orders, int node, Map<Integer, InetSocketAddress> members)
+            throws Exception {
+        GroupOrder order = open(node, members, 1 << 20, PAYLOAD_BYTES_MAX);
+        if (node < orders.size()) {
+            orders.set(node, order);
+        } else {
+            orders.add(order);
+        }
+        Recorder recorder = new Recorder();
+        order.join(recorder);
+        order.start(0, recorder);
+        return recorder;
+    }
+
+    @Test
     void datagramsOfStrangersAndDamagedOnesAreDroppedAndCounted() throws Exception {
         Map<Integer, InetSocketAddress> members = members(1);
         try (GroupOrder order = open(0, members, 1 << 20, PAYLOAD_BYTES_MAX);

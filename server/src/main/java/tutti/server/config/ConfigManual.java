@@ -105,9 +105,9 @@ public final class ConfigManual {
                           others, and counts again when it has it. If they have let go of what it needs, it says so and does not
                           serve: give it a copy of another node's database and `replica` directory.
                         - When a majority has stopped, at once or one after the other before the first were back, the order is
-                          gone. Nodes that are up refuse writes, nodes that start do not become ready, and both say so in their log.
-                          The databases hold what they had applied. Begin a new cluster in empty directories with the data of the
-                          node whose position is highest.
+                          gone. Nodes that are up refuse writes with `57P03`, nodes that start do not become ready, and both say why and
+                          what to do: to who writes, in `tutti status`, and in their log. The databases hold what they had
+                          applied. Begin a new cluster in empty directories with the data of the node whose position is highest.
                         - `limits.transaction-bytes` must be 3670016 (3.5 MiB) at most. `order.batch-bytes` and
                           `order.segment-bytes` have no meaning. Datagrams are checked for damage and dropped if they are not of this
                           cluster. With `peers.security: tls` they are authenticated, and taken once; they are not encrypted:

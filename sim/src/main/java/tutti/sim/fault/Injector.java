@@ -101,6 +101,28 @@ public final class Injector {
         return worst;
     }
 
+    /**
+     * Whether a fault that has done something, or is just beginning, is about a host, or about all, and is in force or was so lately.
+     *
+     * @param latelyNanos how long what it has done may take to show
+     */
+    public boolean concerns(String host, long latelyNanos) {
+        long now = kernel.now();
+        return active.keySet().stream().anyMatch(fault -> !effects.containsKey(fault) && isAbout(fault.action(), host))
+                || effects.entrySet().stream().anyMatch(each -> {
+                    Fault fault = each.getKey();
+                    return now <= fault.atNanos() + fault.forNanos() + latelyNanos && each.getValue().getAsLong() > 0
+                            && isAbout(fault.action(), host);
+                });
+    }
+
+    private static boolean isAbout(Action action, String host) {
+        return action instanceof Action.PowerLoss || action.arguments().stream()
+                .anyMatch(argument -> argument instanceof List<?> hosts
+                        ? hosts.contains(host) || hosts.contains(Impairment.ANY)
+                        : argument.equals(host));
+    }
+
     private static Label label(String what, Fault fault) {
         return Label.of("fault", what + " f" + fault.number() + " " + fault.action().kind().word());
     }

@@ -26,6 +26,7 @@ final class Recording implements WorldLog {
     private static final int VIOLATIONS_MAX = 10;
 
     private final Clock clock;
+    private final Memories memories;
     private final HistoryRecorder recorder = new HistoryRecorder();
     private final DeliveryHistory deliveries = new DeliveryHistory();
     private final Set<TransactionId> executed = new HashSet<>();
@@ -42,8 +43,10 @@ final class Recording implements WorldLog {
     private final Set<TransactionId> leftOut = new HashSet<>();
     private final List<CheckResult.Violation> violations = new ArrayList<>();
 
-    Recording(Clock clock) {
+    /** @param memories of nodes, which are told what concerns them */
+    Recording(Clock clock, Memories memories) {
         this.clock = clock;
+        this.memories = memories;
     }
 
     private static int member(int node, long life) {
@@ -62,6 +65,7 @@ final class Recording implements WorldLog {
     @Override
     public void ended(int node, long life) {
         count("end of a life");
+        memories.ended(node);
         if (!excluded.contains(node)) {
             recorder.crashed(node);
         }
@@ -184,6 +188,7 @@ final class Recording implements WorldLog {
 
     @Override
     public void delivered(int node, long life, long position, long message) {
+        memories.delivered(node);
         deliveries.delivered(member(node, life), position, message);
     }
 

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
+import tutti.node.ReplicaNode;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.fault.Action;
 import tutti.sim.fault.EngineFaults;
@@ -56,6 +57,8 @@ public final class ScenarioRun {
     private static final long CHANGES_NANOS = 240 * Nanos.SECOND;
     /** How long those are waited for that need not come to rest. */
     private static final long PATIENCE_NANOS = 5 * Nanos.SECOND;
+    /** How long after a fault a node may still end because of it. */
+    private static final long SHOWS_NANOS = 200 * Nanos.MILLI;
     private static final int PROBES_MAX = 40;
     /** Between a probe that fails and the next. */
     private static final long PROBE_PAUSE_NANOS = 50 * Nanos.MILLI;
@@ -67,6 +70,7 @@ public final class ScenarioRun {
 
     private final Scenario scenario;
     private final Kernel kernel;
+    private final Memories memories;
     private final Recording recording;
     private final ListAppendHistory clients;
     private final Programs programs;
@@ -88,7 +92,9 @@ public final class ScenarioRun {
         this.scenario = scenario;
         this.kernel = kernel;
         RandomStream knobs = kernel.random("world");
-        recording = new Recording(kernel);
+        memories = new Memories(node -> isHurt(scenario.plan().allHosts().get(node)),
+                this::isInMajority);
+        recording = new Recording(kernel, memories);
         clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
         mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
@@ -251,6 +257,25 @@ public final class ScenarioRun {
                 : injector.worst(host);
     }
 
+    private boolean isHurt(String host) {
+        return injector.concerns(host, SHOWS_NANOS);
+    }
+
+    private boolean isInMajority(int node) {
+        ReplicaNode replica = replicas.get(node).replica();
+        return replica != null && replica.view().majority();
+    }
+
+    /**
+     * Whether the order was in the memory of nodes only, and faults have left no majority that remembers; then all nodes that are up must
+     * say so.
+     */
+    private boolean isOrderLost() {
+        return !scenario.order().remembersStops() && memories.lost(scenario.hosts().size())
+                && replicas.stream().map(NodeHost::replica).filter(Objects::nonNull)
+                        .allMatch(node -> node.view().lost() != null);
+    }
+
     /** Members that do not refuse to go on. */
     private List<NodeHost> serving() {
         Set<Integer> members = membership.all();
@@ -258,7 +283,7 @@ public final class ScenarioRun {
     }
 
     /**
-     * Whether those that serve must come to rest: no data is gone unseen, they are a majority of those who vote, and if clients are
+     * Whether those that serve must come to rest: the order is not lost, no data is gone unseen, they are a majority of those who vote, and if clients are
      * answered when another cluster has stored what was committed, nobody of such a cluster is missing.
      */
     private boolean mustRest() {
@@ -269,7 +294,7 @@ public final class ScenarioRun {
                 && serving().size() < membership.all().size()) {
             return false;
         }
-        return scenario.hosts().stream().noneMatch(host -> worst(host) == FaultKind.Promise.NONE)
+        return !isOrderLost() && scenario.hosts().stream().noneMatch(host -> worst(host) == FaultKind.Promise.NONE)
                 && serving().stream().filter(replica -> voters.contains(replica.node()) && !replica.awaitsCopy())
                         .count() > voters.size() / 2;
     }

@@ -22,6 +22,10 @@ public final class Mutants {
     private static final String GROUP = "tutti.group.";
     private static final String DATABASE = "tutti.sim.world.database.";
 
+    /** Nodes need not have been missed by the majority that has ordered a question about them. */
+    private static final Edit FENCES_AT_ONCE = Edit.of(NODE + "Questions", "fenceIfGone",
+            new Change.Condition("ordered", 1, Jump.PASSED));
+
     private static final List<Mutant> ALL = List.of(
             // ------------------------------------------------------------------------------ protocols
             one("certification-skipped", "Write sets are certified without looking at their keys.",
@@ -190,7 +194,8 @@ public final class Mutants {
                     Edit.of(NODE + "ReplicaCore$Parts", "tellsFirst", new Change.Body(0)),
                     raft("passive", "delay,clogging"), new Finder(By.PREFIX_SNAPSHOT, "freshness"), 200),
             mended("minority-fences", "A node that is cut off has the lives of those that it misses ended.",
-                    Edit.of(NODE + "ReplicaCore$Parts", "isGone", new Change.Condition("majority", 1, Jump.PASSED)),
+                    List.of(Edit.of(NODE + "ReplicaCore$Parts", "isGone",
+                            new Change.Condition("majority", 1, Jump.PASSED)), FENCES_AT_ONCE),
                     new Where("si", Map.of(), null, OrderKind.GROUP, "swizzled-clogging,engine-down", 1000, 160),
                     new Finder(By.LIVENESS, "open"), 100),
             mended("ready-over-failed", "A node that has failed says that it is ready.",
@@ -265,6 +270,12 @@ public final class Mutants {
                     "A node that can keep no more behind a position is not delivered what becomes of it.",
                     Edit.of(NODE + "Settlement", "listens", new Change.Body(0)),
                     raft("si", "rows,long"), new Finder(By.LIVENESS, "open"), 30),
+            mended("begins-anew-for-another",
+                    "A node that only listens begins anew at whatever verdict comes first, again and again.",
+                    Edit.of(NODE + "Settlement", "closed(Ltutti/node/Ballots$Ballot;",
+                            new Change.Condition("refused", 1, Jump.PASSED)),
+                    new Where("wice", Map.of(), null, OrderKind.RAFT, "rows", 1000, 7_347_683_410L),
+                    new Finder(By.ASSERTION, "it begins anew"), 20),
             one("position-repeated", "Delivery begins with a position that was delivered before.",
                     Edit.of(RAFT + "Delivery", "deliver", new Change.Condition("after", 1, Jump.PASSED)).at(2, 2),
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "the order has a gap or repeats itself"), 3),
@@ -286,6 +297,13 @@ public final class Mutants {
             one("serves-before-it-decides", "A new node serves without having said that it has caught up.",
                     Edit.of(NODE + "MemberChanges", "decides", new Change.Body(1)),
                     raft("si", "join,replace,long"), new Finder(By.LIVENESS, "decide;"), 10),
+            one("loss-not-told", "Nodes do not say that no majority remembers the order.",
+                    Edit.of(ORDER + "group.GroupOrder$Effects", "lost", new Change.Body(0)),
+                    new Where("si", Map.of(), null, OrderKind.GROUP, "swizzled-clogging,engine-down", 1000, 5130),
+                    new Finder(By.LIVENESS, "open"), 30),
+            one("never-learns-again", "A member that has forgotten does not get the messages from the others.",
+                    Edit.of(GROUP + "LogTransfer", "catchUp", new Change.Body(0)),
+                    group("si", "crash,engine-down"), new Finder(By.LIVENESS, "open"), 30),
             one("minority-decides", "One member is taken for a majority.",
                     Edit.of(GROUP + "GroupParameters", "majority", new Change.Body(1)),
                     group("si", "network,crash"), new Finder(By.TOTAL_ORDER, "uniform"), 20),
@@ -313,7 +331,11 @@ public final class Mutants {
 
     /** One that is a fault which the project has had. */
     private static Mutant mended(String name, String what, Edit edit, Where where, Finder finder, int within) {
-        return new Mutant(name, what, List.of(edit), where, finder, within, true);
+        return mended(name, what, List.of(edit), where, finder, within);
+    }
+
+    private static Mutant mended(String name, String what, List<Edit> edits, Where where, Finder finder, int within) {
+        return new Mutant(name, what, edits, where, finder, within, true);
     }
 
     private static Where ideal(String protocol, String faults, String... parameters) {
