@@ -13,8 +13,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Hands stored transactions in to the request logs of a cluster with PostgreSQL under protocol {@code hybrid}, and asks what became of
- * them. A request is one statement, most often a {@code CALL}; it is a transaction by itself. It has been handed in when it is logged:
+ * Hands transactions in to the request logs of a cluster under protocol {@code hybrid}, and asks what became of
+ * them. A request is one statement, a transaction by itself: with PostgreSQL most often the {@code CALL} of a stored one, with H2 and HSQLDB
+ * an INSERT, UPDATE, DELETE or MERGE. It has been handed in when it is logged:
  * durably ordered, so that it will be executed exactly once whatever becomes of the node. Its effects are seen later.
  *
  * <p>
@@ -82,8 +83,8 @@ public final class TuttiLog implements AutoCloseable {
      * Hands a request in and returns when it is logged. Waits before that while the node has too many that have not been executed.
      *
      * @param sql one statement, with a question mark for each parameter
-     * @throws SQLException with {@code 0A000} if what it does may come out differently from run to run, {@code 42883} if there is no
-     *             such function or procedure; then nothing was logged. With class {@code 08} if the connection was lost: then it is
+     * @throws SQLException with {@code 0A000} if the owner of a log cannot execute it, for instance because it may come out differently in
+     *             another session, {@code 42883} if there is no such function or procedure; then nothing was logged. With class {@code 08} if the connection was lost: then it is
      *             not known
      */
     public Ticket submit(String sql, Object... parameters) throws SQLException {

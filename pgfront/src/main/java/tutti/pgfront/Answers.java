@@ -6,6 +6,7 @@ import java.time.ZoneId;
 import java.util.List;
 import tutti.pgwire.Backend;
 import tutti.pgwire.Fields;
+import tutti.wire.LoggedRequests;
 
 /** Messages by which clients are told of statements and rows. */
 final class Answers {
@@ -47,6 +48,11 @@ final class Answers {
 
     private static void end(ByteBuf out, int start) {
         out.setInt(start + 1, out.writerIndex() - start - 1);
+    }
+
+    /** What tells that a statement has been executed or logged. */
+    static String tag(PgStatement statement, Rows rows) {
+        return rows.ticket() == null ? tag(statement, rows.count()) : LoggedRequests.TAG;
     }
 
     /** What tells that a statement has been executed, which was about so many rows. */

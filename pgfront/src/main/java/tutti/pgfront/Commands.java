@@ -223,6 +223,11 @@ final class Commands {
         if (value != null && local && name.equalsIgnoreCase("tutti.classes")) {
             session.declare(value);
         }
+        if (SessionParameters.LOGGED.equalsIgnoreCase(value) && name.equalsIgnoreCase(SessionParameters.ACKNOWLEDGE)
+                && (local || session.status() != Backend.IDLE)) {
+            throw new SQLException(name + " cannot be logged in a transaction block, which is acknowledged when it has"
+                    + " committed: set it for the session, outside of a block", "25001");
+        }
         session.parameters().set(name, value, local);
         String told = SessionParameters.toldAs(name);
         if (told != null) {

@@ -169,6 +169,7 @@ final class Copy {
 
     private long in(List<Token> table, List<Token> columns, CopyFormat format)
             throws SQLException, InterruptedException {
+        session.copies();
         List<String> names;
         int[] types = new int[0];
         try (Prepared shape = session.prepare(translated(select(table, columns)), new int[0])) {

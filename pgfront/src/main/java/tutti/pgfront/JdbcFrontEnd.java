@@ -136,7 +136,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         Thread.ofVirtual().name("tutti-client-opening").start(() -> {
             try {
                 SessionParameters parameters = new SessionParameters(dialect, arrival.user(),
-                        arrival.parameters());
+                        arrival.parameters(), node.undertakes());
                 PgSession session = new PgSession(node,
                         new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters,
                         (millis, task) -> {

@@ -101,7 +101,7 @@ final class PgCatalog implements AutoCloseable {
             }
         }
         filler.constants(database, role);
-        SessionParameters parameters = new SessionParameters(dialect, role, Map.of());
+        SessionParameters parameters = new SessionParameters(dialect, role, Map.of(), false);
         for (String name : new String[]{"server_version", "server_version_num", "server_encoding", "search_path",
                 "max_identifier_length", "standard_conforming_strings", "transaction_isolation",
                 "default_transaction_isolation", "default_transaction_read_only", "integer_datetimes"}) {

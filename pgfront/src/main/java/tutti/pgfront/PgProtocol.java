@@ -204,9 +204,9 @@ final class PgProtocol implements Runnable {
     }
 
     private void report() {
-        ErrorFields warning = session.warning();
-        if (warning != null) {
-            Backend.noticeResponse(client.out(), warning);
+        ErrorFields notice = session.notice();
+        if (notice != null) {
+            Backend.noticeResponse(client.out(), notice);
         }
         replay.aside(() -> session.report()
                 .forEach((name, value) -> Backend.parameterStatus(client.out(), name, value)));
@@ -392,7 +392,7 @@ final class PgProtocol implements Runnable {
                 Answers.columns(client.out(), prepared.names(), columns, new short[0]);
                 rows.send(client, 0);
             }
-            complete(Answers.tag(statement, rows.count()));
+            complete(Answers.tag(statement, rows));
         }
     }
 
@@ -553,7 +553,7 @@ final class PgProtocol implements Runnable {
             portal.rows = rows;
         }
         if (!rows.answered()) {
-            heldTag = Answers.tag(statement, rows.count());
+            heldTag = Answers.tag(statement, rows);
             return;
         }
         long sent = rows.send(client, limit);

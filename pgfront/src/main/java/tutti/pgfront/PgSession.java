@@ -23,6 +23,7 @@ import tutti.pgwire.ErrorFields;
 import tutti.session.EmbeddedSession;
 import tutti.session.LostTransaction;
 import tutti.wire.ClusterQuestion;
+import tutti.wire.LoggedRequests;
 import tutti.wire.ShownToAll;
 
 /**
@@ -31,11 +32,6 @@ import tutti.wire.ShownToAll;
  * is executed. One thread, except {@link #cancel}.
  */
 final class PgSession implements AutoCloseable {
-    private static final List<String> OF_ROWS = List.of("insert", "update", "delete", "merge");
-    /** What has another meaning in another session. */
-    private static final List<String> OF_SESSION = List.of("currval", "lastval", "identity", "scope_identity",
-            "session_id", "session_user", "user", "current_user", "current_schema");
-
     private final Transactions node;
     private final EmbeddedSession session;
     private final PgCatalog catalog;
@@ -53,7 +49,8 @@ final class PgSession implements AutoCloseable {
     private @Nullable Connection catalogConnection;
     private @Nullable TransactionId reportedName;
     private long reportedPosition = -1;
-    private @Nullable ErrorFields notShown;
+    /** Of what was executed last; null if the client has been told, or there is nothing. */
+    private @Nullable ErrorFields notice;
     private Commits commits = new Commits() {
         @Override
         public boolean may() {
@@ -76,6 +73,7 @@ final class PgSession implements AutoCloseable {
         }
     };
     private final LastStatement last;
+    private final OwnerStatements owners;
 
     /** Hears of the ends of transactions. */
     interface Commits {
@@ -105,6 +103,7 @@ final class PgSession implements AutoCloseable {
         this.node = node;
         this.session = session;
         this.last = new LastStatement(node, session);
+        this.owners = new OwnerStatements(node, session, parameters);
         this.catalog = catalog;
         this.parameters = parameters;
     }
@@ -314,25 +313,24 @@ final class PgSession implements AutoCloseable {
         if (status == Backend.IN_TRANSACTION && !readOnly && commits.mayBook()) {
             last.isBooked();
         }
-        if (forOwner(statement)) {
+        if (status == Backend.IDLE && owners.take(statement, alone)) {
             commits.done();
-            long rows = session.undertaken(parameters.schema(), statement.sql(), last.values());
-            shownToAll(rows > 0);
-            return Rows.changed(rows);
+            Rows rows = owners.execute(statement, last.values());
+            shownToAll(rows.count() > 0);
+            String ticket = rows.ticket();
+            if (ticket != null) {
+                notice = LoggedRequests.notice(ticket);
+            }
+            return rows;
         }
         return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation));
     }
 
-    /** Whether the owner of its log can execute a statement: it is a transaction by itself, and comes to the same in any session. */
-    private boolean forOwner(PgStatement statement) {
-        String whole = status == Backend.IDLE ? alone : null;
-        return session.undertakes() && whole != null
-                && (whole.equals(statement.sql()) || whole.equals(together(List.of(statement))))
-                && statement.kind() == Kind.CHANGE && statement.returning() == null
-                && OF_ROWS.stream().anyMatch(statement.tokens().getFirst()::is)
-                && statement.tokens().stream()
-                        .noneMatch(token -> token.text().equals("@") || OF_SESSION.stream().anyMatch(token::is))
-                && !parameters.readOnlyByDefault();
+    /** Refuses rows that a client copies and wants to be logged as a request: they come one by one. */
+    void copies() throws SQLException {
+        if (status == Backend.IDLE) {
+            owners.refuseLogged("COPY sends its rows one by one");
+        }
     }
 
     /**
@@ -570,16 +568,16 @@ final class PgSession implements AutoCloseable {
     private void shownToAll(boolean changed) throws SQLException {
         if (changed && parameters.applied()) {
             Set<Integer> missing = session.awaitElsewhere(ShownToAll.PATIENCE_NANOS);
-            notShown = missing.isEmpty() ? null : ShownToAll.warning(missing);
+            notice = missing.isEmpty() ? null : ShownToAll.warning(missing);
         }
     }
 
-    /** What the client is to be warned of, once; null if that is nothing. */
+    /** What the client is to be told or warned of, once; null if that is nothing. */
     @Nullable
-    ErrorFields warning() {
-        ErrorFields warning = notShown;
-        notShown = null;
-        return warning;
+    ErrorFields notice() {
+        ErrorFields told = notice;
+        notice = null;
+        return told;
     }
 
     /** A statement has failed. */

@@ -20,15 +20,26 @@ final class Rows {
     private static final int BYTES_MAX = 1 << 30;
     private final @Nullable ByteBuf messages;
     private final long count;
+    private final @Nullable String ticket;
 
-    private Rows(@Nullable ByteBuf messages, long count) {
+    private Rows(@Nullable ByteBuf messages, long count, @Nullable String ticket) {
         this.messages = messages;
         this.count = count;
+        this.ticket = ticket;
     }
 
     /** So many rows were changed. */
     static Rows changed(long count) {
-        return new Rows(null, count);
+        return new Rows(null, count, null);
+    }
+
+    /**
+     * The statement will be executed.
+     *
+     * @param ticket its name
+     */
+    static Rows logged(String ticket) {
+        return new Rows(null, 0, ticket);
     }
 
     /**
@@ -57,7 +68,7 @@ final class Rows {
                 throw new SQLException("the result is larger than 1 GiB: ask for less of it at a time", "54000");
             }
         }
-        return new Rows(out, count);
+        return new Rows(out, count, null);
     }
 
     static boolean binary(short[] formats, int column) {
@@ -77,6 +88,12 @@ final class Rows {
     /** Whether it has rows to be sent, be it none. */
     boolean answered() {
         return messages != null;
+    }
+
+    /** The name of a request that is logged and will be executed; null if this one has been. */
+    @Nullable
+    String ticket() {
+        return ticket;
     }
 
     /** Rows of the answer, or changed ones. */

@@ -29,6 +29,8 @@ final class SessionParameters {
             "integer_datetimes", "is_superuser", "session_authorization", "in_hot_standby",
             "max_identifier_length", "lc_collate", "lc_ctype");
 
+    static final String ACKNOWLEDGE = "tutti.acknowledge";
+    static final String LOGGED = "logged";
     private static final Pattern OPTION = Pattern.compile("(?:^|\\s)(?:-c\\s*|--)([\\w.-]+)=((?:\\\\.|[^\\s\\\\])*)");
     private static final Pattern DURATION = Pattern.compile("\\s*(\\d{1,9})\\s*(ms|s|min|h|d|)\\s*");
     private static final Map<String, Long> UNIT_MILLIS = Map.of("", 1L, "ms", 1L, "s", 1_000L, "min", 60_000L, "h",
@@ -39,6 +41,7 @@ final class SessionParameters {
     private @Nullable Map<String, String> atBegin;
     private final Map<String, @Nullable String> locals = new HashMap<>();
     private final boolean reports;
+    private final boolean logs;
     /** Asked for with each statement, so kept beside the text; see {@link #derive}. */
     private ZoneId zone = ZoneOffset.UTC;
     private long statementTimeoutMillis;
@@ -47,8 +50,11 @@ final class SessionParameters {
      * Those of a new session.
      *
      * @param start what the client's start-up packet says
+     * @param logs whether the cluster's protocol has request logs
+     * @throws SQLException if a parameter cannot have the value that is asked for
      */
-    SessionParameters(Dialect dialect, String user, Map<String, String> start) throws SQLException {
+    SessionParameters(Dialect dialect, String user, Map<String, String> start, boolean logs) throws SQLException {
+        this.logs = logs;
         defaults.putAll(Map.of("server_encoding", "UTF8", "client_encoding", "UTF8", "datestyle", "ISO, MDY",
                 "intervalstyle", "postgres", "timezone", "UTC", "integer_datetimes", "on",
                 "standard_conforming_strings", "on", "is_superuser", "on", "session_authorization", user,
@@ -69,6 +75,7 @@ final class SessionParameters {
             String key = key(each.getKey());
             if (!FIXED.contains(key) && !key.equals("options")) {
                 checkTimeout(key, each.getValue());
+                checkAcknowledge(key, each.getValue());
                 defaults.put(key, each.getValue());
                 values.put(key, each.getValue());
             }
@@ -139,7 +146,12 @@ final class SessionParameters {
 
     /** Whether the client wants to hear of its changes when they can be read at every node. */
     boolean applied() {
-        return get("tutti.acknowledge").equalsIgnoreCase("applied");
+        return get(ACKNOWLEDGE).equalsIgnoreCase("applied");
+    }
+
+    /** Whether the client wants to hear of what it hands in when that is logged, and no more. */
+    boolean logged() {
+        return get(ACKNOWLEDGE).equalsIgnoreCase(LOGGED);
     }
 
     private String get(String key) {
@@ -200,10 +212,7 @@ final class SessionParameters {
         if (key.equals("client_encoding") && !wanted.matches("(?i)'?utf-?8'?|unicode|sql_ascii")) {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
         }
-        if (key.equals("tutti.acknowledge") && !wanted.matches("(?i)executed|applied|")) {
-            throw new SQLException("nodes with H2 or HSQLDB acknowledge requests when they have been executed, or"
-                    + " applied everywhere, not when they are " + wanted, "0A000");
-        }
+        checkAcknowledge(key, wanted);
         checkTimeout(key, wanted);
         if (local) {
             locals.putIfAbsent(key, values.get(key));
@@ -212,6 +221,20 @@ final class SessionParameters {
         }
         values.put(key, bool(key, wanted));
         derive();
+    }
+
+    private void checkAcknowledge(String key, String wanted) throws SQLException {
+        if (!key.equals(ACKNOWLEDGE) || wanted.matches("(?i)executed|applied|")) {
+            return;
+        }
+        if (!wanted.equalsIgnoreCase(LOGGED)) {
+            throw new SQLException("invalid value for parameter \"" + ACKNOWLEDGE + "\": \"" + wanted
+                    + "\": valid are executed, applied, logged", "22023");
+        }
+        if (!logs) {
+            throw new SQLException("the cluster's protocol has no request logs, so " + ACKNOWLEDGE
+                    + " cannot be logged: valid are executed, applied", "0A000");
+        }
     }
 
     private static void checkTimeout(String key, String wanted) throws SQLException {

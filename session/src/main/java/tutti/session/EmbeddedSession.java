@@ -360,7 +360,7 @@ public final class EmbeddedSession implements AutoCloseable {
             Open open = current;
             if (!readOnly && !queries && !node.executesAtOnce()) {
                 open.ticket().submit(new TransactionRequest.Interactive(classes));
-                await(open.turn);
+                Told.await(open.turn);
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
                     ended(open);
                     throw LostTransaction.of(reason, CapturedWrites.NOTHING);
@@ -484,7 +484,7 @@ public final class EmbeddedSession implements AutoCloseable {
         }
         trace.asks(open.ticket().id(), captured.writes());
         open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
-        Outcome outcome = await(open.outcome);
+        Outcome outcome = Told.await(open.outcome);
         ended(open);
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
             throw LostTransaction.of(reason, captured);
@@ -499,20 +499,9 @@ public final class EmbeddedSession implements AutoCloseable {
      * @return the nodes that did not show it in time
      */
     public Set<Integer> awaitElsewhere(long patienceNanos) throws SQLException {
-        CompletableFuture<Set<Integer>> missing = new CompletableFuture<>();
-        node.awaitElsewhere(node.visiblePosition(), patienceNanos, completing(missing));
-        return await(missing);
-    }
-
-    private static <T> T await(CompletableFuture<T> told) throws SQLException {
-        try {
-            return told.get();
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw new SQLException("interrupted while waiting for the outcome; it is not known", "08007", interrupted);
-        } catch (ExecutionException failed) {
-            throw failed.getCause() instanceof SQLException cause ? cause : new SQLException(failed.getCause());
-        }
+        Told<Set<Integer>> missing = new Told<>();
+        node.awaitElsewhere(node.visiblePosition(), patienceNanos, missing);
+        return missing.await();
     }
 
     /** Rolls back whatever is open. */
@@ -539,18 +528,18 @@ public final class EmbeddedSession implements AutoCloseable {
             throw new SQLException("a schema change is a transaction of its own: commit or roll back first", "25001");
         }
         String schema = session.connection().getSchema();
-        CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
+        Told<ExecuteResult> result = new Told<>();
         node.barrier(new BarrierStatement(schema, sql).toBytes(),
                 new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), trace.orders(takeName()),
-                completing(result));
-        BarrierResponse response = BarrierResponse.of(await(result).response());
+                result);
+        BarrierResponse response = BarrierResponse.of(result.await().response());
         SQLException error = response == null ? null : response.error();
         if (error != null) {
             throw error;
         }
     }
 
-    /** Whether {@link #undertaken} may be called: the protocol has owners, and no transaction is open. */
+    /** Whether {@link #undertaken} and {@link #logged} may be called: the protocol has owners, and no transaction is open. */
     public boolean undertakes() {
         return current == null && node.undertakes();
     }
@@ -565,10 +554,10 @@ public final class EmbeddedSession implements AutoCloseable {
      */
     public long undertaken(String schema, String sql, List<? extends @Nullable Object> parameters)
             throws SQLException {
-        CompletableFuture<ExecuteResult> result = new CompletableFuture<>();
-        node.undertake(new ClientRequest(schema, List.of(new ClientRequest.Call(sql, parameters))).toBytes(),
-                session.footprints().of(sql).classes(), trace.orders(takeName()), completing(result));
-        ExecuteResult executed = await(result);
+        Told<ExecuteResult> result = new Told<>();
+        node.undertake(request(schema, sql, parameters), session.footprints().of(sql).classes(),
+                trace.orders(takeName()), result);
+        ExecuteResult executed = result.await();
         EngineFailure refusal = executed.refusal();
         if (refusal != null) {
             throw new SQLException(refusal.message(), refusal.sqlState());
@@ -578,18 +567,22 @@ public final class EmbeddedSession implements AutoCloseable {
                 : 0;
     }
 
-    private static <T> Completion<T> completing(CompletableFuture<T> result) {
-        return new Completion<>() {
-            @Override
-            public void succeeded(T value) {
-                result.complete(value);
-            }
+    /**
+     * Likewise, but returns as soon as the statement is logged: then it will be executed once, whatever becomes of this node. Waits before
+     * that while the node has too many that have not been executed.
+     *
+     * @return its name, by which what became of it can be asked for at any node
+     * @throws SQLException if it was not logged, or {@code 08007} if that is not known
+     */
+    public TransactionId logged(String schema, String sql, List<? extends @Nullable Object> parameters)
+            throws SQLException {
+        Told<TransactionId> logged = new Told<>();
+        node.log(request(schema, sql, parameters), session.footprints().of(sql).classes(), takeName(), logged);
+        return logged.await();
+    }
 
-            @Override
-            public void failed(EngineFailure failure) {
-                result.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
-            }
-        };
+    private static byte[] request(String schema, String sql, List<? extends @Nullable Object> parameters) {
+        return new ClientRequest(schema, List.of(new ClientRequest.Call(sql, parameters))).toBytes();
     }
 
     /** Rolls back and closes. */

@@ -238,7 +238,8 @@ final class ActiveRequests {
                 .with('H',
                         "SET " + Modes.ACKNOWLEDGE
                                 + " = 'executed', or let the client compute what varies and send"
-                                + " it as a parameter.");
+                                + " it as a parameter, or use what is fixed at submission:"
+                                + " tutti_submitted(), tutti_random(n), tutti_uuid(n).");
     }
 
     private void refuse(RecordedCycle cycle, ErrorFields refusal) {

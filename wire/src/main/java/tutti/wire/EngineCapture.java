@@ -37,6 +37,8 @@ import tutti.wire.sql.ReadPlan;
 
 /** The front end's view of the PostgreSQL engine's capture service. */
 public final class EngineCapture implements Capture {
+    /** In a row of settings, after those that statements depend on: role before, and whether others may execute it. */
+    private static final int SUBMISSION_AT = 3;
     private static final Logger LOG = LoggerFactory.getLogger(EngineCapture.class);
     private static final int WARNED_MAX = 1000;
     private static final int TOKEN_BYTES = 16;
@@ -87,7 +89,8 @@ public final class EngineCapture implements Capture {
                 .append(", EXISTS (SELECT FROM pg_catalog.pg_class")
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
-                .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
+                .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')")
+                .append(", ").append(Statement.SUBMISSION_MADE);
         this.calls = new Calls(functions.finish(), functions.record(), functions.recordInBand(),
                 functions.allowStatement(),
                 functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),
@@ -318,6 +321,7 @@ public final class EngineCapture implements Capture {
             settings.put(Statement.DECLARED, "on");
         }
         settings.put(CaptureInstaller.Functions.ORIGIN, life);
+        settings.put(Statement.SUBMISSION, String.valueOf(row.get(Statement.SETTINGS.size() + SUBMISSION_AT)));
         return Statement.request(calls, String.valueOf(row.getFirst()), settings).toBytes();
     }
 

@@ -184,10 +184,9 @@ final class OrderedStatements {
                 String ticket = session.node().names().of(logged);
                 session.onLoop(() -> {
                     ByteBuf out = client.buffer();
-                    Backend.noticeResponse(out, ErrorFields.of("NOTICE", "00000", "logged as " + ticket)
-                            .with('H', "SELECT tutti_outcome('" + ticket + "') tells what became of it."));
+                    Backend.noticeResponse(out, LoggedRequests.notice(ticket));
                     for (int i = 0; i < statements; i++) {
-                        Backend.commandComplete(out, "LOGGED");
+                        Backend.commandComplete(out, LoggedRequests.TAG);
                     }
                     byte[] bytes = new byte[out.readableBytes()];
                     out.readBytes(bytes);

@@ -17,6 +17,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.cluster.ClusterSpec;
 import tutti.jdbc.TuttiLog;
 import tutti.jdbc.TuttiLog.Outcome;
 import tutti.jdbc.TuttiLog.Ticket;
@@ -65,6 +68,76 @@ class ModesClusterTest {
     @Timeout(150)
     void requestsChooseWhereTheyAreExecutedAndWhatTheyTouchThoughLogsHaveOwners() throws Exception {
         requestsChoose("hybrid");
+    }
+
+    /** Whoever executes a request, and wherever, finds the time and the random values that were fixed when it was submitted. */
+    @Tag("long")
+    @Test
+    @Timeout(150)
+    void whatIsFixedAtSubmissionIsTheSameEverywhere() throws Exception {
+        try (FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 2, "hybrid"));
+                Connection connection = DriverManager.getConnection(cluster.node(0).jdbcUrl());
+                Connection elsewhere = DriverManager.getConnection(cluster.node(1).jdbcUrl())) {
+            execute(connection,
+                    "create table event (id text primary key, at timestamptz not null, chance float8 not null,"
+                            + " other float8 not null, name uuid not null unique)");
+            execute(connection, "create procedure happens(id text) language sql as 'insert into event values"
+                    + " (id, tutti_submitted(), tutti_random(1), tutti_random(2), tutti_uuid(1))'");
+            execute(connection, "set tutti.mode = 'active'");
+            execute(connection, "call happens('everywhere')");
+            execute(connection, "reset tutti.mode");
+            execute(connection, "create role anybody");
+            execute(connection, "grant insert, select on event to anybody");
+            execute(connection, "set role anybody");
+            execute(connection, "call happens('owner')");
+            execute(connection, "begin; call happens('block of anybody'); commit");
+            execute(connection, "reset role");
+            execute(connection, "begin; call happens('block'); update event set other = tutti_random(2)"
+                    + " where id = 'block' and at = tutti_submitted() and chance = tutti_random(1); commit");
+            try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(cluster.node(1).jdbcUrl()))) {
+                for (int i = 0; i < 8; i++) {
+                    Ticket ticket = log.submit("call happens(?)", "logged " + i);
+                    assertEquals(Outcome.COMMITTED, log.await(ticket, Duration.ofMinutes(1)));
+                }
+                assertTrue(refused(() -> log.submit("insert into event values ('no', now(), 1, 1, tutti_uuid(1))"),
+                        "0A000").contains("tutti_submitted()"));
+            }
+            value(connection, "select tutti_wait()");
+            value(elsewhere, "select tutti_wait()");
+            String all = "select string_agg(e::text, ' ' order by id) from event as e";
+            assertEquals(value(connection, all), value(elsewhere, all));
+            assertEquals("12 12 12 12 12", value(connection, "select concat_ws(' ', count(*), count(distinct chance),"
+                    + " count(distinct name), count(distinct at), count(*) filter (where chance <> other"
+                    + " and chance >= 0 and chance < 1 and other >= 0 and other < 1"
+                    + " and at between now() - interval '10 minutes' and now() + interval '1 minute')) from event"));
+        }
+    }
+
+    /** Requests of nodes without a server are logged, too. */
+    @Tag("long")
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    @Timeout(150)
+    void requestsAreLoggedWithEnginesInProcess(String engine) throws Exception {
+        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory, 2, "hybrid"), ClusterSpec.ENGINE, engine);
+        try (FaultCluster cluster = FaultCluster.start(spec);
+                Connection connection = DriverManager.getConnection(cluster.node(0).jdbcUrl())) {
+            execute(connection, "create table audit (id int primary key, amount int)");
+            Ticket committed;
+            try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(cluster.node(0).jdbcUrl()))) {
+                committed = log.submit("insert into audit values (?, ?)", 1, 3);
+                refused(() -> log.submit("insert into audit values (2, 1); insert into audit values (3, 1)"), "0A000");
+                refused(() -> log.submit("insert into audits values (1, 1)"), "42P01");
+                refused(() -> log.submit("select 1"), "0A000");
+            }
+            try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(cluster.node(1).jdbcUrl()));
+                    Connection elsewhere = DriverManager.getConnection(cluster.node(1).jdbcUrl())) {
+                Ticket aborted = log.submit("insert into audit values (?, ?)", 1, 4);
+                assertEquals(Outcome.ABORTED, log.await(aborted, Duration.ofMinutes(1)));
+                assertEquals(Outcome.COMMITTED, log.outcome(committed));
+                assertEquals("3", value(elsewhere, "select sum(amount) from audit"));
+            }
+        }
     }
 
     private void requestsChoose(String protocol) throws Exception {

@@ -117,10 +117,10 @@ public record NodeConfig(
                     "is serializable, but protocol " + protocol + " guarantees snapshot isolation to everybody",
                     "valid with it: repeatable read, read committed");
         }
-        if (listen.acknowledge().equals("logged") && (inProcess(engine)
-                || !Protocols.STANDARD.choose(protocol, protocolParameters).has(Trait.UNDERTAKES))) {
+        if (listen.acknowledge().equals("logged")
+                && !Protocols.STANDARD.choose(protocol, protocolParameters).has(Trait.UNDERTAKES)) {
             throw new ImpossibleValue("listen.acknowledge",
-                    "is logged, but there are no request logs with protocol " + protocol + " and engine " + engine,
+                    "is logged, but there are no request logs with protocol " + protocol,
                     "valid with them: executed, applied");
         }
         if (!inProcess(engine) && postgres.embedded() != null && postgres.hasDefaultPassword()
@@ -350,7 +350,7 @@ public record NodeConfig(
             @Setting(doc = "Offers clients encryption.", byDefault = Setting.NONE) @Nullable Tls tls,
             @Setting(doc = "When clients hear of what they have changed, unless their session says otherwise"
                     + " (`tutti.acknowledge`, docs/sql.md): `executed`, when it is visible at this node; `applied`, when it is at every node;"
-                    + " `logged`, which needs protocol `hybrid` and PostgreSQL, when it will be executed.", byDefault = "executed", oneOf = Setting.Choices.ACKNOWLEDGEMENTS) String acknowledge) {
+                    + " `logged`, which needs protocol `hybrid`, when it will be executed.", byDefault = "executed", oneOf = Setting.Choices.ACKNOWLEDGEMENTS) String acknowledge) {
         /** Whether only clients of this host can connect. */
         public boolean isLoopback() {
             return HostPort.isLoopback(host);

@@ -151,7 +151,7 @@ class ConfigReaderTest {
                 Arguments.of("postgres: {isolation: snapshot}",
                         "postgres.isolation cannot be \"snapshot\"; valid: read committed, repeatable read, serializable"),
                 Arguments.of("listen: {acknowledge: logged}",
-                        "listen.acknowledge is logged, but there are no request logs with protocol si and engine postgres"),
+                        "listen.acknowledge is logged, but there are no request logs with protocol si"),
                 Arguments.of("postgres: {isolation: serializable}\nprotocol: wice",
                         "postgres.isolation is serializable, but protocol wice guarantees snapshot isolation to everybody"),
                 Arguments.of("listen:\n  tls: {certificate: c.pem}",

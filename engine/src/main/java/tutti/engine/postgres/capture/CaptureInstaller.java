@@ -310,6 +310,7 @@ public final class CaptureInstaller {
         return script("install.sql", settings.secret(), roleNames).replace("<sequences>", resource("sequences.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
                 .replace("<nested>", Integer.toString(Statement.NESTED))
+                .replace("<submission>", Statement.SUBMISSION_MADE)
                 .replace("<statement settings>", Statement.SETTINGS.stream().map(name -> "'" + name + "'")
                         .collect(Collectors.joining(", ")))
                 .replace("<catalog>", CatalogQuery.SQL)

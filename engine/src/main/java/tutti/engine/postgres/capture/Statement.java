@@ -38,6 +38,11 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static final String SEPARATOR = "\0";
     /** A setting of a request whose classes are what somebody has declared, and therefore to be checked. */
     public static final String DECLARED = "tutti.declared";
+    /** A setting of a request: when it was submitted, in microseconds since 1970, and a random value. */
+    public static final String SUBMISSION = "tutti.submission";
+    /** The SQL expression that makes its value. */
+    public static final String SUBMISSION_MADE = "pg_catalog.concat((extract(epoch FROM pg_catalog.now())"
+            + " OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8, ' ', pg_catalog.gen_random_uuid())";
     private static final int CALL_PARTS = 5;
     private static final int GRANT_PARTS = 3;
     private static final int FINISH_PARTS = 3;

@@ -685,6 +685,28 @@ CREATE OR REPLACE FUNCTION pg_catalog.tutti_wait("position" bigint) RETURNS bigi
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_outcome(transaction text) RETURNS text LANGUAGE plpgsql STRICT
     AS $function$ BEGIN RETURN tutti.answer(pg_catalog.concat('outcome ', $1)); END $function$;
 
+-- What is fixed when a transaction is submitted: its time, in microseconds, and a random value. A request that another node executes
+-- brings it along; otherwise the transaction makes it when it first asks.
+CREATE OR REPLACE FUNCTION tutti.submission() RETURNS text LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $function$
+DECLARE
+    told text := current_setting('tutti.submission', true);
+BEGIN
+    IF told IS NULL OR told = '' THEN
+        told := set_config('tutti.submission', <submission>, true);
+    END IF;
+    RETURN told;
+END
+$function$;
+CREATE OR REPLACE FUNCTION tutti.submitted_chance(number bigint) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog
+    AS $function$ SELECT encode(sha256(convert_to(concat(tutti.submission(), ' ', number), 'UTF8')), 'hex') $function$;
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_submitted() RETURNS timestamptz LANGUAGE sql STABLE SET search_path = pg_catalog
+    AS $function$ SELECT timestamptz 'epoch' + split_part(tutti.submission(), ' ', 1)::bigint * interval '1 microsecond' $function$;
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_random(number bigint) RETURNS double precision LANGUAGE sql STABLE STRICT
+    SET search_path = pg_catalog
+    AS $function$ SELECT ('x' || left(tutti.submitted_chance(number), 13))::bit(52)::bigint / 4503599627370496::double precision $function$;
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_uuid(number bigint) RETURNS uuid LANGUAGE sql STABLE STRICT SET search_path = pg_catalog
+    AS $function$ SELECT overlay(overlay(left(tutti.submitted_chance(number), 32) placing '4' from 13) placing '8' from 17)::uuid $function$;
+
 -- The position up to which effects survive a crash as soon as the transaction that asks has committed: all commits
 -- before it lie before its own record in the log, which it waits for. Old positions are forgotten on the way.
 CREATE OR REPLACE FUNCTION tutti.durable_position() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $function$
@@ -1426,7 +1448,8 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
     tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
-    tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text) TO PUBLIC;
+    tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
+    tutti.submission(), tutti.submitted_chance(bigint) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
