@@ -89,6 +89,9 @@ public interface Group extends AutoCloseable {
     /** To apply, of a row that changes, some columns only: what an engine may say of a row when all nodes can. */
     String COLUMNS = "columns";
 
+    /** To apply changes of large objects: what may be told of a transaction when all nodes can. */
+    String LARGE_OBJECTS = "large-objects";
+
     /**
      * Whether all members are known to be able to do something besides reading messages of that version; whoever has not been heard is
      * not. It may stop being so, when somebody joins. Cheap, from any thread.
