@@ -90,6 +90,11 @@ public final class Screen {
         return terminal ? "\033[" + code + "m" + text + "\033[0m" : text;
     }
 
+    /** So many of something, such as {@code 1 table} or {@code 2 tables}. */
+    public static String count(long count, String what) {
+        return count + " " + what + (count == 1 ? "" : "s");
+    }
+
     /** Lines up rows in columns; the first row is the heading. Numbers and what looks like one go to the right. */
     public static List<String> table(List<List<String>> rows) {
         int columns = rows.stream().mapToInt(List::size).max().orElse(0);

@@ -78,7 +78,9 @@ final class MemberChanges {
     /** As {@link ReplicaNode#members}. Any thread. */
     Group.Members list() {
         Group.Members now = members.now();
-        return now.number() == 0 ? group.members() : now;
+        Group.Members placed = group.members();
+        // Of the same list the order knows better where the nodes are: a restored cluster may be elsewhere.
+        return now.number() == 0 || now.number() == placed.number() ? placed : now;
     }
 
     // ------------------------------------------------------------------------------------------ asking

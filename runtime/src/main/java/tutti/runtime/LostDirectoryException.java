@@ -1,9 +1,7 @@
 package tutti.runtime;
 
-import java.io.IOException;
-
 /** A node's directory is empty where it must not be, or an old copy: the others do not take it for that of the node. */
-public final class LostDirectoryException extends IOException {
+public final class LostDirectoryException extends TurnedAwayException {
     private static final long serialVersionUID = 1;
 
     /** Says what was found, and what to do. */

@@ -70,20 +70,11 @@ final class NodeCopies implements CopySource {
         return toNodes.state();
     }
 
-    /** As nodes must have it the same that begin with a backup of one of them: their addresses may be others. */
-    static String restorable(NodeConfig config, String cluster) {
-        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " of nodes "
-                + config.members().stream().map(NodeConfig.Member::id).sorted().toList() + made(config);
-    }
-
-    /** As two nodes must have it the same so that one can be given a copy of the other. */
+    /** As nodes must have it the same that begin with a copy, or with a backup, of another. */
     static String state(NodeConfig config, String cluster) {
-        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + made(config);
-    }
-
-    private static String made(NodeConfig config) {
-        return " with " + config.engineDescriptor().product() + " " + config.engineDescriptor().version()
-                + ", protocol " + config.protocol() + new TreeMap<>(config.protocolParameters()) + ", stride "
+        return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " with "
+                + config.engineDescriptor().product() + " " + config.engineDescriptor().version() + ", protocol "
+                + config.protocol() + new TreeMap<>(config.protocolParameters()) + ", stride "
                 + config.sequences().stride();
     }
 
@@ -216,7 +207,7 @@ final class NodeCopies implements CopySource {
             taken.join().write(PathDirectory.of(log));
             entries.addAll(DatabaseCopies.below(log, ORDER));
             Path about = Files.createDirectory(staging.resolve(BackupNote.PART));
-            new BackupNote(rows == null ? "log" : "base", restorable(config, cluster), config.self().name(),
+            new BackupNote(rows == null ? "log" : "base", state(config, cluster), config.self().name(),
                     rows == null ? 0 : delivered, delivered, System.currentTimeMillis()).write(about);
             Path times = config.data().resolve(PositionTimes.FILE);
             if (Files.exists(times)) {

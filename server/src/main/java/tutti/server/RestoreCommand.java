@@ -38,6 +38,8 @@ import tutti.yaml.UnusableFileException;
         + " may run, or be started with the data that it had.")
 public final class RestoreCommand implements Callable<Integer> {
     private static final Pattern POSITION = Pattern.compile("\\d{1,18}");
+    /** Backups of older releases say which nodes were configured, which are not always the members. */
+    private static final Pattern OF_NODES = Pattern.compile(" of nodes \\[[0-9, ]*]");
     private static final String BEGUN = "restoring";
     private static final String UNPACKED = "unpacked";
 
@@ -186,10 +188,10 @@ public final class RestoreCommand implements Callable<Integer> {
                                 + backups.stream().filter(each -> each.note.isBase())
                                         .mapToLong(each -> each.note.least()).min()
                                         .orElse(0)));
-        if (!base.note.state().equals(NodeCopies.restorable(config, keys.cluster()))) {
+        String state = NodeCopies.state(config, keys.cluster());
+        if (!OF_NODES.matcher(base.note.state()).replaceFirst("").equals(state)) {
             throw new IOException(
-                    "the backup is of " + base.note.state() + ", but node " + config.self().name() + " is of "
-                            + NodeCopies.restorable(config, keys.cluster()));
+                    "the backup is of " + base.note.state() + ", but node " + config.self().name() + " is of " + state);
         }
         PrivateFiles.ownDirectory(config.data());
         Path begun = config.data().resolve(BEGUN);

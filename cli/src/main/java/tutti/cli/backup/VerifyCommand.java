@@ -38,7 +38,7 @@ final class VerifyCommand implements Callable<Integer> {
             for (Path each : backups) {
                 damaged += verify(each, screen) ? 0 : 1;
             }
-            screen.line(backups.size() + " backups, " + damaged + " damaged");
+            screen.line(Screen.count(backups.size(), "backup") + ", " + damaged + " damaged");
         } catch (IOException unreadable) {
             throw new Failure("the backups in " + to + " cannot be read: " + unreadable.getMessage(),
                     "name the directory that `tutti backup` has filled", unreadable);

@@ -69,8 +69,10 @@ public final class CompareCommand implements Callable<Integer> {
     }
 
     private static void show(Comparison.Result result, Screen screen) {
-        screen.line(result.tables() + " tables with " + result.rows() + " rows at position " + result.position()
-                + " of nodes " + String.join(", ", result.nodes()));
+        screen.line(
+                Screen.count(result.tables(), "table") + " with " + Screen.count(result.rows(), "row") + " at position "
+                        + result.position()
+                        + " of nodes " + String.join(", ", result.nodes()));
         result.differences().forEach(each -> screen.line(screen.bad(text(each))));
         result.failures()
                 .forEach((node, why) -> screen.line(screen.bad("not compared at node " + node + ": " + why)));

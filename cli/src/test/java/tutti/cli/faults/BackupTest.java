@@ -155,6 +155,45 @@ class BackupTest {
         }
     }
 
+    /** Before a change, behind it, and with a base of after it; the number of the node that went is still not given again. */
+    @Test
+    void membersThatWereChangedAreThoseOfThePosition() throws Exception {
+        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory.resolve("nodes"), 3, "si"),
+                ClusterSpec.ENGINE, "h2");
+        Path backups = directory.resolve("backups");
+        String data = spec.directory().toString();
+        try (FaultCluster cluster = FaultCluster.start(spec)) {
+            cluster.execute(0, "CREATE TABLE note (id int PRIMARY KEY, what varchar(20))");
+            run(Program.OK, "backup", "--data", data, "--to", backups.toString());
+            cluster.execute(1, "INSERT INTO note VALUES (1, 'of the first')");
+            run(Program.OK, "backup", "--data", data, "--to", backups.toString());
+            BackupNote first = newest(backups);
+            run(Program.OK, "nodes", "add", "3", "127.0.0.1:1", "--data", data);
+            run(Program.OK, "nodes", "remove", "3", "--data", data);
+            cluster.execute(1, "SET tutti.acknowledge = 'applied'", "INSERT INTO note VALUES (2, 'changed')");
+            run(Program.OK, "backup", "--data", data, "--to", backups.toString());
+
+            restore(cluster, backups, "h2", "--at", String.valueOf(first.most()));
+            assertEquals(List.of("of the first"), rows(cluster, 2));
+            String begun = run(Program.OK, "nodes", "list", "--data", data);
+            assertTrue(begun.contains("as the cluster began"), begun);
+
+            restore(cluster, backups, "h2");
+            cluster.execute(1, "INSERT INTO note VALUES (3, 'restored')");
+            String again = run(Program.FAILURE, "nodes", "add", "3", "127.0.0.1:1", "--data", data);
+            assertTrue(again.contains("numbers are never given again"), again);
+
+            Path later = directory.resolve("later");
+            run(Program.OK, "backup", "--data", data, "--to", later.toString());
+            cluster.execute(0, "INSERT INTO note VALUES (4, 'lost')");
+            restore(cluster, later, "h2");
+            cluster.execute(2, "INSERT INTO note VALUES (5, 'on')");
+            assertEquals(List.of("of the first", "changed", "restored", "on"), rows(cluster, 2));
+            run(Program.OK, "nodes", "add", "4", "127.0.0.1:1", "--data", data);
+            run(Program.OK, "compare", "--data", data);
+        }
+    }
+
     /** Also that a base is one of a moment, although clients write while it is read. */
     @Test
     void aBaseOfANodeThatIsWrittenToIsOneOfAPosition() throws Exception {

@@ -60,7 +60,7 @@ final class AnotherHistory {
         OrderCopy.adopt(config, machine, directory, number(history, reach, config.self()));
         for (int node : MemberList.read(directory, config).now().addresses().keySet()) {
             if (node != config.self()) {
-                MetNodes.expect(directory, node, number(history, reach, node));
+                MetNodes.expect(directory, node, number(history, reach, node), reach.position());
             }
         }
         directory.sync();

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import tutti.core.schema.ByteStrings;
 import tutti.order.OrderDescriptor;
 import tutti.runtime.Directory;
@@ -17,6 +18,10 @@ import tutti.runtime.Machine;
  * All entries of a {@linkplain OrderCopy copy} are committed, so where copies overlap they are the same; which is looked at. The
  * last entry may hold messages behind the position: then its batch is made shorter. Nobody has acknowledged it as it is then, but
  * nobody has another one either: all members begin with this log, and in a term in which none of them has voted for another.
+ *
+ * <p>
+ * <b>Members</b> that were changed by command are those of the position, where their configurations have them; who took part in Raft
+ * follows from the base and the log, as for any node that starts again. Which directories they had, as messages in the log tell, counts no more.
  */
 final class JoinedCopies {
     private static final long CACHE_BYTES = 1 << 16;
@@ -43,21 +48,54 @@ final class JoinedCopies {
                 from.index() + 1)) {
             JoinedCopies joining = new JoinedCopies(log, SenderTable.of(from.table()), position);
             for (Directory copy : copies) {
-                long before = log.lastIndex();
                 joining.add(copy.directory(LOG));
-                if (log.lastIndex() > before && copy.exists(MemberList.FILE)) {
-                    throw new IOException(copy.location()
-                            + " is of a cluster whose members were changed by command, and"
-                            + " those of a restored one are as its configurations say: restore to a position before that");
-                }
             }
             log.flush();
             reached = joining.table.positions();
+            writeMembers(config, copies, reached, log.lastIndex(), into);
             term = log.lastIndex() < log.firstIndex() ? from.term() : log.term(log.lastIndex());
         }
         Checkpoints.write(into, List.of(from));
+        for (int node : config.members().keySet()) {
+            if (node != config.self()) {
+                MetNodes.begins(into, node, reached);
+            }
+        }
         NodeDirectory.copied(into, NodeDirectory.clusterOf(base), term);
         return reached;
+    }
+
+    /**
+     * Who the members are that begin with this: the newest list of the copies that is no newer than the position, each node where the
+     * configuration has it. Later lists follow from the log.
+     */
+    private static void writeMembers(RaftOrderConfig config, List<Directory> copies, long position, long last,
+            Directory into) throws IOException {
+        MemberList then = null;
+        Set<Integer> founders = config.members().keySet();
+        for (Directory copy : copies) {
+            MemberList list = MemberList.read(copy);
+            if (list != null) {
+                founders = list.founders();
+                if (list.now().number() <= position && (then == null || list.now().number() > then.now().number())) {
+                    then = list;
+                } else if (then == null && copy.equals(copies.getFirst())) {
+                    throw new IOException("the members were changed at position " + list.now().number() + ", while "
+                            + copy.location() + " was made, which does not say who they were before: restore to that"
+                            + " position, or to one behind it, or with an older base");
+                }
+            }
+        }
+        Set<Integer> members = then == null ? founders : then.now().addresses().keySet();
+        if (!config.members().keySet().equals(members)) {
+            throw new IOException("as of position " + position + " the nodes " + members + " are the members, but "
+                    + config.members().keySet() + " are configured: have each configuration list those, wherever they"
+                    + " are now, and restore them; add and remove others when they serve");
+        }
+        if (then != null) {
+            then.at(config).write(into);
+            VotingGroups.copy(copies.getFirst(), into, last);
+        }
     }
 
     /** The one behind which a copy begins. */

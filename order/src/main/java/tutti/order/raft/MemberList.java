@@ -29,16 +29,20 @@ record MemberList(Group.Members now, String words, Set<Integer> founders) {
         if (known != null) {
             return known;
         }
-        SortedMap<Integer, String> addresses = new TreeMap<>();
-        config.members().forEach((id, address) -> addresses.put(id, address.getHostString() + ":" + address.getPort()));
         String words = config.membership();
         if (directory.exists(NodeDirectory.IDENTITY)) {
             String before = RaftFiles.read(directory, NodeDirectory.IDENTITY, RaftFiles.Identity.class).words();
             String began = before.substring(before.indexOf(" of ") + 4);
             words = elsewhere(began, config.self()).equals(elsewhere(words, config.self())) ? began : words;
         }
-        return new MemberList(new Group.Members(0, addresses, Set.of(), new TreeMap<>()), words,
+        return new MemberList(new Group.Members(0, addresses(config), Set.of(), new TreeMap<>()), words,
                 config.members().keySet());
+    }
+
+    private static SortedMap<Integer, String> addresses(RaftOrderConfig config) {
+        SortedMap<Integer, String> addresses = new TreeMap<>();
+        config.members().forEach((id, address) -> addresses.put(id, address.getHostString() + ":" + address.getPort()));
+        return addresses;
     }
 
     /** Members in words, wherever one of them is: it may have moved, and not have heard of that from the others. */
@@ -62,6 +66,11 @@ record MemberList(Group.Members now, String words, Set<Integer> founders) {
 
     MemberList with(Group.Members newer) {
         return new MemberList(newer, words, founders);
+    }
+
+    /** The same nodes, where a configuration has them. */
+    MemberList at(RaftOrderConfig config) {
+        return with(new Group.Members(now.number(), addresses(config), now.learners(), now.removed()));
     }
 
     /** Whether it is another one than that with which the cluster began. */

@@ -59,10 +59,19 @@ final class MetNodes {
         }
     }
 
-    /** Notes of a node, in a directory that nobody uses, with which directory it is welcome: with that one alone, whatever it had before. */
-    static void expect(Directory directory, int node, long itsDirectory) throws IOException {
-        directory.delete(REPLACED + node);
+    /**
+     * Notes of a node, in a directory that nobody uses, with which directory it is welcome: with that one alone, whatever it had before.
+     *
+     * @param position up to which messages that tell of its directories are of the history before
+     */
+    static void expect(Directory directory, int node, long itsDirectory, long position) throws IOException {
+        begins(directory, node, position);
         RaftFiles.write(directory, MET + node, new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0));
+    }
+
+    /** Notes in a directory that nobody uses that messages up to a position, which tell of a node's directories, are of the history before. */
+    static void begins(Directory directory, int node, long position) throws IOException {
+        RaftFiles.write(directory, REPLACED + node, new RaftFiles.Replaced(position));
     }
 
     private final int self;

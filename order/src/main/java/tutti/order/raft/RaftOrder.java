@@ -25,6 +25,7 @@ import tutti.order.DeliveryLoop;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.LostDirectoryException;
+import tutti.runtime.TurnedAwayException;
 import tutti.runtime.Loop;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
@@ -545,7 +546,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         @Override
         public void wasRemoved(String reason) {
             directory.removed(reason);
-            fail(new IOException(reason));
+            fail(new TurnedAwayException(reason));
         }
 
         @Override
@@ -554,7 +555,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                 directory.outdated(reason);
             }
             String refused = "node " + config.self() + " may not join: " + reason;
-            fail(outdated || lost ? new LostDirectoryException(refused) : new IOException(refused));
+            fail(outdated || lost ? new LostDirectoryException(refused) : new TurnedAwayException(refused));
         }
     }
 

@@ -89,6 +89,14 @@ final class VotingGroups {
         return new Image(List.copyOf(byIndex.values()));
     }
 
+    /** Copies them to another directory, up to an entry; does nothing if there are none. */
+    static void copy(Directory from, Directory into, long last) throws IOException {
+        if (from.exists(FILE)) {
+            write(into, new Image(RaftFiles.read(from, FILE, Image.class).groups().stream()
+                    .filter(each -> each.index() <= last).toList()));
+        }
+    }
+
     /** Writes them into a directory. */
     static void write(Directory into, Image image) throws IOException {
         RaftFiles.write(into, FILE, image);

@@ -1,6 +1,7 @@
 package tutti.order.raft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -10,11 +11,15 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.schema.ByteStrings;
+import tutti.core.spi.Group;
 import tutti.runtime.Directory;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
@@ -130,6 +135,67 @@ class JoinedCopiesTest {
         IOException gap = assertThrows(IOException.class,
                 () -> join(directory.resolve("joined"), positions(33), base, later));
         assertTrue(gap.getMessage().contains("entries 26 to 27 are missing"), gap::getMessage);
+    }
+
+    private static MemberList members(long number, int... nodes) {
+        TreeMap<Integer, String> addresses = new TreeMap<>();
+        for (int node : nodes) {
+            addresses.put(node, "before:" + node);
+        }
+        return new MemberList(new Group.Members(number, addresses, Set.of(), new TreeMap<>(Map.of(7, "gone:7"))),
+                "0=before:0,7=before:7", Set.of(0, 7));
+    }
+
+    private static RaftOrderConfig nodes(int... nodes) {
+        Map<Integer, InetSocketAddress> members = new HashMap<>();
+        for (int node : nodes) {
+            members.put(node, InetSocketAddress.createUnresolved("now", node));
+        }
+        return RaftOrderConfig.of(0, members).withSegmentBytes(1 << 14);
+    }
+
+    private MemberList joined(RaftOrderConfig config, long position, Directory... copies) throws IOException {
+        Directory into = PathDirectory.of(directory.resolve("joined" + made++));
+        JoinedCopies.write(config, RealMachine.INSTANCE, List.of(copies), position, into);
+        return MemberList.read(into, config);
+    }
+
+    @Test
+    void membersAreThoseOfThePositionWhereTheyAreConfigured() throws Exception {
+        Directory base = copy(12, 25);
+        Directory next = copy(20, 33);
+        Directory last = copy(33, 60);
+        members(positions(31), 0, 3).write(next);
+        members(positions(41), 0, 3, 4).write(last);
+
+        assertEquals(new MemberList(new Group.Members(0, new TreeMap<>(Map.of(0, "now:0", 7, "now:7")), Set.of(),
+                new TreeMap<>()), "0=now:0,7=now:7", Set.of(0, 7)),
+                joined(nodes(0, 7), positions(25), base, next, last));
+        assertEquals(members(positions(31), 0, 3).at(nodes(0, 3)),
+                joined(nodes(0, 3), positions(33), base, next, last));
+        MemberList end = joined(nodes(0, 3, 4), positions(60), base, next, last);
+        assertEquals(Map.of(0, "now:0", 3, "now:3", 4, "now:4"), end.now().addresses());
+        assertEquals(Set.of(0, 7), end.founders());
+        assertEquals("0=before:0,7=before:7", end.words());
+
+        IOException others = assertThrows(IOException.class,
+                () -> joined(nodes(0, 3), positions(60), base, next, last));
+        assertTrue(others.getMessage().contains("the nodes [0, 3, 4] are the members"), others::getMessage);
+        IOException unknown = assertThrows(IOException.class, () -> joined(nodes(0, 3, 4), positions(40), last));
+        assertTrue(unknown.getMessage().contains("restore to that position"), unknown::getMessage);
+    }
+
+    /** Messages of before are delivered again when a node starts with it. */
+    @Test
+    void directoriesOfBeforeAreOfNoConcern() throws Exception {
+        Path into = directory.resolve("joined");
+        long end = JoinedCopies.write(nodes(0, 3), RealMachine.INSTANCE, List.of(copy(0, 25)), positions(25),
+                PathDirectory.of(into));
+        MetNodes met = new MetNodes(0, PathDirectory.of(into));
+        assertFalse(met.replaced(3, 99, end));
+        assertTrue(met.knows(3, 17));
+        assertTrue(met.replaced(3, 99, end + 1));
+        assertFalse(met.knows(3, 17));
     }
 
     @Test
