@@ -114,15 +114,15 @@ class LargeObjectCallsTest {
             statement.execute("SELECT lo_create(8)");
             fixture.committed();
             fixture.node.abort = new AbortReason.LostCertification(0, 7);
-            assertEquals("40001", assertThrows(SQLException.class, () -> manager(connection).unlink(8)).getSQLState());
+            assertEquals("40001", assertThrows(SQLException.class, () -> manager(connection).unlink(8L)).getSQLState());
             connection.setAutoCommit(false);
-            manager(connection).open(8).write(new byte[10]);
+            manager(connection).open(8L).write(new byte[10]);
             assertEquals("40001", assertThrows(SQLException.class, connection::commit).getSQLState());
             fixture.node.abort = null;
             fixture.node.begun.clear();
-            manager(connection).open(8).write(new byte[10]);
+            manager(connection).open(8L).write(new byte[10]);
             connection.commit();
-            manager(connection).unlink(8);
+            manager(connection).unlink(8L);
             connection.commit();
             assertEquals(2, fixture.committed().size());
         }
