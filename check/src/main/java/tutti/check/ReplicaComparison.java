@@ -24,7 +24,7 @@ import java.util.concurrent.Future;
  *
  * <p>
  * Left out: sequences, because every node has its own shares of them; temporary tables and what a materialised view
- * makes of other tables; large objects; schemas that hold a node's own bookkeeping.
+ * makes of other tables; comments on large objects, whose pages, owners and rights are compared; schemas that hold a node's own bookkeeping.
  */
 public final class ReplicaComparison {
     private static final String NOTE_SEQUENCES = "sequences are not compared: every node draws from its own shares";

@@ -51,6 +51,18 @@ class TableReader implements AutoCloseable {
             join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = k.n
             where i.indrelid = ?::oid and i.indisprimary order by k.o""";
 
+    private static final String LARGE_OBJECTS = "select exists (select from pg_largeobject_metadata)"
+            + " and has_table_privilege('pg_largeobject', 'select')";
+    /** Where large objects lie, and whose they are; roles have other object ids at each server. */
+    private static final List<Table> OF_LARGE_OBJECTS = List.of(
+            new Table("pg_catalog.pg_largeobject", true, List.of("loid", "pageno", "data"), List.of("loid", "pageno"),
+                    Set.of()),
+            new Table("pg_catalog.pg_largeobject_metadata", true, List.of("oid", "pg_get_userbyid(lomowner)",
+                    """
+                            (select string_agg(concat(pg_get_userbyid(a.grantee), a.privilege_type, a.is_grantable), ',' order by
+                            a.grantee = 0, pg_get_userbyid(a.grantee), a.privilege_type) from aclexplode(lomacl) as a)"""),
+                    List.of("oid"), Set.of()));
+
     private final String name;
     private final Connection connection;
     private final Set<String> bookkeepingSchemas;
@@ -120,6 +132,12 @@ class TableReader implements AutoCloseable {
                     tables.put(row.getString(2), new Table(row.getString(2), row.getBoolean(3), texts(COLUMNS, 1, oid),
                             texts(KEY, 1, oid), definition));
                 }
+            }
+        }
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(LARGE_OBJECTS)) {
+            if (row.next() && row.getBoolean(1)) {
+                OF_LARGE_OBJECTS.forEach(table -> tables.put(table.name(), table));
             }
         }
         return tables;

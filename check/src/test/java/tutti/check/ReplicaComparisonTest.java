@@ -74,6 +74,17 @@ class ReplicaComparisonTest {
     }
 
     @Test
+    void comparesLargeObjects() throws Exception {
+        for (String name : NAMES) {
+            execute(name, "select lo_from_bytea(7, repeat('page', 1000)::bytea), lo_from_bytea(8, 'x')");
+        }
+        assertTrue(compare().passed());
+        execute("n2", "select lo_put(7, 3000, 'other')");
+        String found = only(compare()).toString();
+        assertTrue(found.contains("pg_catalog.pg_largeobject") && found.contains("(7,1)"), found);
+    }
+
+    @Test
     void namesRowsThatDiffer() throws Exception {
         execute("n2", "update t set v = v + 0.0000001 where a = 17; delete from t where a = 2000");
         execute("n3", "insert into t values (-5, 'more', null)");

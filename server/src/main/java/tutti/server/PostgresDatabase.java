@@ -206,6 +206,7 @@ final class PostgresDatabase implements NodeDatabase {
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
                 this::refresh, engine.promises()::of, engine::leavesOut,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
+        capture.tellLargeObjects(() -> life.allCan(Group.LARGE_OBJECTS));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }
 

@@ -5,6 +5,7 @@ import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
@@ -153,6 +154,19 @@ final class ActiveRequests {
                     response -> response);
         }
         return true;
+    }
+
+    /** Why a function is not called by its object id, which this node would do alone; or null. */
+    @Nullable
+    ErrorFields callRefusal() {
+        if (place() == Place.EVERYWHERE) {
+            return Errors
+                    .notSupported(
+                            "every node executes what changes the database, and the function call protocol, by which"
+                                    + " drivers use large objects, has one node execute it")
+                    .with('H', "Call the function by SELECT.");
+        }
+        return session.modes().logged() && !session.cycle().inBlock() ? notLogged(List.of()) : null;
     }
 
     /** Whether a cycle that begins with binding this statement may be for every node, and is to be recorded. */

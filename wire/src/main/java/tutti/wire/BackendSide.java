@@ -62,6 +62,9 @@ final class BackendSide implements FrameSink {
                 return bodyLength;
             }
             case Backend.FUNCTION_CALL_RESPONSE -> {
+                if (first == SentMessage.FUNCTION_CALL) {
+                    return 0;
+                }
                 return first != null && first.closes() ? session.changes().wanted(bodyLength) : bodyLength;
             }
             case Backend.COMMAND_COMPLETE -> {
@@ -136,6 +139,9 @@ final class BackendSide implements FrameSink {
                 return complete(first, type);
             }
             case Backend.FUNCTION_CALL_RESPONSE -> {
+                if (first == SentMessage.FUNCTION_CALL) {
+                    return done(client.sees(first));
+                }
                 if (!first.closes() || !session.changes().unwanted()) {
                     backend.reply().value(first, buffer.slice(start, bodyLength));
                 }
@@ -177,7 +183,15 @@ final class BackendSide implements FrameSink {
             }
         }
         cycle.copyEnds();
-        if (sees && session.transaction().implicit() && type == Backend.COMMAND_COMPLETE) {
+        if (type == Backend.COMMAND_COMPLETE) {
+            done(sees);
+        }
+        return sees;
+    }
+
+    /** Something of the client's has been done: if it commits by itself, its client hears so when it has. */
+    private boolean done(boolean sees) {
+        if (sees && session.transaction().implicit()) {
             client.withhold();
         }
         return sees;

@@ -16,7 +16,6 @@ final class Classifier {
     private static final long CHAIN = SqlTokens.key("chain");
     private static final long NO = SqlTokens.key("no");
     static final long TO = SqlTokens.key("to");
-    private static final long DO = SqlTokens.key("do");
     private static final long TRUNCATE = SqlTokens.key("truncate");
     private static final long LOCK = SqlTokens.key("lock");
     private static final long WITH = SqlTokens.key("with");
@@ -63,11 +62,6 @@ final class Classifier {
     static final long[] ISOLATION = SqlCursor.keys("isolation transaction_isolation default_transaction_isolation");
     private static final long[] LOCK_STRENGTH = SqlCursor.keys("update share no key");
     private static final long[] CHANGES = SqlCursor.keys("insert update delete merge call do execute");
-    private static final String NO_LARGE_OBJECTS = "large objects are not replicated: use columns of type bytea";
-    private static final List<String> CALLS = List.of("lo_create", "lo_creat", "lo_unlink", "lo_import",
-            "lo_put", "lo_from_bytea", "lowrite", "lo_truncate");
-    private static final long[] LARGE_OBJECTS = SqlCursor.keys(
-            "lo_create lo_creat lo_unlink lo_import lo_put lo_from_bytea lowrite lo_truncate lo_truncate64");
     private static final String PLAIN_NOTIFY = "NOTIFY takes the name of a channel and one literal here: use pg_notify()";
     private static final String PLAIN_IDENTIFIER = "the identifier of a prepared transaction must be one literal here";
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
@@ -288,7 +282,6 @@ final class Classifier {
             return StatementKind.WRITE;
         }
         boolean lock = sql.atWord(LOCK);
-        boolean block = sql.atWord(DO);
         truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
@@ -297,7 +290,7 @@ final class Classifier {
         return switch (first) {
             case SELECT -> query();
             case EXPLAIN -> explain();
-            case WRITE -> block ? code() : StatementKind.WRITE;
+            case WRITE -> StatementKind.WRITE;
             case BLOCK -> block(lock);
             case BEGIN -> begin();
             case COMMIT -> commit();
@@ -318,17 +311,6 @@ final class Classifier {
             case FORGET -> StatementKind.FORGET;
             case NOTIFY -> notification();
         };
-    }
-
-    /** DO: calls that are refused are looked for in its text, whatever language that is in. */
-    private StatementKind code() {
-        while (sql.inStatement()) {
-            if (sql.atString() && CALLS.stream().anyMatch(sql::mentions)) {
-                return refuse(NO_LARGE_OBJECTS);
-            }
-            sql.advance();
-        }
-        return StatementKind.WRITE;
     }
 
     /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
@@ -495,9 +477,6 @@ final class Classifier {
                 boolean temporary = sql.atWord(TEMP) || sql.atWord(TEMPORARY);
                 fills |= !temporary;
                 return temporary ? StatementKind.WRITE : StatementKind.SCHEMA;
-            }
-            if (kind == SqlTokens.WORD && sql.at('(') && SqlCursor.among(LARGE_OBJECTS, word)) {
-                return refuse(NO_LARGE_OBJECTS);
             }
             if (kind == SqlTokens.QUOTED) {
                 harmless &= !sql.at('(');

@@ -102,7 +102,8 @@ final class ClientSide implements FrameSink {
 
     /** A message that is not taken is refused like a statement, which a smaller one of its kind stands for; others end the session. */
     private boolean refuse(byte type, ErrorFields why) {
-        if (type != Frontend.QUERY && type != Frontend.PARSE && type != Frontend.BIND) {
+        if (type != Frontend.QUERY && type != Frontend.PARSE && type != Frontend.BIND
+                && type != Frontend.FUNCTION_CALL) {
             client.end(why.with('S', "FATAL").with('V', "FATAL"));
             return false;
         }
@@ -116,7 +117,7 @@ final class ClientSide implements FrameSink {
             extended.portalsAreClosed();
         }
         session.cycleMayBegin();
-        return type == Frontend.QUERY ? queries.refuseWhole(why) : extended.refuseParse(why);
+        return endsCycle(type) ? queries.refuseWhole(why) : extended.refuseParse(why);
     }
 
     /** A message that the client has sent now, or before. */
@@ -185,11 +186,7 @@ final class ClientSide implements FrameSink {
                 yield true;
             }
             case Frontend.SYNC -> extended.sync();
-            default -> {
-                cycle.complete();
-                yield queries.refuse(Errors.notSupported("the function call protocol, by which large objects are used,"
-                        + " is not supported: use SQL functions, and bytea columns instead of large objects"));
-            }
+            default -> queries.call(buffer, start, bodyLength);
         };
     }
 

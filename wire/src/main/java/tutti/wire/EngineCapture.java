@@ -53,6 +53,7 @@ public final class EngineCapture implements Capture {
     private final AtomicInteger refreshing = new AtomicInteger();
     private final Function<String, @Nullable Promise> promises;
     private final BooleanSupplier leavesOut;
+    private volatile BooleanSupplier tellsLargeObjects = () -> true;
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -97,6 +98,15 @@ public final class EngineCapture implements Capture {
                 CatalogQuery.SQL);
     }
 
+    /**
+     * Sets who is asked whether changes of large objects may be told: whether all nodes can make them. Until it is set they may.
+     *
+     * @param allowed from any thread
+     */
+    public void tellLargeObjects(BooleanSupplier allowed) {
+        tellsLargeObjects = allowed;
+    }
+
     @Override
     public Calls calls() {
         return calls;
@@ -113,6 +123,12 @@ public final class EngineCapture implements Capture {
                     : CaptureReader.read(catalog.get(), catalogs(inside), gathered);
             captured.takenWithoutKey().forEach(this::warn);
             large.addAll(captured.large());
+            if (Changes.touchLargeObjects(captured.writes().changes()) && !tellsLargeObjects.getAsBoolean()) {
+                throw new CaptureException(Errors
+                        .notSupported("large objects are not replicated before every node of the cluster is up,"
+                                + " and of a release that replicates them")
+                        .with('H', "Upgrade all nodes, or use columns of type bytea."));
+            }
             return new Captured(captured.writes(), captured::describe, captured.schemaChanged());
         } catch (CaptureReader.UnknownTable _) {
             throw new CatalogNeeded();

@@ -64,10 +64,15 @@ final class HarmlessFunctions {
             lo_from_bytea lowrite lo_truncate lo_truncate64 lo_open brin_desummarize_range brin_summarize_new_values
             brin_summarize_range gin_clean_pending_list""";
 
+    /** What functions of the server's are called here that others have taken the place of: they tell nobody what they do. */
+    static final String HERE = """
+            pg_notify_here lo_create_here lo_creat_here lo_unlink_here lo_import_here lo_put_here lo_from_bytea_here
+            lo_open_here""";
+
     /** Bare names that may stand before a parenthesis. */
     static final long[] WORDS = SqlCursor.keys(SYNTAX + " " + UNCHANGING + " " + VOLATILE);
-    /** Names that make a query a write even behind {@code pg_catalog.}; the last one is what the server's pg_notify becomes here. */
-    static final long[] EXCEPT = SqlCursor.keys(HARMFUL + " pg_notify_here");
+    /** Names that make a query a write even behind {@code pg_catalog.}. */
+    static final long[] EXCEPT = SqlCursor.keys(HARMFUL + " " + HERE);
 
     private HarmlessFunctions() {}
 }

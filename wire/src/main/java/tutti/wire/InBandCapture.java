@@ -17,6 +17,10 @@ final class InBandCapture {
     private static final int TIMES_MAX = 3;
     /** How often one is executed for which preparing it has been worth it. */
     private static final int USES_MIN = 16;
+    /** The first object id of what is made after a server; another function of its own may change the role. */
+    private static final int FIRST_OF_USERS = 16384;
+    /** Those of lo_close, loread, lowrite, lo_lseek, lo_tell, lo_truncate and the latter three for 64 bits, which drivers call. */
+    private static final Set<Integer> LARGE_OBJECTS = Set.of(953, 954, 955, 956, 958, 1004, 3170, 3171, 3172);
     /** Which prepare and close nothing. */
     private static final Pattern PLAIN = Pattern.compile("\\s*(show|set|reset)\\b.*",
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
@@ -130,6 +134,16 @@ final class InBandCapture {
     /** Something is executed of which nothing is proven: it may change rows, and which statements are prepared. */
     void executesUnproven() {
         session.transaction().executesUnproven();
+    }
+
+    /**
+     * A function is called by its object id, with the rights of a query.
+     *
+     * @param function the id
+     */
+    void calls(int function) {
+        off |= Integer.compareUnsigned(function, FIRST_OF_USERS) < 0 && !LARGE_OBJECTS.contains(function);
+        executesUnproven();
     }
 
     /** A statement is executed that changes no rows, but may change the session. */

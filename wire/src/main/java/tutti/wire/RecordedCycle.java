@@ -62,7 +62,8 @@ final class RecordedCycle {
         byte[] message = Messages.copy(buffer, start, bodyLength);
         messages.add(new Recorded(type, message, about));
         bytes += message.length;
-        interactive |= type == Frontend.FLUSH || type == Frontend.QUERY || (about != null && !repeats(about.kind()));
+        interactive |= type == Frontend.FLUSH || type == Frontend.QUERY || type == Frontend.FUNCTION_CALL
+                || (about != null && !repeats(about.kind()));
         return type == Frontend.SYNC || interactive || bytes > BYTES_MAX;
     }
 

@@ -135,6 +135,9 @@ final class Repetition {
         if (!proven() && !ClientSide.copies(type)) {
             client = ClientSide.endsCycle(type) ? Client.WAITING : Client.SPEAKING;
         }
+        if (type == Frontend.FUNCTION_CALL) {
+            said.spoil(); // nothing tells which function it is, nor what a rollback does not undo
+        }
         said.say(type, buffer, start, bodyLength);
     }
 

@@ -16,6 +16,8 @@ enum SentMessage {
     SYNC,
     /** Of the client: a simple query. */
     QUERY,
+    /** Of the client: a call of a function by its object id. */
+    FUNCTION_CALL,
     /** Of the client: a Parse of a statement that tells its rows. */
     PARSE_IN_BAND,
     /** Of the client, but said again by the node, so that only its error is for the client: a Parse. */
@@ -83,7 +85,7 @@ enum SentMessage {
     boolean executes() {
         return switch (this) {
             case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, ENDING_EXECUTE, CHAINING_EXECUTE,
-                    QUERY, QUERY_IN_BAND, FORGETTING_QUERY, ENDING_QUERY ->
+                    QUERY, QUERY_IN_BAND, FORGETTING_QUERY, ENDING_QUERY, FUNCTION_CALL ->
                 true;
             default -> false;
         };
@@ -103,12 +105,13 @@ enum SentMessage {
 
     /** Whether it is a simple query or a function call, so that ReadyForQuery follows its answer whether it fails or not. */
     boolean query() {
-        return this == QUERY || this == QUERY_IN_BAND || this == FORGETTING_QUERY || this == ENDING_QUERY
+        return this == QUERY || this == FUNCTION_CALL || this == QUERY_IN_BAND || this == FORGETTING_QUERY
+                || this == ENDING_QUERY
                 || this == OWN_QUERY
                 || this == REFUSED_QUERY || this == OWN_CLOSING_ALONE || call();
     }
 
-    /** Whether it is a function call, whose ReadyForQuery nobody waits for: other messages of the node's follow. */
+    /** Whether it is a function call of the node's, whose ReadyForQuery nobody waits for: other messages of the node's follow. */
     boolean call() {
         return this == OWN_CALL || this == OWN_CLOSING;
     }

@@ -78,6 +78,53 @@ final class SimpleQueries {
         return run(kind(classified), false, buffer, start, bodyLength);
     }
 
+    /** A call of a function by its object id: like a query that calls it, of which nothing is known. Returns whether it is passed on as it comes. */
+    boolean call(ByteBuf buffer, int start, int bodyLength) {
+        cycle.complete();
+        ErrorFields unheard = transaction.unheardAbort();
+        if (unheard != null) {
+            return afterAbort(unheard, StatementKind.WRITE);
+        }
+        if (backend.transactionFailed()) {
+            return pass(SentMessage.FUNCTION_CALL);
+        }
+        boolean inBlock = backend.inTransaction();
+        ErrorFields refusal = callRefusal(inBlock);
+        if (refusal != null) {
+            return refuse(refusal);
+        }
+        if (deferred.mustWait(StatementKind.WRITE, inBlock)) {
+            return deferred.awaitInBlock(Frontend.FUNCTION_CALL, buffer, start, bodyLength);
+        }
+        rules.reads(null);
+        writes(StatementKind.WRITE);
+        inBand.calls(bodyLength < Integer.BYTES ? 0 : buffer.getInt(start));
+        if (inBlock || transaction.implicit()) {
+            return pass(SentMessage.FUNCTION_CALL);
+        }
+        session.beginImplicit(false);
+        backend.forward(buffer.retainedSlice(start - Messages.HEADER, bodyLength + Messages.HEADER),
+                SentMessage.FUNCTION_CALL);
+        session.commit().begin(Form.IMPLICIT, false, false);
+        return false;
+    }
+
+    private @Nullable ErrorFields callRefusal(boolean inBlock) {
+        ErrorFields refusal = active.callRefusal();
+        if (refusal == null) {
+            refusal = rules.outside((StatementAccess.Bound) null);
+        }
+        if (refusal == null) {
+            refusal = rules.writeRefusal();
+        }
+        if (refusal == null && !inBlock && deferred.mustWait(StatementKind.WRITE, false)) {
+            refusal = Errors.notSupported(
+                    "under this cluster's protocol the function call protocol is used in transaction blocks only")
+                    .with('H', "BEGIN first, or call the function by SELECT.");
+        }
+        return refusal;
+    }
+
     /** Whether several statements can be sent as they are. */
     private boolean plain(Classifier classified) {
         for (int i = 0; i < classified.count(); i++) {

@@ -93,11 +93,6 @@ final class SqlCursor {
         return tokens.startsWithPg();
     }
 
-    /** Whether the string that stands here has a word in it. */
-    boolean mentions(String lowerCase) {
-        return tokens.mentions(lowerCase);
-    }
-
     /** Keys of words, sorted. */
     static long[] keys(String words) {
         return Arrays.stream(words.strip().split("\\s+")).mapToLong(SqlTokens::key).sorted().toArray();

@@ -213,6 +213,8 @@ final class InBandFixture implements AutoCloseable {
                 case Changes.Change.Execute(byte[] statement) -> "execute " + text(statement);
                 case Changes.Change.Prepare prepare -> "prepare " + prepare.identifier();
                 case Changes.Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
+                case Changes.Change.LargeObject object -> object.toString();
+                case Changes.Change.LargePages(var object, var keeps, var _) -> "pages " + object + " " + keeps;
                 case Changes.Change.Restart(var schema, var name, var last, var called) ->
                     "restart " + schema + "." + name + " " + last + " " + called;
             }).append('\n');

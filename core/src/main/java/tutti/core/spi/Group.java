@@ -92,6 +92,8 @@ public interface Group extends AutoCloseable {
 
     /** To read what is ordered with a trace context. */
     String TRACES = "traces";
+    /** To apply changes of large objects: what may be told of a transaction when all nodes can. */
+    String LARGE_OBJECTS = "large-objects";
 
     /**
      * Whether all members are known to be able to do something besides reading messages of that version; whoever has not been heard is

@@ -20,7 +20,7 @@ import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
 
 /**
- * The committed state of a PostgreSQL database. One connection keeps a snapshot and nothing else, no table's lock above all; another
+ * The committed state of a PostgreSQL database: its tables, and those in which its large objects lie, if it has any. One connection keeps a snapshot and nothing else, no table's lock above all; another
  * takes it over for one piece of a table after the other, each in a transaction of its own. So a statement that changes a table's
  * definition waits for a piece and not for all. What such a statement leaves of an older snapshot is not its rows: a table whose file
  * is another one since cannot be read any more.
@@ -59,7 +59,13 @@ public final class PostgresView implements StateView {
              from pg_index where indrelid = c.oid) as all_of_it)
             from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
             where c.relkind = 'r' and c.relpersistence <> 't' and n.nspname not like 'pg\\_%'
-            and n.nspname not in ('information_schema', 'tutti') order by 2""";
+            and n.nspname not in ('information_schema', 'tutti')
+            union all select l.id, l.name, pg_relation_filenode(l.id::oid), l.columns, l.key, null from (values
+            (2613::bigint, 'pg_catalog.pg_largeobject', 'loid, pageno, data', 'loid, pageno'),
+            (2995, 'pg_catalog.pg_largeobject_metadata', 'oid, pg_get_userbyid(lomowner), (select string_agg(concat('
+             'pg_get_userbyid(a.grantee), a.privilege_type, a.is_grantable), '','' order by a.grantee = 0, '
+             'pg_get_userbyid(a.grantee), a.privilege_type) from aclexplode(lomacl) as a)', 'oid')) as l (id, name, columns, key)
+            where exists (select from pg_largeobject_metadata) order by 2""";
 
     private final BackendConnection keeper;
     private final BackendConnection reader;

@@ -71,6 +71,28 @@ class PostgresViewTest {
     }
 
     @Test
+    void largeObjectsAreComparedLikeTables() throws Exception {
+        String some = "SELECT lo_from_bytea(7, repeat('page', 1000)::bytea), lo_from_bytea(8, 'x')";
+        String one = TestServer.database(some, "GRANT SELECT ON LARGE OBJECT 7 TO PUBLIC");
+        String other = TestServer.database(some, "SELECT lo_put(7, 3000, 'other')");
+        String none = TestServer.database();
+        List<String> names = List.of("pg_catalog.pg_largeobject", "pg_catalog.pg_largeobject_metadata");
+        try (PostgresView here = view(one); PostgresView there = view(other); PostgresView empty = view(none)) {
+            List<StateView.Relation> tables = here.tables();
+            assertEquals(names, tables.stream().map(StateView.Relation::name).toList());
+            assertEquals(tables, there.tables());
+            assertEquals(List.of(), empty.tables());
+            for (StateView.Relation table : tables) {
+                assertEquals(table.name().equals(names.getFirst()) ? 3 : 2,
+                        here.digests(table, 1, AT_ONCE).getFirst().rows());
+                assertNotEquals(here.digests(table, 1, AT_ONCE), there.digests(table, 1, AT_ONCE), table.name());
+            }
+            assertEquals(List.of("(7,0)", "(7,1)", "(8,0)"), here.rows(tables.getFirst(), 1, 0, 10, AT_ONCE).stream()
+                    .map(StateView.Row::key).sorted().toList());
+        }
+    }
+
+    @Test
     void whatIsCommittedLaterIsNotSeenAndNotHindered() throws Exception {
         String database = TestServer.database(TABLE, MANY);
         try (PostgresView view = view(database)) {

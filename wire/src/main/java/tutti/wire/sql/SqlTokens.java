@@ -93,35 +93,6 @@ public final class SqlTokens {
         return true;
     }
 
-    /** Whether the last token's text contains this word, in lower case, before an opening parenthesis. */
-    public boolean mentions(String lowerCase) {
-        for (int at = start; at + lowerCase.length() < next; at++) {
-            int i = 0;
-            while (i < lowerCase.length() && lower(sql[at + i]) == lowerCase.charAt(i)) {
-                i++;
-            }
-            if (i == lowerCase.length() && (at == start || !isLetter(sql[at - 1]))) {
-                int after = at + i;
-                while (after < next
-                        && (sql[after] == ' ' || sql[after] == '"' || sql[after] == '\n' || sql[after] == '\t')) {
-                    after++;
-                }
-                if (after < next && sql[after] == '(') {
-                    return true;
-                }
-            }
-        }
-        return false;
-    }
-
-    private static int lower(byte letter) {
-        return letter >= 'A' && letter <= 'Z' ? letter | 0x20 : letter;
-    }
-
-    private static boolean isLetter(byte letter) {
-        return letter == '_' || letter < 0 || Character.isLetterOrDigit(letter);
-    }
-
     /** Advances to the next token. */
     public int next() {
         skipBlanks();

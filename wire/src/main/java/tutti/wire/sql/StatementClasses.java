@@ -27,6 +27,7 @@ import tutti.wire.sql.SqlText.Token;
 public final class StatementClasses {
     /** Of a statement that touches no replicated table, and has to have some class. */
     private static final long NO_TABLE = KeyHash.seed("no table");
+    private static final String LARGE_OBJECTS = "large objects";
     private static final Set<String> OF_ROWS = Set.of("insert", "update", "delete", "merge", "with", "select", "call");
 
     private StatementClasses() {}
@@ -219,6 +220,9 @@ public final class StatementClasses {
                 return "the schema";
             }
         }
+        if (Changes.touchLargeObjects(writes.changes())) {
+            return LARGE_OBJECTS;
+        }
         boolean divided = false;
         for (Table table : catalog.tables()) {
             if (touched.contains(table.hash())) {
@@ -256,6 +260,7 @@ public final class StatementClasses {
                 }
                 case Change.Execute _ -> "the schema";
                 case Change.Prepare prepare -> outsideOf(Changes.read(prepare.changes()), classes, catalog, references);
+                case Change.LargeObject _,Change.LargePages _ -> LARGE_OBJECTS;
                 case Change.Notify _,Change.Restart _ -> null;
             };
             if (found != null) {

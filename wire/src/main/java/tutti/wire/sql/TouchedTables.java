@@ -18,14 +18,18 @@ import tutti.engine.postgres.catalog.References.Named;
  * <b>Why nothing is missed.</b> PostgreSQL finds a table by a name in a text: in the statement's own, or in one that is kept
  * in the catalog and looked at through {@link References}. What builds names while it runs (EXECUTE in PL/pgSQL, functions of
  * pg_catalog that take SQL or names of tables as strings, prepared statements run by name) or cannot be looked into
- * (functions in other languages) is taken to touch everything. Strings in function bodies are read as SQL as well.
+ * (functions in other languages) is taken to touch everything, and so is what uses large objects. Strings in function bodies are read as SQL as well.
  */
 final class TouchedTables {
     private static final Set<String> BY_STRING = Set.of("execute", "query_to_xml", "query_to_xml_and_xmlschema",
             "query_to_xmlschema", "cursor_to_xml", "cursor_to_xmlschema", "table_to_xml", "table_to_xml_and_xmlschema",
             "schema_to_xml", "schema_to_xml_and_xmlschema", "database_to_xml", "database_to_xml_and_xmlschema",
-            "ts_stat",
-            "ts_rewrite", "refcursor");
+            "ts_stat", "ts_rewrite", "refcursor");
+    /** Functions that use large objects, which stand in no table that a statement names. */
+    private static final Set<String> LARGE_OBJECTS = Set.of("lo_get", "lo_open", "loread", "lo_put", "lo_create",
+            "lo_creat",
+            "lo_from_bytea", "lo_unlink", "lo_export", "lowrite", "lo_truncate", "lo_truncate64", "lo_lseek",
+            "lo_lseek64", "lo_manage");
     private static final int NESTED_MAX = 64;
     private static final Set<String> INSERTS = Set.of("insert", "merge", "copy", "default");
     /** Functions that are stable within a transaction and differ from one to the next, or from session to session. */
@@ -125,7 +129,7 @@ final class TouchedTables {
         footprint.addDefaults();
         return footprint.varying != null
                 ? footprint.varying
-                : footprint.everything ? "SQL that is not known before it runs" : null;
+                : footprint.everything ? "SQL that is not known before it runs, or large objects" : null;
     }
 
     /** What runs to fill columns that an INSERT, here or in something brought along, leaves out. */
@@ -167,7 +171,7 @@ final class TouchedTables {
             look(tokens, i);
             inserts |= token.isWordOf(INSERTS);
             if (token.isName()) {
-                everything |= !token.plain() || token.isWordOf(BY_STRING);
+                everything |= !token.plain() || token.isWordOf(BY_STRING) || token.isWordOf(LARGE_OBJECTS);
                 name(token.text(), depth == 0 ? How.DIRECT : How.BROUGHT, depth);
             } else if (stringsToo && token.kind() == SqlTokens.STRING) {
                 add(SqlText.of(token.text()).tokens(), true, depth + 1);

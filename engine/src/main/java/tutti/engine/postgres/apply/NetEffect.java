@@ -64,6 +64,12 @@ final class NetEffect {
 
         /** A sequence is put somewhere. */
         record Restart(Change.Restart sequence) implements Step {}
+
+        /** A large object is made or unlinked. */
+        record LargeObject(Change.LargeObject object) implements Step {}
+
+        /** Pages of a large object are written. */
+        record LargePages(Change.LargePages pages) implements Step {}
     }
 
     /** What is done with rows. */
@@ -163,6 +169,10 @@ final class NetEffect {
             steps.add(new Step.Prepare(prepare));
         } else if (change instanceof Change.Restart restart) {
             steps.add(new Step.Restart(restart));
+        } else if (change instanceof Change.LargeObject object) {
+            steps.add(new Step.LargeObject(object));
+        } else if (change instanceof Change.LargePages pages) {
+            steps.add(new Step.LargePages(pages));
         } else {
             throw new IllegalArgumentException("a statement is not a row");
         }

@@ -192,6 +192,10 @@ public final class PostgresApplier implements Applier {
                 calls.call(batch, engine.functions().restart(), EngineCalls.bytes(sequence.schema()),
                         EngineCalls.bytes(sequence.name()), EngineCalls.bytes(sequence.last()),
                         EngineCalls.bytes(sequence.called()));
+            case Step.LargeObject(var object) ->
+                calls.call(batch, engine.functions().largeObject(), object.parts().toArray(byte[][]::new));
+            case Step.LargePages(var pages) ->
+                calls.call(batch, engine.functions().largePages(), pages.parts().toArray(byte[][]::new));
             case Step.Rows(var table, var operation, var columns, var rows) -> {
                 ApplyFunctions.Function function = schema.functions().function(table, operation, columns != null,
                         rows.size());

@@ -202,13 +202,16 @@ public final class CaptureInstaller {
      * @param prepare keeps a transaction for its client to commit: secret, and the parts of {@link Changes.Change.Prepare}
      * @param takePrepared takes it out again, and returns its changes: secret, identifier, token, role
      * @param checkPrepared refuses what every node executes while transactions are kept: secret
+     * @param largeObject makes or unlinks a large object: secret, and the parts of {@link Changes.Change.LargeObject}
+     * @param largePages writes pages of one: secret, and the parts of {@link Changes.Change.LargePages}
      * @param life names the node's life, which begins when capture is installed: statements say in {@link #ORIGIN} which one they come from
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
-            int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, String life,
-            List<String> roleNames) {
+            int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, int largeObject,
+            int largePages,
+            String life, List<String> roleNames) {
         /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
         public static final String ORIGIN = "tutti.origin";
 
@@ -234,12 +237,13 @@ public final class CaptureInstaller {
                     'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)',
                     'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)',
                     'tutti.apply_prepare(bytea,text,text,text,text,bytea,bytea)',
-                    'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)'])
+                    'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)',
+                    'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
                 oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
-                oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)),
+                oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)), oid(ids.get(16)), oid(ids.get(17)),
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 
@@ -308,6 +312,7 @@ public final class CaptureInstaller {
     private static String script(Settings settings, List<String> roleNames) throws IOException {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<sequences>", resource("sequences.sql"))
+                .replace("<large objects>", resource("largeobjects.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
                 .replace("<nested>", Integer.toString(Statement.NESTED))
                 .replace("<submission>", Statement.SUBMISSION_MADE)

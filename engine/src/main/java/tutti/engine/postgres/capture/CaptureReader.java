@@ -32,7 +32,8 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * The input is text, entries one after the other: {@code i}, {@code u}, {@code d} with the table's object id and a row,
  * {@code f} like {@code u} of a row that the transaction had not changed before, {@code k} with two rows, {@code p}, {@code w} and {@code x} like {@code u},
  * {@code f} and {@code k} with columns left out, {@code e} like {@code d} with the row's version, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
- * a {@link Statement}. Before one in a function may stand {@code c} with the length in bytes, a colon and the catalog
+ * a {@link Statement}, {@code n}, {@code q}, {@code l} and {@code b} with what their changes are made of, each part with its length in bytes and a colon
+ * ({@link Changes}). Before a statement in a function may stand {@code c} with the length in bytes, a colon and the catalog
  * ({@link CatalogQuery#read(byte[])}) by which rows are to be understood that were changed since the last one.
  *
  * <p>
@@ -175,6 +176,11 @@ public final class CaptureReader {
                     counted();
                 }
                 case 'q' -> restart();
+                case 'l', 'b' -> {
+                    counted();
+                    counted();
+                    counted();
+                }
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
             }
@@ -255,6 +261,16 @@ public final class CaptureReader {
                             "sequence " + restart.schema() + "." + restart.name());
                     changes.add(restart);
                 }
+                case 'l' -> {
+                    var object = new Changes.Change.LargeObject(countedText(), countedText(), countedText());
+                    largeObject(object.object());
+                    changes.add(object);
+                }
+                case 'b' -> {
+                    var pages = new Changes.Change.LargePages(countedText(), countedText(), counted());
+                    largeObject(pages.object());
+                    changes.add(pages);
+                }
                 default ->
                     throw new IllegalArgumentException("no such captured entry: " + operation + " at " + (at - 1));
             }
@@ -266,6 +282,10 @@ public final class CaptureReader {
         }
         return new CapturedWriteSet(new WriteSet(keys.build(), changes.toBytes()), origins,
                 schemaChanges > 0, Set.copyOf(takenWithoutKey), Set.copyOf(large));
+    }
+
+    private void largeObject(String object) {
+        add(TableCatalog.largeObjectKey(object), KeyKind.EXCLUSIVE, "large object " + object);
     }
 
     private Table table() throws UnknownTable {

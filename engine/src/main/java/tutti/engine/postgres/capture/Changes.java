@@ -17,7 +17,7 @@ import java.util.stream.Stream;
  * The {@code changes} of a PostgreSQL write set: what was done, in order. Rows are in PostgreSQL's composite text form.
  *
  * <p>
- * The bytes: a version (1, or 2 if there is an entry {@code c}, which those who know only 1 cannot read); the number of tables; for each its schema and name; then entries until the end. An entry is
+ * The bytes: a version (1; 2 if there is an entry {@code c}, 3 if there is an {@code l} or {@code b}, which those who know only smaller ones cannot read); the number of tables; for each its schema and name; then entries until the end. An entry is
  * a letter, and for
  *
  * <pre>
@@ -31,14 +31,17 @@ import java.util.stream.Stream;
  *   n  notification  channel, payload
  *   p  preparation  identifier, owner, when, token, keys, and the changes that are made when it is committed
  *   q  restart of a sequence  schema, name, last value, whether that has been given ({@code true}, {@code false})
+ *   l  large object  object id, owner, rights; without an owner it is gone
+ *   b  pages of a large object  object id, number of the first page that is gone, and of each page its number, length, bytes
  * </pre>
  *
  * Numbers (of tables, lengths, indexes into the tables) are unsigned LEB128; rows and texts are preceded by their length
- * in bytes. Columns are bits, the first one the lowest of the first byte.
+ * in bytes. The numbers of an entry {@code b} are decimal, those within its pages of four bytes, the highest first. Columns are bits, the first one the lowest of the first byte.
  */
 public final class Changes {
     private static final byte VERSION = 1;
     private static final byte VERSION_WITH_COLUMNS = 2;
+    private static final byte VERSION_WITH_LARGE_OBJECTS = 3;
     private static final int TABLE_LIMIT = 1 << 20;
 
     private Changes() {}
@@ -103,6 +106,34 @@ public final class Changes {
                 return Stream.of(schema, name, last, called).map(Changes::bytes).toList();
             }
         }
+
+        /**
+         * A large object came into being, or vanished.
+         *
+         * @param object its object id, which is the same at all nodes
+         * @param owner a role; empty if it is gone, whether it was there or not
+         * @param rights as {@code pg_largeobject_metadata.lomacl} has them; empty if they are those of the owner only
+         */
+        record LargeObject(String object, String owner, String rights) implements Change {
+            /** What the function takes that makes it. */
+            public List<byte[]> parts() {
+                return Stream.of(object, owner, rights).map(Changes::bytes).toList();
+            }
+        }
+
+        /**
+         * Pages of a large object were written.
+         *
+         * @param object its object id
+         * @param keeps how many pages it keeps: those from this number on vanish, before these are written
+         * @param pages of each its number, its length and its bytes
+         */
+        record LargePages(String object, String keeps, byte[] pages) implements Change {
+            /** What the function takes that writes them. */
+            public List<byte[]> parts() {
+                return List.of(bytes(object), bytes(keeps), pages);
+            }
+        }
     }
 
     /** Collects changes. Not for use by several threads. */
@@ -125,10 +156,21 @@ public final class Changes {
 
         /** Appends an entry about some columns of a row. */
         void columns(TableName table, byte[] columns, byte[] from, int start, int end) {
-            version = VERSION_WITH_COLUMNS;
+            atLeast(VERSION_WITH_COLUMNS);
             begin((byte) 'c', table);
             blob(columns, 0, columns.length);
             blob(from, start, end);
+        }
+
+        private void atLeast(byte needed) {
+            version = (byte) Math.max(version, needed);
+        }
+
+        /** Appends an entry that is made of parts. */
+        private void parts(byte operation, List<byte[]> parts) {
+            ensure(1);
+            bytes[size++] = operation;
+            parts.forEach(part -> blob(part, 0, part.length));
         }
 
         /** Appends a row to the entry begun by {@link #rows}. */
@@ -146,13 +188,6 @@ public final class Changes {
             number(tables.computeIfAbsent(table, _ -> tables.size()));
         }
 
-        /** Appends a statement. */
-        void statement(byte[] statement) {
-            ensure(1);
-            bytes[size++] = 's';
-            blob(statement, 0, statement.length);
-        }
-
         /** Appends a change. */
         public Writer add(Change change) {
             switch (change) {
@@ -166,22 +201,17 @@ public final class Changes {
                     blob(after, 0, after.length);
                 }
                 case Change.Truncate(TableName table) -> begin((byte) 't', table);
-                case Change.Execute(byte[] statement) -> statement(statement);
-                case Change.Notify(byte[] channel, byte[] payload) -> {
-                    ensure(1);
-                    bytes[size++] = 'n';
-                    blob(channel, 0, channel.length);
-                    blob(payload, 0, payload.length);
+                case Change.Execute(byte[] statement) -> parts((byte) 's', List.of(statement));
+                case Change.Notify(byte[] channel, byte[] payload) -> parts((byte) 'n', List.of(channel, payload));
+                case Change.Prepare prepare -> parts((byte) 'p', prepare.parts());
+                case Change.Restart restart -> parts((byte) 'q', restart.parts());
+                case Change.LargeObject object -> {
+                    atLeast(VERSION_WITH_LARGE_OBJECTS);
+                    parts((byte) 'l', object.parts());
                 }
-                case Change.Prepare prepare -> {
-                    ensure(1);
-                    bytes[size++] = 'p';
-                    prepare.parts().forEach(part -> blob(part, 0, part.length));
-                }
-                case Change.Restart restart -> {
-                    ensure(1);
-                    bytes[size++] = 'q';
-                    restart.parts().forEach(part -> blob(part, 0, part.length));
+                case Change.LargePages pages -> {
+                    atLeast(VERSION_WITH_LARGE_OBJECTS);
+                    parts((byte) 'b', pages.parts());
                 }
             }
             return this;
@@ -236,6 +266,11 @@ public final class Changes {
         return all;
     }
 
+    /** Whether large objects are among them. */
+    public static boolean touchLargeObjects(byte[] changes) {
+        return changes.length > 0 && changes[0] >= VERSION_WITH_LARGE_OBJECTS;
+    }
+
     /** Reads what a {@link Writer} wrote, one after the other. Not for use by several threads. */
     public static final class Reader implements Iterator<Change> {
         private final ByteBuffer from;
@@ -249,9 +284,10 @@ public final class Changes {
                 return;
             }
             version = from.get();
-            if (version < VERSION || version > VERSION_WITH_COLUMNS) {
+            if (version < VERSION || version > VERSION_WITH_LARGE_OBJECTS) {
                 throw new IllegalArgumentException("changes of version " + version + ", this build reads versions "
-                        + VERSION + " to " + VERSION_WITH_COLUMNS + ": upgrade it to the release that wrote them");
+                        + VERSION + " to " + VERSION_WITH_LARGE_OBJECTS
+                        + ": upgrade it to the release that wrote them");
             }
             try {
                 int count = number(from);
@@ -300,6 +336,9 @@ public final class Changes {
         if (operation == 'c' && version < VERSION_WITH_COLUMNS) {
             throw new IllegalArgumentException("columns of a row in changes of version " + version);
         }
+        if ((operation == 'l' || operation == 'b') && version < VERSION_WITH_LARGE_OBJECTS) {
+            throw new IllegalArgumentException("large objects in changes of version " + version);
+        }
         return switch (operation) {
             case 'i' -> new Change.Insert(table(from, tables), blob(from));
             case 'u' -> new Change.Update(table(from, tables), blob(from));
@@ -311,6 +350,8 @@ public final class Changes {
             case 'n' -> new Change.Notify(blob(from), blob(from));
             case 'p' -> new Change.Prepare(text(from), text(from), text(from), text(from), blob(from), blob(from));
             case 'q' -> new Change.Restart(text(from), text(from), text(from), text(from));
+            case 'l' -> new Change.LargeObject(text(from), text(from), text(from));
+            case 'b' -> new Change.LargePages(text(from), text(from), blob(from));
             default -> throw new IllegalArgumentException("no such change: " + operation);
         };
     }

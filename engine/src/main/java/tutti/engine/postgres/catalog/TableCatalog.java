@@ -14,6 +14,7 @@ public final class TableCatalog {
     /** The key ("schema"): referred to by every write set, changed by every schema change. */
     public static final long SCHEMA_KEY = KeyHash.seed("schema");
     private static final long SEQUENCES = KeyHash.seed("sequence");
+    private static final long LARGE_OBJECTS = KeyHash.seed("large object");
     /** Of a database without tables. */
     public static final TableCatalog EMPTY = new TableCatalog(Map.of());
 
@@ -56,8 +57,17 @@ public final class TableCatalog {
 
     /** The key that stands for where a sequence stands, and who has which share of it. */
     public static long sequenceKey(String schema, String name) {
-        long hash = SEQUENCES;
-        for (String part : List.of(schema, name)) {
+        return key(SEQUENCES, List.of(schema, name));
+    }
+
+    /** The key that stands for all of a large object, which has this object id. */
+    public static long largeObjectKey(String object) {
+        return key(LARGE_OBJECTS, List.of(object));
+    }
+
+    private static long key(long seed, List<String> parts) {
+        long hash = seed;
+        for (String part : parts) {
             byte[] bytes = part.getBytes(StandardCharsets.UTF_8);
             hash = KeyHash.part(hash, bytes, 0, bytes.length);
         }

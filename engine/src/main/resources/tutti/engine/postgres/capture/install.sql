@@ -9,6 +9,7 @@
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
+--        tutti gathered                        the node has all that is to be committed
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way
 --        tutti adopting                        our own schema changes
@@ -247,21 +248,6 @@ BEGIN
 END
 $function$;
 
--- Whether the transaction has written large objects (pg_largeobject, pg_largeobject_metadata). Asked only if there have ever been some.
-CREATE OR REPLACE FUNCTION tutti.large_objects_changed() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog
-    AS $function$
-    SELECT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation = 2613
-            AND mode = 'RowExclusiveLock')
-        OR EXISTS (SELECT FROM pg_largeobject_metadata WHERE age(xmin) <= age(pg_current_xact_id()::xid))
-$function$;
-
-CREATE OR REPLACE FUNCTION tutti.refuse_large_objects() RETURNS text LANGUAGE plpgsql STABLE AS $function$
-BEGIN
-    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'large objects are not replicated, so the transaction cannot commit',
-        HINT = 'Use columns of type bytea.';
-END
-$function$;
-
 -- Everything that was captured, in UTF-8, or NULL if nothing was.
 CREATE OR REPLACE FUNCTION tutti.gathered(secret bytea) RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER AS $function$
 DECLARE
@@ -271,8 +257,6 @@ BEGIN
         WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
             THEN tutti.refuse_secret()::pg_catalog.bytea
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
-        WHEN pg_catalog.pg_relation_size(2995::pg_catalog.oid::pg_catalog.regclass, 'main') OPERATOR(pg_catalog.>) 0
-            AND tutti.large_objects_changed() THEN tutti.refuse_large_objects()::pg_catalog.bytea
         WHEN pg_catalog.pg_stat_get_xact_tuples_inserted(1260) OPERATOR(pg_catalog.+)
                 pg_catalog.pg_stat_get_xact_tuples_updated(1260) OPERATOR(pg_catalog.+)
                 pg_catalog.pg_stat_get_xact_tuples_deleted(1260) OPERATOR(pg_catalog.+)
@@ -287,6 +271,11 @@ BEGIN
                 pg_catalog.pg_stat_get_xact_tuples_updated(3466) OPERATOR(pg_catalog.+)
                 pg_catalog.pg_stat_get_xact_tuples_deleted(3466) OPERATOR(pg_catalog.>) 0
             AND tutti.server_changed(tutti.collect(name)) THEN tutti.refuse_server_change()::pg_catalog.bytea
+        WHEN pg_catalog.set_config('<mark>', 'tutti gathered', true) IS NULL THEN NULL
+        WHEN pg_catalog.pg_stat_get_xact_tuples_inserted('tutti.touched'::pg_catalog.regclass) OPERATOR(pg_catalog.+)
+                pg_catalog.pg_stat_get_xact_tuples_deleted(2995) OPERATOR(pg_catalog.>) 0
+                OR pg_catalog.current_setting('track_counts') OPERATOR(pg_catalog.=) 'off'
+            THEN tutti.collect_with_large_objects(name)
         WHEN pg_catalog.substr(name, 25) OPERATOR(pg_catalog.<>) '1'
             THEN pg_catalog.convert_to(tutti.collect(name), 'UTF8')
         WHEN pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.>) 0
@@ -338,7 +327,7 @@ BEGIN
     gathered := tutti.collect(name);
     PERFORM set_config(concat(substr(name, 1, 24), i), '', true) FROM generate_series(1, substr(name, 25)::int) i;
     PERFORM set_config(concat(substr(name, 1, 24), 'bytes'), '', true), set_config('<mark>', '', true);
-    SET CONSTRAINTS tutti.pending DEFERRED;
+    SET CONSTRAINTS tutti.pending, tutti.touched DEFERRED;
     IF gathered <> '' THEN
         INSERT INTO tutti.pending VALUES (pg_current_xact_id(), gathered);
     END IF;
@@ -360,15 +349,22 @@ CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql SET searc
 DECLARE
     constraints text := tutti.constraints();
     before text := current_setting('<mark>');
+    large_objects text;
 BEGIN
-    IF constraints IS NULL OR starts_with(before, 'tutti.g') THEN
+    IF starts_with(before, 'tutti.g') THEN
         RETURN;
     END IF;
-    PERFORM tutti.arm();
-    EXECUTE concat('SET CONSTRAINTS ', constraints, ' IMMEDIATE');
-    EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
-    PERFORM tutti.set_aside();
-    PERFORM set_config('<mark>', before, true);
+    IF constraints IS NOT NULL THEN
+        PERFORM tutti.arm();
+        EXECUTE concat('SET CONSTRAINTS ', constraints, ' IMMEDIATE');
+        EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
+        PERFORM tutti.set_aside();
+        PERFORM set_config('<mark>', before, true);
+    END IF;
+    large_objects := tutti.tell_existence();
+    IF large_objects <> '' THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), large_objects);
+    END IF;
 END
 $function$;
 
@@ -481,6 +477,7 @@ BEGIN
 END
 $function$;
 
+<large objects>
 -- Whether the open transaction may be prepared under this identifier: what PostgreSQL asks, in its words.
 CREATE OR REPLACE FUNCTION tutti.may_prepare(identifier text) RETURNS void LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog AS $function$
@@ -1447,6 +1444,9 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
     tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
     tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
+    tutti.apply_large_object(bytea, text, text, text), tutti.apply_large_pages(bytea, text, text, bytea),
+    tutti.lo_open(int4, oid), tutti.lo_create(oid), tutti.lo_from_bytea(bytea, oid), tutti.lo_put(int8, bytea, oid), tutti.lo_unlink(oid),
+    tutti.refuse_import(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint) TO PUBLIC;

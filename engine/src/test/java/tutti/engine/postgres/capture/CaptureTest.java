@@ -47,6 +47,8 @@ class CaptureTest {
                 case Change.Execute(var statement) -> "execute " + text(statement);
                 case Change.Prepare prepare -> "prepare " + prepare.identifier();
                 case Change.Notify(var channel, var payload) -> "notify " + text(channel) + " " + text(payload);
+                case Change.LargeObject object -> object.toString();
+                case Change.LargePages(var object, var keeps, var _) -> "pages " + object + " " + keeps;
                 case Change.Restart(var schema, var name, var last, var called) ->
                     "restart " + schema + "." + name + " " + last + " " + called;
             });
@@ -374,13 +376,23 @@ class CaptureTest {
                 rows.next();
                 assertEquals(0, rows.getInt(1));
             }
-            for (String large : List.of("SELECT lo_from_bytea(0, 'x')", "DO $$ BEGIN PERFORM lo_create(0); END $$")) {
-                session.execute(large);
-                SQLException refused = assertThrows(SQLException.class, session::gather);
-                assertEquals("0A000", refused.getSQLState());
+        }
+    }
+
+    /** COMMIT executes the query of a cursor WITH HOLD, when capture has been closed. */
+    @Test
+    void rowsThatCommitItselfChangesAreNotCommitted() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY)",
+                "CREATE FUNCTION adds(i int) RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (i) RETURNING id'");
+        try (LocalSession session = new LocalSession(database)) {
+            for (String before : List.of("SELECT 1", "INSERT INTO t VALUES (1)")) {
+                session.execute(before, "DECLARE late CURSOR WITH HOLD FOR SELECT adds(2)");
+                assertEquals(before.startsWith("INSERT"), session.gather() != null);
+                assertEquals("55000", assertThrows(SQLException.class, session.connection()::commit).getSQLState());
                 session.connection().rollback();
             }
-            assertEquals("", session.execute("SELECT * FROM pg_largeobject").gathered());
+            assertEquals("", session.execute("DECLARE held CURSOR WITH HOLD FOR SELECT * FROM t").gathered());
+            session.connection().commit();
         }
     }
 

@@ -2,6 +2,7 @@ package tutti.engine.postgres.capture;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -79,8 +80,19 @@ class ChangesTest {
         byte[] mixed = second.clone();
         mixed[0] = 1;
         assertThrows(IllegalArgumentException.class, () -> Changes.read(mixed), "version 1 has no such entry");
-        mixed[0] = 3;
+        mixed[0] = 4;
         assertThrows(IllegalArgumentException.class, () -> Changes.read(mixed));
+        assertFalse(Changes.touchLargeObjects(second));
+        byte[] third = HexFormat.of().parseHex("03006c013702616e036e616e620137013102fffe");
+        List<Change> large = Changes.read(third);
+        assertEquals(new Change.LargeObject("7", "an", "nan"), large.getFirst());
+        assertArrayEquals(new byte[]{-1, -2}, ((Change.LargePages) large.getLast()).pages());
+        assertArrayEquals(third, written(large));
+        assertTrue(Changes.touchLargeObjects(third));
+        for (byte version = 1; version < 3; version++) {
+            third[0] = version;
+            assertThrows(IllegalArgumentException.class, () -> Changes.read(third), "has no such entry");
+        }
     }
 
     private static byte[] written(List<Change> changes) {

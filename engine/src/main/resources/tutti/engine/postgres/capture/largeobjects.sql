@@ -1,0 +1,242 @@
+-- Part of install.sql: large objects (docs/decisions/0050-large-objects.md).
+--
+-- Nothing fires when a large object is written. So the server's own functions that write them get other names, which only superusers may
+-- call, and others take their places that note the object before. What a noted object has become is looked at when capture is closed:
+-- nobody tells it.
+--
+-- Those others must call the server's with the rights of whoever calls them, and nobody else may be able to. An aggregate does both: its
+-- functions are called by right of its owner, and run as its caller. Its transition notes, its end does.
+
+DROP TABLE IF EXISTS tutti.touched;
+CREATE UNLOGGED TABLE tutti.touched (
+    transaction xid8,
+    object oid,
+    -- the object that was there before is not there any more
+    unlinked boolean NOT NULL DEFAULT false,
+    -- whose it was when that was last recorded, empty if it was gone
+    told text,
+    PRIMARY KEY (transaction, object)
+);
+
+CREATE OR REPLACE FUNCTION tutti.check_touched() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    IF NOT starts_with(current_setting('<mark>'), 'tutti.g') THEN
+        PERFORM tutti.refuse_commit();
+    END IF;
+    RETURN NULL;
+END
+$function$;
+CREATE CONSTRAINT TRIGGER touched AFTER INSERT ON tutti.touched DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION tutti.check_touched();
+
+CREATE OR REPLACE FUNCTION tutti.note_large_object(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    IF session_user ~ '^tutti_(applier|executor)_' THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'what every node executes cannot use large objects',
+            HINT = 'Use them in a transaction that one node executes (SET tutti.mode = passive), or columns of type bytea.';
+    ELSIF current_setting('transaction_read_only') = 'off' THEN
+        INSERT INTO tutti.touched VALUES (pg_current_xact_id(), object) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN object;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.note_unlinked(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+BEGIN
+    IF tutti.note_large_object(before, object) IS NOT NULL AND current_setting('transaction_read_only') = 'off' THEN
+        UPDATE tutti.touched t SET unlinked = true WHERE t.transaction = pg_current_xact_id() AND t.object = note_unlinked.object;
+    END IF;
+    RETURN object;
+END
+$function$;
+
+-- Nodes' servers would give the same object ids at the same time: one that is left to us is drawn by lot.
+CREATE OR REPLACE FUNCTION tutti.note_created(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $function$
+DECLARE
+    drawn int := object::int8::bit(32)::int;
+BEGIN
+    WHILE drawn = 0 OR object = 0 AND (drawn < 16384 OR EXISTS (SELECT FROM pg_largeobject_metadata m WHERE m.oid = drawn::oid)) LOOP
+        drawn := ('x' || substr(gen_random_uuid()::text, 1, 8))::bit(32)::int & 2147483647;
+    END LOOP;
+    RETURN tutti.note_large_object(before, CASE object WHEN 0 THEN drawn::oid ELSE object END);
+END
+$function$;
+
+DO $block$
+DECLARE
+    f record;
+BEGIN
+    FOR f IN SELECT p.oid, p.proname FROM pg_proc p WHERE p.oid = ANY (ARRAY[952, 715, 957, 3457, 3460, 964, 764, 767]) LOOP
+        IF NOT f.proname LIKE '%\_here' THEN
+            EXECUTE format('ALTER FUNCTION %s RENAME TO %I', f.oid::regprocedure, f.proname || '_here');
+        END IF;
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f.oid::regprocedure);
+        -- as if it had always been so: dumps contain nothing of that
+        DELETE FROM pg_init_privs WHERE objoid = f.oid AND classoid = 'pg_proc'::regclass;
+        INSERT INTO pg_init_privs SELECT oid, 'pg_proc'::regclass, 0, 'i', proacl FROM pg_proc WHERE oid = f.oid;
+    END LOOP;
+END
+$block$;
+
+CREATE OR REPLACE AGGREGATE tutti.lo_open(int4 ORDER BY oid) (SFUNC = tutti.note_large_object, STYPE = oid, FINALFUNC = lo_open_here);
+CREATE OR REPLACE AGGREGATE tutti.lo_create(ORDER BY oid) (SFUNC = tutti.note_created, STYPE = oid, FINALFUNC = lo_create_here);
+CREATE OR REPLACE AGGREGATE tutti.lo_from_bytea(bytea ORDER BY oid)
+    (SFUNC = tutti.note_created, STYPE = oid, FINALFUNC = lo_from_bytea_here);
+CREATE OR REPLACE AGGREGATE tutti.lo_put(int8, bytea ORDER BY oid)
+    (SFUNC = tutti.note_large_object, STYPE = oid, FINALFUNC = lo_put_here);
+CREATE OR REPLACE AGGREGATE tutti.lo_unlink(ORDER BY oid) (SFUNC = tutti.note_unlinked, STYPE = oid, FINALFUNC = lo_unlink_here);
+
+CREATE OR REPLACE FUNCTION pg_catalog.lo_open(oid, int4) RETURNS int4 LANGUAGE sql STRICT
+    RETURN (SELECT tutti.lo_open($2) WITHIN GROUP (ORDER BY $1));
+CREATE OR REPLACE FUNCTION pg_catalog.lo_create(oid) RETURNS oid LANGUAGE sql STRICT
+    RETURN (SELECT tutti.lo_create() WITHIN GROUP (ORDER BY $1));
+CREATE OR REPLACE FUNCTION pg_catalog.lo_creat(int4) RETURNS oid LANGUAGE sql STRICT
+    RETURN (SELECT tutti.lo_create() WITHIN GROUP (ORDER BY 0::oid));
+CREATE OR REPLACE FUNCTION pg_catalog.lo_from_bytea(oid, bytea) RETURNS oid LANGUAGE sql STRICT
+    RETURN (SELECT tutti.lo_from_bytea($2) WITHIN GROUP (ORDER BY $1));
+CREATE OR REPLACE FUNCTION pg_catalog.lo_put(oid, int8, bytea) RETURNS void LANGUAGE sql STRICT
+    RETURN (SELECT tutti.lo_put($2, $3) WITHIN GROUP (ORDER BY $1));
+CREATE OR REPLACE FUNCTION pg_catalog.lo_unlink(oid) RETURNS int4 LANGUAGE sql STRICT
+    RETURN (SELECT tutti.lo_unlink() WITHIN GROUP (ORDER BY $1));
+
+CREATE OR REPLACE FUNCTION tutti.refuse_import() RETURNS oid LANGUAGE plpgsql AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'lo_import() reads a file of one node''s server, and cannot be replicated',
+        HINT = 'Use lo_from_bytea(), or the \lo_import of psql, which reads a file of the client''s.';
+END
+$function$;
+CREATE OR REPLACE FUNCTION pg_catalog.lo_import(text) RETURNS oid LANGUAGE sql STRICT RETURN tutti.refuse_import();
+CREATE OR REPLACE FUNCTION pg_catalog.lo_import(text, oid) RETURNS oid LANGUAGE sql STRICT RETURN tutti.refuse_import();
+
+-- What has become of the existence of the objects that the transaction has noted, since that was last asked.
+CREATE OR REPLACE FUNCTION tutti.tell_existence() RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+DECLARE
+    own int := age(pg_current_xact_id_if_assigned()::xid);
+    o record;
+    m record;
+    entries text := '';
+BEGIN
+    FOR o IN SELECT * FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned() ORDER BY t.object FOR UPDATE LOOP
+        SELECT pg_get_userbyid(d.lomowner)::text AS owner, d.lomacl, age(d.xmin) <= own AS own INTO m
+            FROM pg_largeobject_metadata d WHERE d.oid = o.object;
+        IF o.unlinked OR m.owner IS NULL AND o.told IS DISTINCT FROM '' THEN
+            entries := concat(entries, tutti.large_object_entry(o.object, '', NULL));
+        END IF;
+        IF m.own AND (o.unlinked OR m.owner IS DISTINCT FROM o.told) THEN
+            entries := concat(entries, tutti.large_object_entry(o.object, m.owner, m.lomacl));
+        END IF;
+        UPDATE tutti.touched t SET unlinked = false, told = CASE WHEN m.owner IS NULL THEN '' WHEN m.own THEN m.owner END
+            WHERE t.transaction = o.transaction AND t.object = o.object;
+    END LOOP;
+    RETURN entries;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.large_object_entry(object oid, owner text, rights aclitem[]) RETURNS text LANGUAGE sql STABLE
+    SET search_path = pg_catalog AS $function$
+    SELECT concat('l', string_agg(concat(octet_length(part), ':', part), '' ORDER BY place))
+        FROM unnest(ARRAY[object::text, owner, coalesce(rights::text, '')]) WITH ORDINALITY parts(part, place)
+$function$;
+
+-- What is gathered up to the variable of this name, and what has become of large objects. They may also have been unlinked by
+-- the C function of the extension lo, which calls no function of SQL: the lock that this takes tells.
+CREATE OR REPLACE FUNCTION tutti.collect_with_large_objects(name text) RETURNS bytea LANGUAGE plpgsql SET search_path = pg_catalog
+    AS $function$
+DECLARE
+    own int := age(pg_current_xact_id_if_assigned()::xid);
+    gathered bytea := convert_to(coalesce(tutti.collect(name), ''), 'UTF8');
+    o record;
+    bytes int8;
+BEGIN
+    PERFORM set_config('<mark>', name, true);
+    FOR o IN SELECT DISTINCT l.objid FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.locktype = 'object'
+                AND l.classid = 'pg_largeobject'::regclass AND l.mode = 'AccessExclusiveLock'
+                AND NOT EXISTS (SELECT FROM pg_largeobject_metadata d WHERE d.oid = l.objid) LOOP
+        INSERT INTO tutti.touched VALUES (pg_current_xact_id(), o.objid) ON CONFLICT DO NOTHING;
+    END LOOP;
+    PERFORM set_config('<mark>', 'tutti gathered', true);
+    IF NOT EXISTS (SELECT FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned()) THEN
+        RETURN nullif(gathered, '');
+    ELSIF EXISTS (SELECT FROM pg_cursors c WHERE c.is_holdable AND c.creation_time >= transaction_timestamp()) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = 'a transaction that uses large objects cannot commit while a cursor WITH HOLD that it has declared is open',
+            HINT = 'CLOSE the cursor, or declare it in a transaction of its own: its query is executed by COMMIT.';
+    END IF;
+    SELECT sum(octet_length(p.data)) INTO bytes FROM pg_largeobject p JOIN tutti.touched t ON t.object = p.loid
+            JOIN pg_largeobject_metadata d ON d.oid = p.loid
+        WHERE t.transaction = pg_current_xact_id_if_assigned() AND (age(d.xmin) <= own OR age(p.xmin) <= own);
+    IF bytes + octet_length(gathered) > <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    END IF;
+    gathered := gathered || convert_to(tutti.tell_existence(), 'UTF8');
+    -- 128 pages together; what comes behind the last one goes away
+    SELECT gathered || coalesce(string_agg(convert_to(concat('b', octet_length(e.object), ':', e.object, octet_length(e.keeps), ':',
+                e.keeps, octet_length(e.pages), ':'), 'UTF8') || e.pages, '' ORDER BY e.object, e.part), '') INTO gathered
+        FROM (SELECT p.object::text AS object, p.part,
+                CASE WHEN p.part = 0 AND bool_or(p.whole) THEN '0' ELSE concat(max(p.pages), '') END AS keeps,
+                coalesce(string_agg(int4send(p.pageno) || int4send(octet_length(p.data)) || p.data, '' ORDER BY p.pageno)
+                    FILTER (WHERE p.pageno IS NOT NULL), '') AS pages
+            FROM (SELECT d.oid AS object, q.pageno, q.data, age(d.xmin) <= own AS whole,
+                    coalesce(((SELECT max(a.pageno) FROM pg_largeobject a WHERE a.loid = d.oid) + 1), 0) AS pages,
+                    (row_number() OVER (PARTITION BY d.oid ORDER BY q.pageno) - 1) / 128 AS part
+                FROM tutti.touched t JOIN pg_largeobject_metadata d ON d.oid = t.object
+                    LEFT JOIN pg_largeobject q ON q.loid = d.oid AND (age(d.xmin) <= own OR age(q.xmin) <= own)
+                WHERE t.transaction = pg_current_xact_id_if_assigned()
+                    AND (age(d.xmin) <= own OR q.pageno IS NOT NULL)) p
+            GROUP BY p.object, p.part) e;
+    DELETE FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned();
+    RETURN nullif(gathered, '');
+END
+$function$;
+
+-- Makes an object that another node has made, or unlinks one that another node has unlinked.
+CREATE OR REPLACE FUNCTION tutti.apply_large_object(secret bytea, object text, owner text, rights text) RETURNS void LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = pg_catalog AS $function$
+DECLARE
+    before text := current_setting('<mark>');
+    g record;
+BEGIN
+    <refuse without the secret>
+    IF owner = '' THEN
+        PERFORM lo_unlink_here(d.oid) FROM pg_largeobject_metadata d WHERE d.oid = object::oid;
+    ELSIF NOT EXISTS (SELECT FROM pg_largeobject_metadata d WHERE d.oid = object::oid) THEN
+        PERFORM set_config('<mark>', 'tutti adopting', true), lo_create_here(object::oid);
+        EXECUTE format('ALTER LARGE OBJECT %s OWNER TO %I', object::oid, owner);
+        FOR g IN SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee, a.privilege_type,
+                    a.is_grantable
+                FROM aclexplode(nullif(rights, '')::aclitem[]) a WHERE a.grantee <> quote_ident(owner)::regrole LOOP
+            EXECUTE format('GRANT %s ON LARGE OBJECT %s TO %s%s', g.privilege_type, object::oid, g.grantee,
+                CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+        END LOOP;
+        PERFORM set_config('<mark>', before, true);
+    END IF;
+END
+$function$;
+
+-- Pages that another node has written; an object keeps no others from this one on.
+CREATE OR REPLACE FUNCTION tutti.apply_large_pages(secret bytea, object text, keeps text, pages bytea) RETURNS void LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path = pg_catalog AS $function$
+DECLARE
+    place int := 1;
+    page int;
+    bytes int;
+BEGIN
+    <refuse without the secret>
+    IF NOT EXISTS (SELECT FROM pg_largeobject_metadata d WHERE d.oid = object::oid) THEN
+        RAISE EXCEPTION USING ERRCODE = 'XX001',
+            MESSAGE = format('large object %s does not exist here: this replica differs from the others', object);
+    END IF;
+    DELETE FROM pg_largeobject p WHERE p.loid = object::oid AND p.pageno >= keeps::int;
+    WHILE place < octet_length(pages) LOOP
+        page := ('x' || encode(substr(pages, place, 4), 'hex'))::bit(32)::int;
+        bytes := ('x' || encode(substr(pages, place + 4, 4), 'hex'))::bit(32)::int;
+        DELETE FROM pg_largeobject p WHERE p.loid = object::oid AND p.pageno = page;
+        INSERT INTO pg_largeobject VALUES (object::oid, page, substr(pages, place + 8, bytes));
+        place := place + 8 + bytes;
+    END LOOP;
+END
+$function$;
