@@ -27,7 +27,6 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
-import tutti.sim.kernel.SimulationFailure;
 import tutti.sim.net.LinkConfig;
 import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
@@ -317,7 +316,8 @@ public final class ScenarioRun {
                 end = why.isEmpty()
                         ? ScenarioResult.End.RESTED
                         : run.mustRest() ? ScenarioResult.End.STUCK : ScenarioResult.End.REFUSED;
-            } catch (SimulationFailure failure) {
+            } catch (RuntimeException failure) {
+                // Of a node, within an event, or of this class: either way somebody has to look at the scenario.
                 Throwable cause = failure.getCause() == null ? failure : failure.getCause();
                 why = failure.getMessage() + " at "
                         + Arrays.stream(cause.getStackTrace()).limit(TRACE_LINES).toList();
@@ -384,6 +384,10 @@ public final class ScenarioRun {
     private boolean probe(NodeHost replica) {
         boolean[] committed = new boolean[1];
         for (int attempt = 1; attempt <= PROBES_MAX && !committed[0]; attempt++) {
+            // It may have begun anew since.
+            if (!replica.isReady() && !(untilRest(kernel.now() + LIVENESS_NANOS) && replica.isReady())) {
+                return false;
+            }
             Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
             int session = newSession();
             Submission submission = new Submission(session, program, Submission.Form.WHOLE, true, false, false,
