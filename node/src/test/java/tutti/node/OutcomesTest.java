@@ -211,6 +211,8 @@ class OutcomesTest {
         ask(questions, id(1, 1, 7), new ArrayList<>());
         questions.reconsider();
         assertEquals(List.of(new Control.Question(id(1, 1, 7))), sent);
+        questions.delivered(id(1, 1, 7));
+        assertEquals(List.of(new Control.Question(id(1, 1, 7))), sent);
         gone.add(1);
         questions.reconsider();
         questions.reconsider();

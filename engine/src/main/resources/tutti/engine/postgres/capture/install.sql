@@ -1449,7 +1449,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.refuse_import(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
-    tutti.submission(), tutti.submitted_chance(bigint) TO PUBLIC;
+    tutti.submission(), tutti.submitted_chance(bigint), tutti.position(), tutti.answer(text) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();

@@ -90,7 +90,7 @@ class LargeObjectsTest {
             "SELECT lo_unlink(7); SELECT lo_create(7); SELECT lo_put(7, 6000, 'of another')",
             "SELECT lo_from_bytea(8, repeat('page ', 2000)::bytea); SELECT lo_unlink(7)",
             "SELECT lo_create(8), lo_put(7, 1, 'y')",
-            "SELECT lo_create(8); SELECT lo_unlink(8L)",
+            "SELECT lo_create(8); SELECT lo_unlink(8)",
             "SELECT lo_open(7, 131072); SELECT lo_truncate(0, 3000)",
             "SELECT lo_open(7, 131072); SELECT lo_truncate(0, 2048)",
             "SELECT lo_open(7, 131072); SELECT lo_truncate64(0, 0)",

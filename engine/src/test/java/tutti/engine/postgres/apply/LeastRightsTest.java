@@ -2,9 +2,12 @@ package tutti.engine.postgres.apply;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -243,6 +246,23 @@ class LeastRightsTest {
                 + " CREATE CONSTRAINT TRIGGER fire AFTER INSERT ON evil.mine DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
                 + " EXECUTE FUNCTION evil.fire();"
                 + ADOPTING + " ALTER TABLE evil.mine ENABLE ALWAYS TRIGGER fire");
+    }
+
+    @Test
+    void everybodyMayAskWhatTheNodeKnows() throws Exception {
+        try (java.sql.Statement statement = session.connection().createStatement()) {
+            statement.execute("SET LOCAL ROLE mallory");
+            statement.execute("SELECT tutti_position(), tutti_submitted()");
+            statement.execute("SET LOCAL tutti.answer = 'outcome 1:2.3=committed'");
+            try (ResultSet answer = statement.executeQuery("SELECT tutti_outcome('1:2.3')")) {
+                assertTrue(answer.next());
+                assertEquals("committed", answer.getString(1));
+            }
+            assertEquals("0A000", assertThrows(SQLException.class, () -> statement.execute("SELECT tutti_wait()"))
+                    .getSQLState());
+        } finally {
+            session.connection().rollback();
+        }
     }
 
     @Test
