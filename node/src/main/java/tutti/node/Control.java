@@ -1,5 +1,7 @@
 package tutti.node;
 
+import java.nio.ByteBuffer;
+
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -265,6 +267,11 @@ sealed interface Control extends Encoded {
         /** All of them. */
         MessageSet<Control> set() {
             return set;
+        }
+
+        /** Reads one that was ordered. */
+        Control read(ByteBuffer payload) {
+            return set.decode(payload);
         }
     }
 }

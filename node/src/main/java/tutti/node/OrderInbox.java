@@ -105,7 +105,7 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     public void delivered(long position, int sender, ByteBuffer payload) {
         int bytes = payload.remaining();
         int digest = LogContinuity.digest(sender, payload);
-        Control read = ordered.set().decode(payload);
+        Control read = ordered.read(payload);
         backlog.add(bytes);
         deliveries.add(read instanceof Control.Traced(TraceContext context, Message message, var _)
                 ? new Delivery(position, sender, digest, ordered.said(message), context, clock.nanoTime())
@@ -140,7 +140,7 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void tentative(int sender, ByteBuffer payload) {
-        Message message = switch (ordered.set().decode(payload)) {
+        Message message = switch (ordered.read(payload)) {
             case Control.Said said -> said.message();
             case Control.Traced said -> said.message();
             default -> null;
