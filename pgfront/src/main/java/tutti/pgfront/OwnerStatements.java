@@ -73,7 +73,7 @@ final class OwnerStatements {
             return "the session may only read";
         }
         return session.undertakes() && alone != null
-                && (alone.equals(statement.sql()) || alone.equals(PgSession.together(List.of(statement))))
+                && (alone.equals(statement.sql()) || alone.equals(PgStatement.together(List.of(statement))))
                         ? null
                         : "it is not a transaction by itself";
     }

@@ -336,7 +336,7 @@ final class PgProtocol implements Runnable {
             for (List<Token> text : texts) {
                 translated.add(translator.translate(text));
             }
-            session.alone(PgSession.together(translated));
+            session.alone(PgStatement.together(translated));
             for (int i = 0; i < texts.size(); i++) {
                 PgStatement statement = translated.get(i);
                 if (statement.kind() == Kind.EMPTY) {
@@ -437,18 +437,13 @@ final class PgProtocol implements Runnable {
     /** Prepares a statement, with casts if the engine cannot do without. */
     private Prepared prepare(PgStatement statement, int[] declared) throws SQLException {
         try {
-            return session.prepare(withCasts(statement, declared, false), declared);
+            return session.prepare(translator.withCasts(statement, declared, false), declared);
         } catch (SQLException failed) {
             if (!ParameterHints.unknownType(failed)) {
                 throw failed;
             }
-            return session.prepare(withCasts(statement, declared, true), declared);
+            return session.prepare(translator.withCasts(statement, declared, true), declared);
         }
-    }
-
-    private PgStatement withCasts(PgStatement statement, int[] declared, boolean all) {
-        List<Token> cast = ParameterHints.withCasts(statement.tokens(), declared, all);
-        return cast.size() == statement.tokens().size() ? statement : translator.translate(cast).as(statement.tokens());
     }
 
     private Prepared statement(String name) throws SQLException {

@@ -383,18 +383,6 @@ final class PgSession implements AutoCloseable {
         alone = sql;
     }
 
-    /** The text of statements that are one transaction; null if some of them control transactions themselves. */
-    static @Nullable String together(List<PgStatement> statements) {
-        StringBuilder all = new StringBuilder();
-        for (PgStatement statement : statements) {
-            if (!statement.kind().prepared() && statement.kind() != Kind.EMPTY) {
-                return null;
-            }
-            all.append(statement.sql()).append(";\n");
-        }
-        return all.toString();
-    }
-
     /**
      * Says which tables the block will touch.
      *

@@ -79,6 +79,18 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
      */
     record Returning(String shape) {}
 
+    /** The text of statements that are one transaction; null if some of them control transactions themselves. */
+    static @Nullable String together(List<PgStatement> statements) {
+        StringBuilder all = new StringBuilder();
+        for (PgStatement statement : statements) {
+            if (!statement.kind().prepared() && statement.kind() != Kind.EMPTY) {
+                return null;
+            }
+            all.append(statement.sql()).append(";\n");
+        }
+        return all.toString();
+    }
+
     /** The same, as the client wrote it otherwise. */
     PgStatement as(List<Token> written) {
         return new PgStatement(kind, tag, sql, parameters, returning, written, refusal);

@@ -34,6 +34,12 @@ final class Translator {
         this.dialect = dialect;
     }
 
+    /** The same statement with the types of its parameters said; of all of them, or of those only that need it. */
+    PgStatement withCasts(PgStatement statement, int[] declared, boolean all) {
+        List<Token> cast = ParameterHints.withCasts(statement.tokens(), declared, all);
+        return cast.size() == statement.tokens().size() ? statement : translate(cast).as(statement.tokens());
+    }
+
     /** Translates the words of one statement. */
     PgStatement translate(List<Token> tokens) {
         if (tokens.isEmpty()) {
