@@ -16,7 +16,7 @@ final class ReadsAtPosition {
     private final Loop loop;
     private final CommitPipeline pipeline;
     private long number;
-    private ReplicaNode.@Nullable Look expected;
+    private @Nullable PositionReader expected;
 
     ReadsAtPosition(Loop loop, CommitPipeline pipeline) {
         this.loop = loop;
@@ -24,14 +24,14 @@ final class ReadsAtPosition {
     }
 
     /** Somebody is to look where this number is ordered; whoever was expected before is not any more. */
-    void expect(long where, ReplicaNode.Look look) {
+    void expect(long where, PositionReader look) {
         number = where;
         expected = look;
     }
 
     /** No effects are made at a position; who was asked to looks at what there is. */
     void decide(long position, Control message) {
-        ReplicaNode.Look look = message instanceof Control.Look(long ordered) && ordered == number ? expected : null;
+        PositionReader look = message instanceof Control.Look(long ordered) && ordered == number ? expected : null;
         if (look == null) {
             pipeline.skip(position);
         } else {
@@ -40,7 +40,7 @@ final class ReadsAtPosition {
         }
     }
 
-    private void at(ReplicaNode.Look look, long position, Runnable goOn) {
+    private void at(PositionReader look, long position, Runnable goOn) {
         AtomicBoolean over = new AtomicBoolean();
         Loop.Timer late = loop.schedule(TimeUnit.SECONDS.toNanos(SECONDS_MAX), () -> {
             if (over.compareAndSet(false, true)) {

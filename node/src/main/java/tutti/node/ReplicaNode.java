@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
@@ -497,27 +496,15 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.copies().end(receiver, complete));
     }
 
-    /** Somebody who looks at the database as it is at a position. */
-    @FunctionalInterface
-    public interface Look {
-        /**
-         * All up to this position can be seen, and nothing behind it. On the replica's loop.
-         *
-         * @param begun to be called, from any thread, when it does not matter any more what becomes visible; answers false if that took
-         *            so long that the node has gone on
-         */
-        void at(long position, BooleanSupplier begun);
-    }
-
     /**
      * Has somebody look where {@link #look} has this number ordered, at whichever node that is called; he is told never if it is not. Takes
      * the place of an earlier one. From any thread.
      *
      * @param done told when he is expected; fails if this node does not serve
      */
-    public void expect(long number, Look look, Completion<Void> done) {
+    public void expect(long number, PositionReader reader, Completion<Void> done) {
         whenServing(done, () -> {
-            core.readsAtPosition().expect(number, look);
+            core.readsAtPosition().expect(number, reader);
             done.succeeded(null);
         });
     }
