@@ -59,8 +59,9 @@ final class StatusCommand implements Callable<Integer> {
      * @param majority whether a majority of the members can have transactions ordered
      * @param members how many there are
      * @param nodes what each answered
+     * @param unasked members of which no configuration says where they can be asked
      */
-    record Summary(boolean majority, int members, List<Line> nodes) {}
+    record Summary(boolean majority, int members, List<Line> nodes, List<NodeStatus.Member> unasked) {}
 
     @Override
     public Integer call() {
@@ -88,6 +89,7 @@ final class StatusCommand implements Callable<Integer> {
     private Summary ask() {
         Map<String, Line> asked = new LinkedHashMap<>();
         Map<Integer, Line> byNode = new TreeMap<>();
+        Map<Integer, NodeStatus.Member> unasked = new TreeMap<>();
         int members = 0;
         List<String> toAsk = new ArrayList<>(urls.isEmpty() ? fromDirectory() : urls);
         try (StatusClient client = new StatusClient(PATIENCE)) {
@@ -99,6 +101,9 @@ final class StatusCommand implements Callable<Integer> {
                         members = Math.max(members, status.members().size());
                         for (NodeStatus.Member member : status.members()) {
                             String other = "http://" + member.http();
+                            if (member.http() == null) {
+                                unasked.put(member.id(), member);
+                            }
                             if (member.http() != null && member.id() != status.node() && !toAsk.contains(other)) {
                                 toAsk.add(other);
                             }
@@ -111,7 +116,10 @@ final class StatusCommand implements Callable<Integer> {
         List<Line> lines = new ArrayList<>(byNode.values());
         lines.addAll(asked.values());
         long able = byNode.values().stream().filter(line -> line.status() != null && line.status().majority()).count();
-        return new Summary(able > 0 && able * 2 > members, members, lines);
+        unasked.keySet().removeAll(byNode.keySet());
+        // Of those the others know only whether they are reached.
+        long reached = able + unasked.values().stream().filter(NodeStatus.Member::reachable).count();
+        return new Summary(able > 0 && reached * 2 > members, members, lines, List.copyOf(unasked.values()));
     }
 
     private List<String> fromDirectory() {
@@ -149,6 +157,11 @@ final class StatusCommand implements Callable<Integer> {
                         String.valueOf(status.sessions()), leads ? "leads" : "", status.sql(),
                         status.reason() == null ? "" : status.reason()));
             }
+        }
+        for (NodeStatus.Member member : summary.unasked()) {
+            rows.add(List.of(member.id() + " " + member.name(), member.reachable() ? "reached" : "silent", "-", "-",
+                    "-", "", "",
+                    "no other node's configuration says where to ask it: --url http://host:port does"));
         }
         return rows;
     }
