@@ -37,8 +37,8 @@ import tutti.wire.sql.ReadPlan;
 
 /** The front end's view of the PostgreSQL engine's capture service. */
 public final class EngineCapture implements Capture {
-    /** In a row of settings, after those that statements depend on: role before, and whether others may execute it. */
-    private static final int SUBMISSION_AT = 3;
+    /** In a row of settings, after the role, those that statements depend on, and whether the session is like others. */
+    private static final int SUBMISSION_AT = 2;
     private static final Logger LOG = LoggerFactory.getLogger(EngineCapture.class);
     private static final int WARNED_MAX = 1000;
     private static final int TOKEN_BYTES = 16;
@@ -87,11 +87,11 @@ public final class EngineCapture implements Capture {
         Statement.SETTINGS.forEach(name -> settings.append(", pg_catalog.current_setting('").append(name).append("')"));
         settings.append(", pg_catalog.pg_my_temp_schema() OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
                 + " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'")
+                .append(", ").append(Statement.SUBMISSION_MADE)
                 .append(", EXISTS (SELECT FROM pg_catalog.pg_class")
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
-                .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')")
-                .append(", ").append(Statement.SUBMISSION_MADE);
+                .append(" AND relpersistence OPERATOR(pg_catalog.=) 't')");
         this.calls = new Calls(functions.finish(), functions.record(), functions.recordInBand(),
                 functions.allowStatement(),
                 functions.beforeSetConstraints(), functions.afterSetConstraints(), secret, settings.toString(),

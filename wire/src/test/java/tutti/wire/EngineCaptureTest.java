@@ -58,6 +58,10 @@ class EngineCaptureTest {
                 client.execute("create table inside (id int primary key, word text)", PATIENCE);
                 client.execute("insert into inside values (1, 'x')", PATIENCE);
                 client.execute("commit", PATIENCE);
+                client.execute("create temporary table passing (id int)", PATIENCE);
+                client.execute("create index passing_id on passing (id)", PATIENCE);
+                client.execute("drop index passing_id", PATIENCE);
+                client.execute("drop table passing", PATIENCE);
                 assertEquals(3, node.drainCommitted().size());
                 assertEquals(Long.toString(node.position()),
                         admin.execute("SELECT tutti.position()", PATIENCE).value());
