@@ -219,6 +219,22 @@ class OutcomesTest {
         assertEquals(List.of(new Control.Question(id(1, 1, 7)), new Control.Fence(1, 1)), sent);
     }
 
+    /** A node that was cut off hears late that somebody was away whom nobody misses any more. */
+    @Test
+    void whoIsBackWhenTheQuestionIsOrderedIsNotFenced() {
+        Outcomes outcomes = new Outcomes(true);
+        outcomes.born(1, 1);
+        List<Control> sent = new ArrayList<>();
+        Set<Integer> gone = new HashSet<>(Set.of(1));
+        Questions questions = new Questions(node(sent, gone), outcomes, 0);
+        ask(questions, id(1, 1, 7), new ArrayList<>());
+        questions.reconsider();
+        gone.clear();
+        questions.delivered(id(1, 1, 7));
+        questions.reconsider();
+        assertEquals(List.of(new Control.Question(id(1, 1, 7))), sent);
+    }
+
     private static Questions.Node node(List<Control> sent, Set<Integer> gone) {
         return new Questions.Node() {
             @Override

@@ -78,7 +78,7 @@ class BrokenClassesTest {
                 new BrokenClass("former-majority-fences",
                         "A node that was cut off has lives ended that a majority missed which it hears of too late.",
                         Edit.of(NODE + "Questions", "fenceIfGone", new Change.Condition("ordered", 1, Jump.PASSED)),
-                        NODE + "FencesTest", "whoIsBackWhenTheQuestionIsOrderedIsNotFenced"),
+                        NODE + "OutcomesTest", "whoIsBackWhenTheQuestionIsOrderedIsNotFenced"),
                 new BrokenClass("left-out-counts",
                         "What is left out everywhere still counts as committed for who asks.",
                         Edit.of(NODE + "Outcomes", "undone", new Change.Body(0)), NODE + "SettlementTest",
