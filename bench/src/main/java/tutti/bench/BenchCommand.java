@@ -8,7 +8,8 @@ import tutti.bench.apply.ApplyCommand;
 @Command(name = "bench", description = "Measure. Every command prints what it ran on; docs/benchmarks.md says how to read"
         + " the results.", subcommands = {OverheadCommand.class, SqlwareCommand.class, CertifyCommand.class,
                 OrderCommand.class,
-                HeapCommand.class, KernelCommand.class, MacroCommand.class, CaptureCommand.class, RecorderCommand.class, ApplyCommand.class,
+                HeapCommand.class, KernelCommand.class, MacroCommand.class, CaptureCommand.class, RecorderCommand.class,
+                ApplyCommand.class,
                 ComponentCommand.class,
                 HelpCommand.class}, synopsisSubcommandLabel = "COMMAND")
 public final class BenchCommand {}

@@ -91,8 +91,9 @@ final class ChangesCommand implements Callable<Integer> {
         String from = !after.isEmpty() ? after : source == Source.SERVER ? "first" : follow ? "now" : "first";
         boolean more = true;
         while (more) {
-            String lines = ask(client, node, "do=read&source=" + source.name().toLowerCase(Locale.ROOT) + "&after=" + from
-                    + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : 500));
+            String lines = ask(client, node,
+                    "do=read&source=" + source.name().toLowerCase(Locale.ROOT) + "&after=" + from
+                            + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : 500));
             for (String line : lines.lines().toList()) {
                 Matcher position = POSITION.matcher(line);
                 if (!position.find()) {

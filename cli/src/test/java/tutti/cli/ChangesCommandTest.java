@@ -111,7 +111,8 @@ class ChangesCommandTest {
 
             execute(base, "INSERT INTO t VALUES (1, 'a, b')", "UPDATE t SET v = NULL", "CREATE TABLE later (x int)",
                     "INSERT INTO later VALUES (5)", "DELETE FROM later");
-            execute(base + 3, "SET session_replication_role = replica", "SET synchronous_commit = on", "INSERT INTO t VALUES (2, 'behind')");
+            execute(base + 3, "SET session_replication_role = replica", "SET synchronous_commit = on",
+                    "INSERT INTO t VALUES (2, 'behind')");
 
             assertEquals(Program.OK, run(), err::toString);
             List<JsonNode> ordered = lines();

@@ -91,8 +91,9 @@ public final class CapturedWriteSets implements WriteSetService {
 
     private void check(long from) throws IOException {
         if (from < floor) {
-            throw new IOException("what was committed after position " + from + " is not kept any more, only what came after "
-                    + floor + ": begin again with what the database holds, and read from then on");
+            throw new IOException(
+                    "what was committed after position " + from + " is not kept any more, only what came after "
+                            + floor + ": begin again with what the database holds, and read from then on");
         }
     }
 

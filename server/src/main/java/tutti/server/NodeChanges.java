@@ -59,7 +59,8 @@ final class NodeChanges implements AutoCloseable {
             }
             locked = using.tryLock(2 * WAIT_MILLIS_MAX, TimeUnit.MILLISECONDS);
             if (!locked) {
-                throw new IOException("somebody else reads what is changed at this node: there is one reader at a time");
+                throw new IOException(
+                        "somebody else reads what is changed at this node: there is one reader at a time");
             }
             return switch (String.valueOf(asked.get("do"))) {
                 case "begin" -> {
@@ -130,7 +131,8 @@ final class NodeChanges implements AutoCloseable {
                 return position;
             }
         } catch (IllegalArgumentException none) {
-            throw new IOException(server ? none.getMessage() : "'" + text + "' is no position in the order, which is a number",
+            throw new IOException(
+                    server ? none.getMessage() : "'" + text + "' is no position in the order, which is a number",
                     none);
         }
         throw new IOException("'" + text + "' is no position that was told");
@@ -149,7 +151,8 @@ final class NodeChanges implements AutoCloseable {
                 if (server) {
                     readerAt = next.position();
                 }
-                String line = ChangesJson.transaction(server ? Lsn.text(next.position()) : String.valueOf(next.position()),
+                String line = ChangesJson.transaction(
+                        server ? Lsn.text(next.position()) : String.valueOf(next.position()),
                         next.ordered(), next.writes(), engine.catalog());
                 lines.add(line);
                 bytes += line.length();

@@ -191,7 +191,8 @@ final class PostgresDatabase implements NodeDatabase {
     @Override
     public NodeChanges changes(ReplicaNode node) {
         CapturedWriteSets captured = new CapturedWriteSets(
-                Math.min(CHANGES_KEPT_BYTES_MAX, Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY), node::visiblePosition);
+                Math.min(CHANGES_KEPT_BYTES_MAX, Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY),
+                node::visiblePosition);
         node.traces().tell(captured::committed);
         return new NodeChanges(captured, new DecodedWriteSets(loops, settings), engine);
     }

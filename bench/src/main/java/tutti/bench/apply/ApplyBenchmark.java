@@ -6,6 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.LocalDateTime;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -84,15 +85,18 @@ final class ApplyBenchmark implements AutoCloseable {
         TpccScale scale = TpccScale.reduced(1);
         new TpccLoader(new TpccPopulation(scale, seed), 1, 1000).load(server.database(BASE), (_, _) -> {});
         inputs = new TpccInputs(scale, TpccConstants.forRun(TpccConstants.forLoad(seed), seed), seed, 0, 1, 1);
-        server.execute(BASE, "CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, name text NOT NULL, since timestamptz)",
-                "INSERT INTO account SELECT i, 0, 'the name of account ' || i, '2026-01-01' FROM generate_series(1, " + ROWS
+        server.execute(BASE,
+                "CREATE TABLE account (id int PRIMARY KEY, balance int NOT NULL, name text NOT NULL, since timestamptz)",
+                "INSERT INTO account SELECT i, 0, 'the name of account ' || i, '2026-01-01' FROM generate_series(1, "
+                        + ROWS
                         + ") i",
                 "VACUUM ANALYZE");
         for (String name : List.of("source", "single", "grouped", "texts", "binaries")) {
             server.execute("postgres", "CREATE DATABASE " + name + " TEMPLATE " + BASE);
         }
         server.install("source", 0);
-        BackendConnection connection = BackendConnection.connect(server.loops().next(), server.settings("source")).get();
+        BackendConnection connection = BackendConnection.connect(server.loops().next(), server.settings("source"))
+                .get();
         var catalog = CatalogQuery.read(connection.execute(CatalogQuery.SQL, PATIENCE));
         connection.close();
         source = new ApplySource(server.loops(), server.settings("source"), server.database("source").open(), catalog,
@@ -157,8 +161,9 @@ final class ApplyBenchmark implements AutoCloseable {
         public long nanos() throws IOException {
             if (pid == 0) {
                 try {
-                    pid = Long.parseLong(String.valueOf(server.ask(database, "SELECT pid FROM pg_catalog.pg_stat_activity"
-                            + " WHERE application_name = 'tutti applier' AND datname = current_database()")));
+                    pid = Long
+                            .parseLong(String.valueOf(server.ask(database, "SELECT pid FROM pg_catalog.pg_stat_activity"
+                                    + " WHERE application_name = 'tutti applier' AND datname = current_database()")));
                 } catch (SQLException failed) {
                     throw new IOException(failed);
                 }
@@ -264,7 +269,7 @@ final class ApplyBenchmark implements AutoCloseable {
     }
 
     private void tpcc(Connection connection) throws SQLException {
-        new PortableTpcc(new JdbcStatements(connection)).execute(inputs.next(), LocalDateTime.now(),
+        new PortableTpcc(new JdbcStatements(connection)).execute(inputs.next(), LocalDateTime.now(ZoneOffset.UTC),
                 new TpccSession.HistoryKey(1, ++history));
     }
 
@@ -284,8 +289,10 @@ final class ApplyBenchmark implements AutoCloseable {
         StringBuilder all = new StringBuilder();
         for (String table : List.of("account", "warehouse", "district", "customer", "history", "orders", "new_order",
                 "order_line", "stock")) {
-            all.append(server.ask(database, "SELECT count(*) || ' ' || coalesce(sum(pg_catalog.hashtextextended(t::text, 0)), 0)"
-                    + " FROM " + table + " t")).append('\n');
+            all.append(server.ask(database,
+                    "SELECT count(*) || ' ' || coalesce(sum(pg_catalog.hashtextextended(t::text, 0)), 0)"
+                            + " FROM " + table + " t"))
+                    .append('\n');
         }
         return all.toString();
     }

@@ -94,12 +94,14 @@ public final class ApplyCommand implements Callable<Integer> {
     /** A table. */
     static List<List<String>> rows(List<ApplyBenchmark.Found> found) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("transactions", "applied by", "server CPU us per transaction: min", "median", "max", "of the applier's"));
+        rows.add(List.of("transactions", "applied by", "server CPU us per transaction: min", "median", "max",
+                "of the applier's"));
         for (ApplyBenchmark.Found row : found) {
             double applier = found.stream().filter(each -> each.workload().equals(row.workload())).findFirst()
                     .orElse(row).median();
-            rows.add(List.of(row.workload(), row.contender(), micros(row.min()), micros(row.median()), micros(row.max()),
-                    String.format(Locale.ROOT, "%.2f", row.median() / applier)));
+            rows.add(
+                    List.of(row.workload(), row.contender(), micros(row.min()), micros(row.median()), micros(row.max()),
+                            String.format(Locale.ROOT, "%.2f", row.median() / applier)));
         }
         return rows;
     }

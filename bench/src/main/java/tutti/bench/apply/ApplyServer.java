@@ -72,7 +72,8 @@ final class ApplyServer implements AutoCloseable {
     }
 
     /** The first value of a query's first row as text; null if there is none. */
-    @Nullable String ask(String database, String sql) throws SQLException {
+    @Nullable
+    String ask(String database, String sql) throws SQLException {
         try (Connection connection = connect(database);
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(sql)) {
@@ -87,7 +88,8 @@ final class ApplyServer implements AutoCloseable {
         String last = ask(database, sql);
         while (last == null || !wanted.test(last)) {
             if (System.nanoTime() > until) {
-                throw new IllegalStateException("within " + PATIENCE + " there was nothing but " + last + " from: " + sql);
+                throw new IllegalStateException(
+                        "within " + PATIENCE + " there was nothing but " + last + " from: " + sql);
             }
             Thread.sleep(POLL_MILLIS);
             last = ask(database, sql);
@@ -121,21 +123,24 @@ final class ApplyServer implements AutoCloseable {
 
     /** Process of the worker of a database, as soon as it is there. */
     long worker(String database) throws SQLException, InterruptedException {
-        return Long.parseLong(await(database, "SELECT pid FROM pg_catalog.pg_stat_subscription WHERE subname = 'measured_"
-                + database + "' AND pid IS NOT NULL", pid -> true));
+        return Long
+                .parseLong(await(database, "SELECT pid FROM pg_catalog.pg_stat_subscription WHERE subname = 'measured_"
+                        + database + "' AND pid IS NOT NULL", pid -> true));
     }
 
     /** How far the worker of a database has come, as the server keeps it. */
     String progress(String database) throws SQLException {
-        return String.valueOf(ask(database, "SELECT coalesce(o.remote_lsn, '0/0') FROM pg_catalog.pg_subscription s LEFT JOIN"
-                + " pg_catalog.pg_replication_origin_status o ON o.external_id = 'pg_' || s.oid WHERE s.subname = 'measured_"
-                + database + "'"));
+        return String.valueOf(ask(database,
+                "SELECT coalesce(o.remote_lsn, '0/0') FROM pg_catalog.pg_subscription s LEFT JOIN"
+                        + " pg_catalog.pg_replication_origin_status o ON o.external_id = 'pg_' || s.oid WHERE s.subname = 'measured_"
+                        + database + "'"));
     }
 
     /** Processor time that a process has taken, in nanoseconds. */
     static long processorNanos(long pid) throws IOException {
         try {
-            return Long.parseLong(Files.readString(Path.of("/proc/" + pid + "/schedstat")).split(" ")[0]);
+            String told = Files.readString(Path.of("/proc/" + pid + "/schedstat"));
+            return Long.parseLong(told.substring(0, told.indexOf(' ')));
         } catch (NoSuchFileException gone) {
             throw new IOException("process " + pid + " is gone, or this system does not count processor time", gone);
         }

@@ -14,6 +14,8 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.output.Lsn;
 import tutti.engine.postgres.output.StreamMessage;
@@ -32,6 +34,9 @@ import tutti.pgwire.StartupPacket;
  * A subscriber that comes back says from which position it goes on; what ends at or before it is not sent again.
  */
 final class WalSender implements AutoCloseable {
+    private static final Map<String, String> PARAMETERS = Map.of("server_version", "18.0", "server_encoding", "UTF8",
+            "client_encoding", "UTF8", "integer_datetimes", "on", "standard_conforming_strings", "on");
+    private static final Pattern SLOT = Pattern.compile("CREATE_REPLICATION_SLOT\\s+\"?([^\"\\s]+)\"?\\s.*");
     private static final int SCRATCH = 1 << 16;
     private static final long WAIT_MILLIS = 1000;
 
@@ -136,7 +141,7 @@ final class WalSender implements AutoCloseable {
         while (true) {
             ByteBuf body = body(in);
             switch (StartupPacket.read(body)) {
-                case StartupPacket.Ssl _, StartupPacket.Gss _ -> {
+                case StartupPacket.Ssl _,StartupPacket.Gss _ -> {
                     out.write('N');
                     out.flush();
                 }
@@ -146,11 +151,7 @@ final class WalSender implements AutoCloseable {
                 case StartupPacket.Startup _ -> {
                     ByteBuf answer = Unpooled.buffer();
                     Backend.authenticationOk(answer);
-                    for (String parameter : List.of("server_version=18.0", "server_encoding=UTF8",
-                            "client_encoding=UTF8", "integer_datetimes=on", "standard_conforming_strings=on")) {
-                        String[] parts = parameter.split("=");
-                        Backend.parameterStatus(answer, parts[0], parts[1]);
-                    }
+                    PARAMETERS.forEach((name, value) -> Backend.parameterStatus(answer, name, value));
                     Backend.backendKeyData(answer, 1, new byte[4]);
                     Backend.readyForQuery(answer, Backend.IDLE);
                     write(out, answer);
@@ -179,7 +180,7 @@ final class WalSender implements AutoCloseable {
             Backend.commandComplete(answer, "IDENTIFY_SYSTEM");
         } else if (sql.startsWith("CREATE_REPLICATION_SLOT")) {
             Backend.rowDescription(answer, "slot_name", "consistent_point", "snapshot_name", "output_plugin");
-            Backend.dataRow(answer, sql.split("\\s+")[1].replace("\"", ""), Lsn.text(end()), "", "pgoutput");
+            Backend.dataRow(answer, SLOT.matcher(sql).replaceFirst("$1"), Lsn.text(end()), "", "pgoutput");
             Backend.commandComplete(answer, "CREATE_REPLICATION_SLOT");
         } else if (sql.contains("set_config")) {
             Backend.rowDescription(answer, "set_config");
@@ -256,6 +257,8 @@ final class WalSender implements AutoCloseable {
         write(out, framed);
     }
 
+    /** Of an earlier one nothing counts any more: this very socket. */
+    @SuppressWarnings("ReferenceEquality")
     private void feedback(Socket socket, DataInputStream in) {
         try (socket) {
             while (in.read() == Frontend.COPY_DATA) {

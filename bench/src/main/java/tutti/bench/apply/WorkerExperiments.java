@@ -58,9 +58,12 @@ final class WorkerExperiments implements AutoCloseable {
         server.execute(DATABASE, "DELETE FROM t WHERE id = 2");
         send(update(2, 1));
         boolean applied = sender.awaitApplied(position, PATIENCE);
-        seen("a row to be updated is not there", (applied ? "taken for applied" : "not applied") + "; counted as a conflict: "
-                + server.await(DATABASE, "SELECT confl_update_missing FROM pg_catalog.pg_stat_subscription_stats WHERE subname = 'measured_"
-                        + DATABASE + "'", count -> !count.equals("0")));
+        seen("a row to be updated is not there", (applied ? "taken for applied" : "not applied")
+                + "; counted as a conflict: "
+                + server.await(DATABASE,
+                        "SELECT confl_update_missing FROM pg_catalog.pg_stat_subscription_stats WHERE subname = 'measured_"
+                                + DATABASE + "'",
+                        count -> !count.equals("0")));
     }
 
     private void rowThatIsThere() throws SQLException, InterruptedException {
@@ -68,8 +71,9 @@ final class WorkerExperiments implements AutoCloseable {
         String before = server.progress(DATABASE);
         send(insert(3));
         Thread.sleep(Duration.ofSeconds(ERRORS_SECONDS));
-        String errors = server.ask(DATABASE, "SELECT apply_error_count FROM pg_catalog.pg_stat_subscription_stats WHERE subname = 'measured_"
-                + DATABASE + "'");
+        String errors = server.ask(DATABASE,
+                "SELECT apply_error_count FROM pg_catalog.pg_stat_subscription_stats WHERE subname = 'measured_"
+                        + DATABASE + "'");
         boolean moved = !server.progress(DATABASE).equals(before);
         server.execute(DATABASE, "DELETE FROM t WHERE id = 3");
         boolean applied = sender.awaitApplied(position, PATIENCE);
@@ -102,12 +106,27 @@ final class WorkerExperiments implements AutoCloseable {
     }
 
     /** Something that ends the worker, which has this process. */
-    private interface End {
+    interface End {
         void run(Statement statement, long worker) throws Exception;
     }
 
-    /** Is what the server keeps as the worker's progress exactly what is there? */
     private void end(String what, End end) throws Exception {
+        Ended ended = ended(end);
+        seen(what, "it came back behind transaction " + ended.kept() + " of " + BURST + " and "
+                + (ended.all() ? "applied" : "did not apply") + " the rest; at the end there were " + ended.rows() + " rows");
+    }
+
+    /** Whether the worker, ended in the middle, goes on where it was, and nothing is missing or applied twice. */
+    boolean survives(End end) throws Exception {
+        Ended ended = ended(end);
+        return ended.kept() < BURST && ended.all() && ended.rows() == BURST;
+    }
+
+    /** Where it went on, whether it came to the end, and how many rows there were then. */
+    private record Ended(long kept, boolean all, long rows) {}
+
+    /** Is what the server keeps as the worker's progress exactly what is there? If not, a row is missing, or there is one that it inserts. */
+    private Ended ended(End end) throws Exception {
         // A crash must not take this away.
         server.execute(DATABASE, "SET synchronous_commit = on; DELETE FROM t");
         long first = position;
@@ -133,9 +152,7 @@ final class WorkerExperiments implements AutoCloseable {
         // What the worker asks for when it comes back is the progress that the server has kept.
         long kept = sender.asked() - first;
         boolean all = sender.awaitApplied(position, PATIENCE);
-        String rows = server.ask(DATABASE, "SELECT count(*) || ' rows, the last one ' || coalesce(max(id), 0) FROM t");
-        seen(what, "it came back behind transaction " + kept + " of " + BURST + " and " + (all ? "applied" : "did not apply")
-                + " the rest; at the end there were " + rows);
+        return new Ended(kept, all, Long.parseLong(String.valueOf(server.ask(DATABASE, "SELECT count(*) FROM t"))));
     }
 
     private void seen(String what, String was) {

@@ -87,7 +87,8 @@ public final class ChangesJson {
         return told;
     }
 
-    private static Map<String, Object> rows(String what, TableName name, TableCatalog catalog, byte @Nullable [] columns,
+    private static Map<String, Object> rows(String what, TableName name, TableCatalog catalog,
+            byte @Nullable [] columns,
             byte @Nullable [] before, byte @Nullable [] row) {
         Map<String, Object> told = of(what, "table", name.schema() + "." + name.name());
         Table table = catalog.table(name.schema(), name.name());

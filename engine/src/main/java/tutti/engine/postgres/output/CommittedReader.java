@@ -120,7 +120,7 @@ final class CommittedReader {
                 open = false;
                 return new Committed(end, ordered, writes(end));
             }
-            case OutputMessage.Origin _, OutputMessage.Type _, OutputMessage.Said _ -> {
+            case OutputMessage.Origin _,OutputMessage.Type _,OutputMessage.Said _ -> {
                 // says nothing of rows
             }
         }

@@ -93,7 +93,8 @@ public final class DecodedWriteSets implements WriteSetService {
         if (rows.isEmpty()) {
             return new State(false, 0, 0, false, List.of());
         }
-        List<String> untold = connection.execute(UNTOLD, TIMEOUT).rows().stream().map(row -> String.valueOf(row.getFirst()))
+        List<String> untold = connection.execute(UNTOLD, TIMEOUT).rows().stream()
+                .map(row -> String.valueOf(row.getFirst()))
                 .toList();
         List<@Nullable String> row = rows.getFirst();
         String confirmed = row.get(0);
@@ -151,10 +152,12 @@ public final class DecodedWriteSets implements WriteSetService {
 
     private static void check(BackendConnection connection) throws IOException, InterruptedException {
         List<@Nullable String> row = connection.execute("SELECT pg_catalog.current_setting('server_version_num'),"
-                + " pg_catalog.current_setting('wal_level'), pg_catalog.current_setting('max_slot_wal_keep_size')", TIMEOUT)
+                + " pg_catalog.current_setting('wal_level'), pg_catalog.current_setting('max_slot_wal_keep_size')",
+                TIMEOUT)
                 .rows().getFirst();
         if (Integer.parseInt(String.valueOf(row.get(0))) < VERSION_MIN) {
-            throw new IOException("what is changed is told by servers from PostgreSQL 18 on, and this one is older: upgrade it");
+            throw new IOException(
+                    "what is changed is told by servers from PostgreSQL 18 on, and this one is older: upgrade it");
         }
         if (!"logical".equals(row.get(1))) {
             throw new IOException("the server's wal_level is " + row.get(1) + ", and must be logical: write"
@@ -162,8 +165,9 @@ public final class DecodedWriteSets implements WriteSetService {
                     + " the server's own configuration, and start it again");
         }
         if ("-1".equals(row.get(2))) {
-            throw new IOException("the server's max_slot_wal_keep_size is not set, so that a reader which stays away would fill"
-                    + " the disk: set it (for example to 4GB; under postgres.embedded as one of the parameters), and start again");
+            throw new IOException(
+                    "the server's max_slot_wal_keep_size is not set, so that a reader which stays away would fill"
+                            + " the disk: set it (for example to 4GB; under postgres.embedded as one of the parameters), and start again");
         }
     }
 
@@ -177,8 +181,9 @@ public final class DecodedWriteSets implements WriteSetService {
         try {
             execute(connection, "SELECT pg_catalog.pg_terminate_backend(active_pid, " + TIMEOUT.toMillis() / 2
                     + ") FROM pg_catalog.pg_replication_slots WHERE slot_name = " + SLOT_NAME + " AND active");
-            execute(connection, "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots"
-                    + " WHERE slot_name = " + SLOT_NAME);
+            execute(connection,
+                    "SELECT pg_catalog.pg_drop_replication_slot(slot_name) FROM pg_catalog.pg_replication_slots"
+                            + " WHERE slot_name = " + SLOT_NAME);
             execute(connection, "BEGIN;\n" + resource("end.sql") + "\nCOMMIT;");
         } finally {
             connection.close();
@@ -199,7 +204,8 @@ public final class DecodedWriteSets implements WriteSetService {
                         + " max_slot_wal_keep_size was reached: end, begin again, and read all tables anew");
             }
             long from = after == NOW
-                    ? Lsn.of(String.valueOf(connection.execute("SELECT pg_catalog.pg_current_wal_insert_lsn()", TIMEOUT).value()))
+                    ? Lsn.of(String.valueOf(
+                            connection.execute("SELECT pg_catalog.pg_current_wal_insert_lsn()", TIMEOUT).value()))
                     : after == 0 ? state.from() : after;
             if (Long.compareUnsigned(from, state.from()) < 0) {
                 throw new IOException("what was committed between " + Lsn.text(from) + " and " + Lsn.text(state.from())
@@ -222,8 +228,9 @@ public final class DecodedWriteSets implements WriteSetService {
         } catch (PostgresException refused) {
             throw new IOException(switch (refused.sqlState()) {
                 case IN_USE -> "somebody else reads what is changed: there is one reader at a time";
-                case GONE -> "the server has forgotten what was to be told: end, begin again, and read all tables anew ("
-                        + refused.getMessage() + ")";
+                case GONE ->
+                    "the server has forgotten what was to be told: end, begin again, and read all tables anew ("
+                            + refused.getMessage() + ")";
                 default -> "the server does not tell what is changed: " + refused.getMessage();
             }, refused);
         }

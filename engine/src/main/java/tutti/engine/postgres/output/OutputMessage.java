@@ -110,7 +110,8 @@ public sealed interface OutputMessage {
         try {
             OutputMessage message = message(in);
             if (in.isReadable()) {
-                throw new ProtocolViolation(in.readableBytes() + " bytes are left of a message of pgoutput: " + message);
+                throw new ProtocolViolation(
+                        in.readableBytes() + " bytes are left of a message of pgoutput: " + message);
             }
             return message;
         } catch (IndexOutOfBoundsException early) {

@@ -137,7 +137,8 @@ public final class ReplicationStream implements AutoCloseable {
             throw new IOException("the stream of the replication slot was not begun: " + failed.getCause().getMessage(),
                     failed.getCause());
         } catch (TimeoutException late) {
-            throw new IOException("the server did not begin the stream of its replication slot within " + TIMEOUT, late);
+            throw new IOException("the server did not begin the stream of its replication slot within " + TIMEOUT,
+                    late);
         }
         status = connection.eventLoop().scheduleAtFixedRate(this::tell, STATUS_SECONDS, STATUS_SECONDS,
                 TimeUnit.SECONDS);
@@ -261,7 +262,7 @@ public final class ReplicationStream implements AutoCloseable {
                         tell();
                     }
                 }
-                case StreamMessage.Status _, StreamMessage.Other _ ->
+                case StreamMessage.Status _,StreamMessage.Other _ ->
                     throw new ProtocolViolation("a subscriber's message from the publisher");
             }
         }
@@ -280,7 +281,8 @@ public final class ReplicationStream implements AutoCloseable {
         @Override
         public void inactive() {
             ErrorFields said = refusal;
-            IOException lost = new IOException("the connection to PostgreSQL is lost" + (said == null ? "" : ": " + said));
+            IOException lost = new IOException(
+                    "the connection to PostgreSQL is lost" + (said == null ? "" : ": " + said));
             begun.completeExceptionally(lost);
             over(lost);
         }

@@ -38,7 +38,8 @@ import tutti.pgwire.ProtocolViolation;
 /** Write sets that the server tells after the commit, as the contract wants them, and what only it can tell. */
 class DecodedWriteSetsTest extends WriteSetServiceContract {
     /** Of a database without capture, what is needed to be told. */
-    private static final String[] OWN = {"CREATE SCHEMA tutti", "CREATE TABLE tutti.applied (position bigint PRIMARY KEY)"};
+    private static final String[] OWN = {"CREATE SCHEMA tutti",
+            "CREATE TABLE tutti.applied (position bigint PRIMARY KEY)"};
 
     @TempDir
     private Path directory;
@@ -179,8 +180,9 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
         }
         assertFalse(service.state().on());
         assertEquals(List.of("d", "i"), identities(database));
-        assertEquals(List.of("0"), Rows.of(database, "SELECT (SELECT count(*) FROM pg_publication) + (SELECT count(*) FROM"
-                + " pg_proc WHERE proname IN ('tell_table', 'tell_made', 'untell_table'))"));
+        assertEquals(List.of("0"),
+                Rows.of(database, "SELECT (SELECT count(*) FROM pg_publication) + (SELECT count(*) FROM"
+                        + " pg_proc WHERE proname IN ('tell_table', 'tell_made', 'untell_table'))"));
         assertTrue(assertThrows(IOException.class, () -> service.read(0)).getMessage().contains("begin"));
         service.end();
     }
@@ -217,7 +219,8 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
     @Tag("long")
     void refusesAServerWhoseLogWouldFillTheDiskOrTellsNothing() throws Exception {
         try (EmbeddedPostgres server = server("4MB", "replica")) {
-            assertTrue(assertThrows(IOException.class, () -> service(server).begin()).getMessage().contains("wal_level"));
+            assertTrue(
+                    assertThrows(IOException.class, () -> service(server).begin()).getMessage().contains("wal_level"));
         }
         try (EmbeddedPostgres server = server("-1", "logical")) {
             assertTrue(assertThrows(IOException.class, () -> service(server).begin()).getMessage()
@@ -227,7 +230,8 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
 
     private EmbeddedPostgres server(String kept, String level) throws Exception {
         return EmbeddedPostgres.start(ServerConfiguration
-                .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), TestServer.USER, TestServer.PASSWORD)
+                .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), TestServer.USER,
+                        TestServer.PASSWORD)
                 .with("shared_buffers", "16MB").with("wal_level", level).with("max_slot_wal_keep_size", kept)
                 .with("max_wal_size", "64MB").with("min_wal_size", "32MB"));
     }
@@ -269,8 +273,9 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
         }
         try (EmbeddedPostgres second = server("64MB", "logical")) {
             execute(second, "SET synchronous_commit = on; CREATE TABLE u (id int); INSERT INTO u VALUES (1)");
-            long there = Long.parseLong(String.valueOf(BackendConnection.connect(TestServer.loops().next(), reach(second))
-                    .get().execute("SELECT count(*) FROM t", java.time.Duration.ofSeconds(30)).value()));
+            long there = Long
+                    .parseLong(String.valueOf(BackendConnection.connect(TestServer.loops().next(), reach(second))
+                            .get().execute("SELECT count(*) FROM t", java.time.Duration.ofSeconds(30)).value()));
             assertTrue(there >= 50, () -> there + " rows are there, 50 were told");
             try (Reader reader = service(second).read(before.get(29).position())) {
                 for (int i = 30; i < there; i++) {
@@ -289,7 +294,7 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
     @Tag("long")
     void aReaderThatStaysAwayTooLongHearsOfIt() throws Exception {
         try (EmbeddedPostgres server = server("4MB", "logical")) {
-            execute(server, OWN[0], OWN[1],     "CREATE TABLE t (id int, filling text)");
+            execute(server, OWN[0], OWN[1], "CREATE TABLE t (id int, filling text)");
             DecodedWriteSets service = service(server);
             service.begin();
             for (int i = 0; i < 5; i++) {
@@ -310,7 +315,8 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
         assertEquals(new OutputMessage.Commit(1, 2, 3), OutputMessage.read(Unpooled.wrappedBuffer(commit)));
         IntStream.range(0, commit.length).forEach(length -> assertThrows(ProtocolViolation.class,
                 () -> OutputMessage.read(Unpooled.wrappedBuffer(commit, 0, length))));
-        assertThrows(ProtocolViolation.class, () -> OutputMessage.read(Unpooled.wrappedBuffer(new byte[]{'S', 0, 0, 0, 1, 1})));
+        assertThrows(ProtocolViolation.class,
+                () -> OutputMessage.read(Unpooled.wrappedBuffer(new byte[]{'S', 0, 0, 0, 1, 1})));
         assertThrows(ProtocolViolation.class, () -> OutputMessage
                 .read(Unpooled.wrappedBuffer(new byte[]{'I', 0, 0, 0, 1, 'N', 0, 1, 't', 127, 127, 127, 127})));
         assertThrows(ProtocolViolation.class, () -> StreamMessage.read(Unpooled.wrappedBuffer(new byte[]{'k', 0})));

@@ -28,7 +28,8 @@ final class Rows {
 
     static List<String> of(LocalSession session, String query) throws Exception {
         List<String> all = new ArrayList<>();
-        try (Statement statement = session.connection().createStatement(); ResultSet rows = statement.executeQuery(query)) {
+        try (Statement statement = session.connection().createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
             while (rows.next()) {
                 all.add(rows.getString(1));
             }
@@ -39,7 +40,8 @@ final class Rows {
 
     static List<String> of(String database, String query) throws Exception {
         BackendConnection connection = TestServer.connect(database);
-        List<String> all = TestServer.execute(connection, query).rows().stream().map(row -> String.valueOf(row.getFirst()))
+        List<String> all = TestServer.execute(connection, query).rows().stream()
+                .map(row -> String.valueOf(row.getFirst()))
                 .toList();
         connection.close();
         return all;

@@ -37,7 +37,8 @@ abstract class WriteSetServiceContract {
             "CREATE TABLE whole (id int PRIMARY KEY, v text) PARTITION BY RANGE (id)",
             "CREATE TABLE low PARTITION OF whole FOR VALUES FROM (0) TO (10)",
             "CREATE TABLE high PARTITION OF whole FOR VALUES FROM (10) TO (20)",
-            "CREATE TABLE large (id int PRIMARY KEY, counter int, body text)", "ALTER TABLE large ALTER body SET STORAGE EXTERNAL"};
+            "CREATE TABLE large (id int PRIMARY KEY, counter int, body text)",
+            "ALTER TABLE large ALTER body SET STORAGE EXTERNAL"};
 
     /** A database whose changes are told. */
     interface Told extends AutoCloseable {
@@ -85,7 +86,8 @@ abstract class WriteSetServiceContract {
     void tellsWhatCaptureTellsAndItMakesAnotherReplicaEqual() throws Exception {
         String other = TestServer.database(SCHEMA);
         List<String[]> transactions = List.of(
-                new String[]{"INSERT INTO parent VALUES (1, 'a', 'quote '' \" \\ (x,y) ' || chr(10)), (2, NULL, ''), (3, 'c', NULL)",
+                new String[]{
+                        "INSERT INTO parent VALUES (1, 'a', 'quote '' \" \\ (x,y) ' || chr(10)), (2, NULL, ''), (3, 'c', NULL)",
                         "INSERT INTO child VALUES (1, 'x', 1), (2, '', 2)",
                         "INSERT INTO plain VALUES (1, 'so \"so\"', 1.50, '2026-03-01 12:34:56.789+02'), (NULL, 'sad', 'NaN', NULL), (7, NULL, 0, NULL)",
                         "INSERT INTO large SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 400) i"},
@@ -96,8 +98,10 @@ abstract class WriteSetServiceContract {
                 new String[]{"INSERT INTO whole VALUES (1, 'l'), (11, 'h')", "UPDATE whole SET id = 12 WHERE id = 1"},
                 new String[]{"INSERT INTO parent VALUES (9, 'n', 'x')", "UPDATE parent SET note = 'y' WHERE id = 9",
                         "DELETE FROM parent WHERE id = 9", "INSERT INTO parent VALUES (9, 'm', 'z')"},
-                new String[]{"SELECT tutti.flush()", "TRUNCATE plain", "INSERT INTO plain VALUES (5, NULL, NULL, NULL)"});
-        try (Told told = opened(); Reader reader = told.service().read(WriteSetService.ALL);
+                new String[]{"SELECT tutti.flush()", "TRUNCATE plain",
+                        "INSERT INTO plain VALUES (5, NULL, NULL, NULL)"});
+        try (Told told = opened();
+                Reader reader = told.service().read(WriteSetService.ALL);
                 PostgresEngine engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other),
                         TestServer.settings(1));
                 Applier applier = engine.openApplier()) {
@@ -125,7 +129,8 @@ abstract class WriteSetServiceContract {
         try (Told told = opened(); Reader reader = told.service().read(WriteSetService.ALL)) {
             told.commit("INSERT INTO parent VALUES (1, 'a', '')");
             told.session().execute("INSERT INTO parent VALUES (2, 'b', '')", "ROLLBACK");
-            told.commit("INSERT INTO parent VALUES (3, 'c', '')", "SAVEPOINT s", "INSERT INTO parent VALUES (4, 'd', '')",
+            told.commit("INSERT INTO parent VALUES (3, 'c', '')", "SAVEPOINT s",
+                    "INSERT INTO parent VALUES (4, 'd', '')",
                     "ROLLBACK TO s");
             List<String> rows = new ArrayList<>();
             for (int i = 0; i < 2; i++) {
