@@ -25,6 +25,7 @@ import tutti.command.Program;
         + " that was not confirmed). Goes on from the position of the last line with --after.")
 final class ChangesCommand implements Callable<Integer> {
     private static final Duration WAIT = Duration.ofSeconds(5);
+    private static final Duration ONCE = Duration.ofMillis(500);
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final int COUNT = 500;
     private static final Pattern POSITION = Pattern.compile("^\\{\"position\":\"([0-9A-F/]+)\"");
@@ -90,10 +91,11 @@ final class ChangesCommand implements Callable<Integer> {
     private void read(AdminClient client, ChosenNodes.Chosen node, PrintWriter out) throws InterruptedException {
         String from = !after.isEmpty() ? after : source == Source.SERVER ? "first" : follow ? "now" : "first";
         boolean more = true;
+        String confirmed = after.matches(".*\\d.*") ? "&confirm=" + after : "";
         while (more) {
             String lines = ask(client, node,
                     "do=read&source=" + source.name().toLowerCase(Locale.ROOT) + "&after=" + from
-                            + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : 500));
+                            + confirmed + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : ONCE.toMillis()));
             for (String line : lines.lines().toList()) {
                 Matcher position = POSITION.matcher(line);
                 if (!position.find()) {
@@ -107,6 +109,9 @@ final class ChangesCommand implements Callable<Integer> {
             out.flush();
             if (out.checkError()) {
                 throw new Failure("what is told cannot be written; the last that was is at position " + from, "");
+            }
+            if (follow && POSITION.matcher(lines).find()) {
+                confirmed = "&confirm=" + from;
             }
             more = follow || !lines.isEmpty();
         }

@@ -19,7 +19,7 @@ import tutti.server.http.ChangesJson;
 /**
  * Tells what transactions have changed at this node, for {@code tutti changes}: from the order, what was captured before the commit, of which
  * the node keeps the last in memory; or from the server's log, which it keeps for whoever has asked. A reader asks again and again, each
- * time with the position of the last transaction that it has, which thereby is confirmed. From any thread; methods block.
+ * time with the position of the last transaction that it has. From any thread; methods block.
  */
 final class NodeChanges implements AutoCloseable {
     private static final int COUNT_MAX = 10_000;
@@ -47,7 +47,8 @@ final class NodeChanges implements AutoCloseable {
      *
      * @param asked {@code do}: {@code begin} to have the server tell, {@code end} it, tell its {@code state}, or {@code read}: from
      *            {@code source} {@code server} or {@code order}, what came {@code after} a position ({@code now}; {@code first} for all
-     *            that there is), at most {@code count} transactions, having waited for at most {@code wait} milliseconds
+     *            that there is), at most {@code count} transactions, having waited for at most {@code wait} milliseconds; what
+     *            came up to {@code confirm} the server need not keep
      * @return JSON, a line for each transaction; of {@code read} the last line may have a position and no changes
      * @throws IOException if that cannot be done, with cause and remedy
      */
@@ -101,10 +102,10 @@ final class NodeChanges implements AutoCloseable {
         if (!"server".equals(asked.get("source"))) {
             throw new IOException("say where to read: source=server or order");
         }
-        return read(serverReader(String.valueOf(asked.get("after"))), true, asked);
+        return read(serverReader(String.valueOf(asked.get("after")), asked.getOrDefault("confirm", "")), true, asked);
     }
 
-    private WriteSetService.Reader serverReader(String after) throws IOException, InterruptedException {
+    private WriteSetService.Reader serverReader(String after, String confirmed) throws IOException, InterruptedException {
         long from = position(after, true);
         WriteSetService.Reader present = reader;
         if (present == null || from != readerAt) {
@@ -112,8 +113,8 @@ final class NodeChanges implements AutoCloseable {
             present = decoded.read(from);
             reader = present;
         }
-        if (from > 0) {
-            present.confirm(from);
+        if (!confirmed.isEmpty()) {
+            present.confirm(position(confirmed, true));
         }
         return present;
     }
