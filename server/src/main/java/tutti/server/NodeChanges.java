@@ -105,7 +105,8 @@ final class NodeChanges implements AutoCloseable {
         return read(serverReader(String.valueOf(asked.get("after")), asked.getOrDefault("confirm", "")), true, asked);
     }
 
-    private WriteSetService.Reader serverReader(String after, String confirmed) throws IOException, InterruptedException {
+    private WriteSetService.Reader serverReader(String after, String confirmed)
+            throws IOException, InterruptedException {
         long from = position(after, true);
         WriteSetService.Reader present = reader;
         if (present == null || from != readerAt) {

@@ -113,7 +113,8 @@ final class WorkerExperiments implements AutoCloseable {
     private void end(String what, End end) throws Exception {
         Ended ended = ended(end);
         seen(what, "it came back behind transaction " + ended.kept() + " of " + BURST + " and "
-                + (ended.all() ? "applied" : "did not apply") + " the rest; at the end there were " + ended.rows() + " rows");
+                + (ended.all() ? "applied" : "did not apply") + " the rest; at the end there were " + ended.rows()
+                + " rows");
     }
 
     /** Whether the worker, ended in the middle, goes on where it was, and nothing is missing or applied twice. */

@@ -34,7 +34,8 @@ class ApplyCommandTest {
         CommandLine line = new CommandLine(new ApplyCommand());
         line.setOut(new PrintWriter(out));
         Path json = directory.resolve("apply.json");
-        assertEquals(0, line.execute("--rounds", "1", "--transactions", "8", "--no-experiments", "--json", json.toString()),
+        assertEquals(0,
+                line.execute("--rounds", "1", "--transactions", "8", "--no-experiments", "--json", json.toString()),
                 out::toString);
         assertTrue(out.toString().contains("all databases are equal"), out::toString);
         assertTrue(json.toFile().length() > 0);
@@ -44,7 +45,8 @@ class ApplyCommandTest {
     @Test
     @Tag("long")
     void theWorkersProgressIsWhatItHasApplied() throws Exception {
-        try (ApplyServer server = new ApplyServer(directory); WorkerExperiments experiments = new WorkerExperiments(server)) {
+        try (ApplyServer server = new ApplyServer(directory);
+                WorkerExperiments experiments = new WorkerExperiments(server)) {
             assertTrue(experiments.survives((statement, worker) -> statement
                     .execute("SELECT pg_catalog.pg_terminate_backend(" + worker + ")")), "terminated");
             assertTrue(experiments.survives((_, _) -> server.crash()), "killed");
