@@ -1,7 +1,6 @@
 package tutti.engine.postgres.output;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.buffer.Unpooled;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.time.Duration;
@@ -286,10 +285,5 @@ public final class ReplicationStream implements AutoCloseable {
             begun.completeExceptionally(lost);
             over(lost);
         }
-    }
-
-    /** A message's content as {@link OutputMessage#read} takes it. */
-    static OutputMessage read(Piece.Message message) {
-        return OutputMessage.read(Unpooled.wrappedBuffer(message.content()));
     }
 }
