@@ -2,7 +2,8 @@ package tutti.engine;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayDeque;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
@@ -22,7 +23,7 @@ public final class CapturedWriteSets implements WriteSetService {
     private final long bytesMax;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition more = lock.newCondition();
-    private final ArrayDeque<Committed> kept = new ArrayDeque<>();
+    private final TreeMap<Long, Committed> kept = new TreeMap<>();
     private final LongSupplier visible;
     private long bytes;
     /** What was committed up to here is not kept. */
@@ -51,7 +52,7 @@ public final class CapturedWriteSets implements WriteSetService {
             if (!wanted || position <= floor || writes.isEmpty()) {
                 return;
             }
-            kept.add(new Committed(position, position, writes));
+            kept.put(position, new Committed(position, position, writes));
             bytes += size(writes);
             while (bytes > bytesMax && kept.size() > 1) {
                 forget();
@@ -63,7 +64,7 @@ public final class CapturedWriteSets implements WriteSetService {
     }
 
     private void forget() {
-        Committed oldest = kept.remove();
+        Committed oldest = kept.pollFirstEntry().getValue();
         bytes -= size(oldest.writes());
         floor = oldest.position();
     }
@@ -115,10 +116,10 @@ public final class CapturedWriteSets implements WriteSetService {
                         throw new IOException("the reader is closed");
                     }
                     check(from);
-                    Committed next = after(from);
+                    Map.Entry<Long, Committed> next = kept.higherEntry(from);
                     if (next != null) {
-                        from = next.position();
-                        return next;
+                        from = next.getKey();
+                        return next.getValue();
                     }
                     if (left <= 0) {
                         return null;
@@ -146,17 +147,5 @@ public final class CapturedWriteSets implements WriteSetService {
                 lock.unlock();
             }
         }
-    }
-
-    private @Nullable Committed after(long position) {
-        if (kept.isEmpty() || kept.getLast().position() <= position) {
-            return null;
-        }
-        for (Committed each : kept) {
-            if (each.position() > position) {
-                return each;
-            }
-        }
-        return null;
     }
 }
