@@ -161,7 +161,7 @@ final class RealClient implements AutoCloseable {
             Attempt attempt = new Attempt(asked.input, new TpccSession.HistoryKey(historySource, ++historyNumber));
             Thread thread = Thread.ofPlatform().name("loser").start(attempt);
             try (PreparedStatement waits = holder.prepareStatement("select cardinality(pg_blocking_pids(?)) > 0")) {
-                waits.setLong(1, pid);
+                waits.setInt(1, pid);
                 while (!first(waits)) {
                     if (attempt.failed.getCount() == 0) {
                         throw new Failure("a " + kind.label() + " did not wait for the row that another holds", "");

@@ -108,10 +108,11 @@ class CalibrationTest {
 
     @Test
     void theFileIsACalibrationThatScenariosCanName() throws Exception {
+        LosingProbe.Cost loss = LosingProbe.Cost
+                .of(List.of(new LosingProbe.Loss(300_000, 70_000, 150_000, 40_000, 60_000)));
         CalibrationResult result = new CalibrationResult("2026-01-02T03:04:05Z", Map.of("processors", "2"),
                 Map.of("server", "PostgreSQL 18"), 1000, Profile.of(observations(), 1),
-                new LosingProbe(Map.of(RequestKind.PAYMENT, LosingProbe.Cost.of(
-                        List.of(new LosingProbe.Loss(300_000, 70_000, 150_000, 40_000, 60_000))))),
+                new LosingProbe(Map.of(RequestKind.PAYMENT, loss)),
                 new LogProbe(Fits.of(new long[]{MILLI}), 100, MILLI, 10, 120.5, 300),
                 new NetworkProbe(Fits.of(new long[]{40_000}), 3210));
         Path file = Files.writeString(directory.resolve("own.yaml"), new CalibrationText(result).yaml());
@@ -124,14 +125,15 @@ class CalibrationTest {
             assertEquals(kind.readOnly() ? null : cost.log().best().distribution(), read.log().accessOf().get(kind),
                     kind.label());
         });
-        assertEquals(Map.of(RequestKind.PAYMENT, new Distribution.Constant(300_000)),
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.approach().best().distribution()),
                 changed(read.losing().approach()));
-        assertEquals(Map.of(RequestKind.PAYMENT, new Distribution.Constant(70_000)),
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.approachClient().best().distribution()),
                 changed(read.losing().approachClient()));
-        assertEquals(Map.of(RequestKind.PAYMENT, new Distribution.Constant(150_000)), changed(read.losing().failing()));
-        assertEquals(Map.of(RequestKind.PAYMENT, new Distribution.Constant(40_000)),
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.failing().best().distribution()),
+                changed(read.losing().failing()));
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.failingClient().best().distribution()),
                 changed(read.losing().failingClient()));
-        assertEquals(Map.of(RequestKind.PAYMENT, new Distribution.Constant(60_000)),
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.failingWaiting().best().distribution()),
                 changed(read.losing().failingWaiting()));
         assertEquals(result.profile().log().best().distribution(), read.log().access());
         assertTrue(read.log().shared());
