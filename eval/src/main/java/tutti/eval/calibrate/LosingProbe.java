@@ -8,6 +8,8 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.ToLongFunction;
 import tutti.model.RequestKind;
 import tutti.model.fit.Fits;
@@ -55,14 +57,16 @@ record LosingProbe(Map<RequestKind, Cost> costs) {
     static LosingProbe measure(RealServer server, RealClient client)
             throws IOException, SQLException, InterruptedException {
         Map<RequestKind, Cost> costs = new EnumMap<>(RequestKind.class);
-        try (Connection holder = server.database().open()) {
+        try (Connection holder = server.database().open();
+                ExecutorService loser = Executors
+                        .newSingleThreadExecutor(Thread.ofPlatform().name("loser").factory())) {
             holder.setAutoCommit(false);
             for (RequestKind kind : KINDS) {
                 List<Loss> losses = new ArrayList<>();
                 for (int time = 0; time < REHEARSALS + SAMPLES; time++) {
                     // Its plans are those of transactions that go on.
                     client.run(kind);
-                    Loss loss = client.lose(kind, holder);
+                    Loss loss = client.lose(kind, holder, loser);
                     if (time >= REHEARSALS) {
                         losses.add(loss);
                     }

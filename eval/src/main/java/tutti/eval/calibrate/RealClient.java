@@ -13,6 +13,7 @@ import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
@@ -150,16 +151,18 @@ final class RealClient implements AutoCloseable {
      * Runs a transaction that waits for its first row and loses it, and tells what that takes.
      *
      * @param holder a connection of its own, not in autocommit, which takes the row before and commits when it is waited for
+     * @param loser one thread, the same every time
      * @throws Failure if it does not wait, or does not lose
      */
-    LosingProbe.Loss lose(RequestKind kind, Connection holder) throws IOException, SQLException, InterruptedException {
+    LosingProbe.Loss lose(RequestKind kind, Connection holder, ExecutorService loser)
+            throws IOException, SQLException, InterruptedException {
         Asked asked = next(kind);
         rest();
         long began = usedNanos;
         try (Statement statement = holder.createStatement()) {
             statement.executeUpdate(firstRow(asked.input));
             Attempt attempt = new Attempt(asked.input, new TpccSession.HistoryKey(historySource, ++historyNumber));
-            Thread thread = Thread.ofPlatform().name("loser").start(attempt);
+            loser.execute(attempt);
             try (PreparedStatement waits = holder.prepareStatement("select cardinality(pg_blocking_pids(?)) > 0")) {
                 waits.setInt(1, pid);
                 while (!first(waits)) {
@@ -171,19 +174,19 @@ final class RealClient implements AutoCloseable {
             }
             rest();
             long waiting = usedNanos;
-            long waitingClient = THREADS.getThreadCpuTime(thread.threadId());
+            long waitingClient = THREADS.getThreadCpuTime(attempt.thread);
             holder.commit();
             attempt.failed.await();
             rest();
             long failed = usedNanos;
             attempt.goOn.countDown();
-            thread.join();
+            attempt.ended.await();
             rest();
             if (attempt.wrong != null) {
                 throw new Failure("a " + kind.label() + " that was to lose its row did not: " + attempt.wrong, "");
             }
             long idle = attempt.rollbackNanos - (attempt.clientNanos - attempt.failedNanos) - (usedNanos - failed);
-            return new LosingProbe.Loss(waiting - began, waitingClient, usedNanos - waiting,
+            return new LosingProbe.Loss(waiting - began, waitingClient - attempt.startedNanos, usedNanos - waiting,
                     attempt.clientNanos - waitingClient, Math.max(0, idle));
         } finally {
             holder.rollback();
@@ -218,6 +221,9 @@ final class RealClient implements AutoCloseable {
         private final TpccSession.HistoryKey key;
         private final CountDownLatch failed = new CountDownLatch(1);
         private final CountDownLatch goOn = new CountDownLatch(1);
+        private final CountDownLatch ended = new CountDownLatch(1);
+        private volatile long thread;
+        private volatile long startedNanos;
         private @Nullable String wrong = "it has executed";
         private long failedNanos;
         private long clientNanos;
@@ -231,6 +237,8 @@ final class RealClient implements AutoCloseable {
         @Override
         public void run() {
             try {
+                thread = Thread.currentThread().threadId();
+                startedNanos = THREADS.getCurrentThreadCpuTime();
                 try {
                     session.execute(input, LocalDateTime.now(Clock.system(ZoneOffset.UTC)), key);
                 } catch (SQLException e) {
@@ -250,6 +258,7 @@ final class RealClient implements AutoCloseable {
                 Thread.currentThread().interrupt();
             } finally {
                 failed.countDown();
+                ended.countDown();
             }
         }
     }
