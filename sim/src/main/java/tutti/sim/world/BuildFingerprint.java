@@ -5,7 +5,7 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.lang.classfile.ClassFile;
 import java.lang.classfile.ClassModel;
-import java.lang.classfile.ClassTransform;
+import java.lang.classfile.attribute.SourceFileAttribute;
 import java.lang.classfile.constantpool.PoolEntry;
 import java.lang.classfile.constantpool.Utf8Entry;
 import java.nio.charset.StandardCharsets;
@@ -76,7 +76,7 @@ public final class BuildFingerprint {
             byte[] content = content(name);
             if (content != null) {
                 ClassModel model = FILES.parse(content);
-                found.put(name, digest(normal(model)));
+                found.put(name, digest(normal(content)));
                 mentioned(model).stream().filter(met::add).forEach(toLookAt::add);
             }
         }
@@ -93,8 +93,12 @@ public final class BuildFingerprint {
     }
 
     /** A class file without what is there for people who debug. */
-    static byte[] normal(ClassModel model) {
-        return FILES.transformClass(model, ClassTransform.ACCEPT_ALL);
+    static byte[] normal(byte[] content) {
+        return FILES.transformClass(FILES.parse(content), (builder, element) -> {
+            if (!(element instanceof SourceFileAttribute)) {
+                builder.with(element);
+            }
+        });
     }
 
     private static Set<String> mentioned(ClassModel model) {
