@@ -47,8 +47,8 @@ public final class BuildFingerprint {
     /** Under which classes of libraries are counted. */
     private static final String LIBRARIES = "libraries";
     private static final List<Class<?>> ROOTS = List.of(ScenarioRun.class, Scenario.class, Protocols.class);
-    /** Names of classes as class files have them, alone or within the text of a type. */
-    private static final Pattern NAME = Pattern.compile("[A-Za-z_$][\\w$]*(?:/[\\w$]+)+");
+    /** The name of a class, as class files have it: alone, or within the text of a type. */
+    private static final Pattern NAME = Pattern.compile("^([a-z][\\w$]*(?:/[\\w$]+)+)$|L([a-z][\\w$]*(?:/[\\w$]+)+)[;<]");
     private static final ClassFile FILES = ClassFile.of(ClassFile.DebugElementsOption.DROP_DEBUG,
             ClassFile.LineNumbersOption.DROP_LINE_NUMBERS, ClassFile.StackMapsOption.DROP_STACK_MAPS,
             ClassFile.ConstantPoolSharingOption.NEW_POOL);
@@ -107,10 +107,7 @@ public final class BuildFingerprint {
             if (entry instanceof Utf8Entry text) {
                 Matcher matcher = NAME.matcher(text.stringValue());
                 while (matcher.find()) {
-                    String name = matcher.group();
-                    // In the text of a type a letter stands before the name of a class.
-                    names.add(name);
-                    names.add(name.substring(1));
+                    names.add(matcher.group(1) == null ? matcher.group(2) : matcher.group(1));
                 }
             }
         }
