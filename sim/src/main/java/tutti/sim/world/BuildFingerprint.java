@@ -48,7 +48,8 @@ public final class BuildFingerprint {
     private static final String LIBRARIES = "libraries";
     private static final List<Class<?>> ROOTS = List.of(ScenarioRun.class, Scenario.class, Protocols.class);
     /** The name of a class, as class files have it: alone, or within the text of a type. */
-    private static final Pattern NAME = Pattern.compile("^([a-z][\\w$]*(?:/[\\w$]+)+)$|L([a-z][\\w$]*(?:/[\\w$]+)+)[;<]");
+    private static final Pattern NAME = Pattern
+            .compile("^([a-z][\\w$]*(?:/[\\w$]+)+)$|L([a-z][\\w$]*(?:/[\\w$]+)+)[;<]");
     private static final ClassFile FILES = ClassFile.of(ClassFile.DebugElementsOption.DROP_DEBUG,
             ClassFile.LineNumbersOption.DROP_LINE_NUMBERS, ClassFile.StackMapsOption.DROP_STACK_MAPS,
             ClassFile.ConstantPoolSharingOption.NEW_POOL);
