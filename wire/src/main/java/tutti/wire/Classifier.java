@@ -54,8 +54,17 @@ final class Classifier {
     static final List<String> RESERVED_PREFIXES = List.of("tutti_node", "tutti_applier_", "tutti_executor_");
     /** Why a statement that changes what is in the node's own schema is refused. */
     static final String RESERVED_SCHEMA = "what is in the schema tutti is the node's own";
-    private static final long ALTER = SqlTokens.key("alter");
-    private static final long DROP = SqlTokens.key("drop");
+    /** What the names of the node's own triggers begin with. */
+    static final List<String> RESERVED_TRIGGERS = List.of("tutti_");
+    /** Why a statement that makes or changes one of those is refused. */
+    static final String RESERVED_TRIGGER = "triggers whose names begin with tutti_ are the node's own";
+    /** Why a statement that writes a system catalog, or what the node keeps, is refused. */
+    static final String CATALOG = "what is written to the system catalogs, or to the schema tutti, directly, would be at one node only: use CREATE,"
+            + " ALTER, DROP, GRANT or COMMENT";
+    private static final long[] CHANGES_OBJECTS = SqlCursor.keys("alter drop grant revoke");
+    private static final long[] TABLE_WRITES = SqlCursor.keys("insert update delete merge truncate");
+    private static final long[] BEFORE_TARGET = SqlCursor.keys("into from only table");
+    private static final long[] CATALOGS = SqlCursor.keys(HarmlessFunctions.CATALOGS);
     private static final long SET_CONFIG = SqlTokens.key("set_config");
     private static final long WRITE = SqlTokens.key("write");
     private static final long[] READ_ONLY = SqlCursor.keys("transaction_read_only default_transaction_read_only");
@@ -285,8 +294,12 @@ final class Classifier {
         truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
-        boolean changes = sql.atWord(ALTER) || sql.atWord(DROP);
+        boolean changes = sql.atAny(CHANGES_OBJECTS);
+        boolean writes = sql.atAny(TABLE_WRITES);
         sql.advance();
+        if (writes && writesCatalog()) {
+            return refuse(CATALOG);
+        }
         return switch (first) {
             case SELECT -> query();
             case EXPLAIN -> explain();
@@ -311,6 +324,28 @@ final class Classifier {
             case FORGET -> StatementKind.FORGET;
             case NOTIFY -> notification();
         };
+    }
+
+    /** Whether the table that is written, whose name is about to come, is the server's or the node's own. */
+    private boolean writesCatalog() {
+        while (sql.atAny(BEFORE_TARGET)) {
+            sql.advance();
+        }
+        if (sql.atString()) {
+            return false;
+        }
+        boolean own = sql.named(SchemaStatement.OWN_SCHEMA);
+        boolean catalog = sql.named(CATALOGS);
+        boolean qualified = own || sql.named(PG_CATALOG);
+        if (!catalog && !qualified) {
+            return false;
+        }
+        sql.advance();
+        if (catalog || !sql.at('.')) {
+            return catalog;
+        }
+        sql.advance();
+        return own || sql.named(CATALOGS);
     }
 
     /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
@@ -506,12 +541,16 @@ final class Classifier {
         if (sql.at('(')) {
             return StatementKind.WRITE;
         }
+        boolean catalog = writesCatalog();
         boolean from = false;
         boolean stdin = false;
         while (sql.inStatement()) {
             from |= sql.atWord(FROM);
             stdin |= sql.atWord(STDIN);
             sql.advance();
+        }
+        if (catalog && from) {
+            return refuse(CATALOG);
         }
         return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }

@@ -99,6 +99,8 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile Check check = (_, _, _) -> null;
     private volatile BooleanSupplier leavesOut = () -> true;
+    private volatile Duration rowsTime = Duration.ofSeconds(30);
+    private volatile Duration statementTime = Duration.ofHours(1);
     private volatile boolean closed;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
@@ -420,6 +422,37 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public boolean leavesOut() {
         return leavesOut.getAsBoolean();
+    }
+
+    /**
+     * Sets how long clients' code may keep an applier busy; half a minute and an hour until then.
+     *
+     * @param rows while rows are written, without what is added for their size
+     * @param statement in a schema change or request that every node executes
+     */
+    public void limitTimes(Duration rows, Duration statement) {
+        rowsTime = rows;
+        statementTime = statement;
+    }
+
+    @Override
+    public Duration rowsTime() {
+        return rowsTime;
+    }
+
+    @Override
+    public Duration statementTime() {
+        return statementTime;
+    }
+
+    @Override
+    public void end(int backendPid) {
+        LOG.warn("ending server process {}, in which clients' code has run for too long", backendPid);
+        CompletableFuture<Void> _ = query("SELECT pg_catalog.pg_terminate_backend(" + backendPid + ")")
+                .thenAccept(_ -> {}).exceptionally(failed -> {
+                    LOG.warn("cannot end server process {}", backendPid, failed);
+                    return null;
+                });
     }
 
     @Override

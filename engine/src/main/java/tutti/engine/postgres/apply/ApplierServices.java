@@ -1,6 +1,7 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.channel.EventLoop;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import tutti.core.spi.Engine.Applier;
@@ -38,4 +39,13 @@ public interface ApplierServices {
 
     /** Looks after an applier of no position until the returned task is cancelled: says again and again for whom it waits. */
     ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid);
+
+    /** How long clients' code may run while rows are written, and a second more for each 256 KiB of them. */
+    Duration rowsTime();
+
+    /** How long a schema change or a request may take that every node executes. */
+    Duration statementTime();
+
+    /** Ends a server process, whatever it does. */
+    void end(int backendPid);
 }
