@@ -61,7 +61,8 @@ final class Classifier {
     /** Why a statement that writes a system catalog, or what the node keeps, is refused. */
     static final String CATALOG = "what is written to the system catalogs, or to the schema tutti, directly, would be at one node only: use CREATE,"
             + " ALTER, DROP, GRANT or COMMENT";
-    private static final long[] CHANGES_OBJECTS = SqlCursor.keys("alter drop grant revoke");
+    private static final long[] CHANGES_OBJECTS = SqlCursor.keys("alter drop");
+    private static final long[] GRANTS = SqlCursor.keys("grant revoke");
     private static final long[] TABLE_WRITES = SqlCursor.keys("insert update delete merge truncate");
     private static final long[] BEFORE_TARGET = SqlCursor.keys("into from only table");
     private static final long[] CATALOGS = SqlCursor.keys(HarmlessFunctions.CATALOGS);
@@ -294,7 +295,8 @@ final class Classifier {
         truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
-        boolean changes = sql.atAny(CHANGES_OBJECTS);
+        boolean grants = sql.atAny(GRANTS);
+        boolean changes = grants || sql.atAny(CHANGES_OBJECTS);
         boolean writes = sql.atAny(TABLE_WRITES);
         sql.advance();
         if (writes && writesCatalog()) {
@@ -317,7 +319,7 @@ final class Classifier {
                 yield prepared(StatementKind.PREPARE);
             }
             case COPY -> copy();
-            case SCHEMA -> schemaChange(refresh, create, changes);
+            case SCHEMA -> schemaChange(refresh, create, changes, grants);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
@@ -555,8 +557,8 @@ final class Classifier {
         return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }
 
-    private StatementKind schemaChange(boolean refresh, boolean create, boolean changes) {
-        StatementKind kind = schema.judge(refresh, create, changes);
+    private StatementKind schemaChange(boolean refresh, boolean create, boolean changes, boolean grants) {
+        StatementKind kind = schema.judge(refresh, create, changes, grants);
         fills |= schema.isFromQuery();
         return kind == StatementKind.REFUSED ? refuse(schema.refusal()) : kind;
     }

@@ -21,6 +21,8 @@ final class SchemaStatement {
     private static final long SCHEMA = SqlTokens.key("schema");
     private static final long ON = SqlTokens.key("on");
     static final long OWN_SCHEMA = SqlTokens.key("tutti");
+    /** What in it roles may be given rights to. */
+    private static final long FOR_CLIENTS = SqlTokens.key("declared_sequences");
     /** What the name of one of our triggers may follow, and what may stand in between. */
     private static final long[] TRIGGER_FOLLOWS = SqlCursor.keys("trigger constraint");
     private static final long[] BEFORE_TRIGGER = SqlCursor.keys("if not exists");
@@ -106,8 +108,9 @@ final class SchemaStatement {
      * @param refresh whether that is REFRESH
      * @param create whether it is CREATE
      * @param changes whether it is ALTER, DROP, GRANT or REVOKE
+     * @param grants whether it is one of the latter two
      */
-    StatementKind judge(boolean refresh, boolean create, boolean changes) {
+    StatementKind judge(boolean refresh, boolean create, boolean changes, boolean grants) {
         temporary = false;
         fromQuery = false;
         while (create && sql.atAny(CREATE_PREFIX)) {
@@ -145,8 +148,16 @@ final class SchemaStatement {
         while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
             variable = sql.atAny(VARIABLE_FOLLOWS);
-            if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES) || (own && (schema || sql.at('.')))) {
-                return refuse(own ? Classifier.RESERVED_SCHEMA : Classifier.RESERVED);
+            if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES)) {
+                return refuse(Classifier.RESERVED);
+            }
+            boolean inOwn = own && sql.at('.');
+            if (inOwn && grants) {
+                sql.advance();
+                inOwn = !sql.named(FOR_CLIENTS);
+            }
+            if (inOwn || (own && schema)) {
+                return refuse(Classifier.RESERVED_SCHEMA);
             }
             if (trigger && sql.atAnyPrefix(Classifier.RESERVED_TRIGGERS)) {
                 return refuse(Classifier.RESERVED_TRIGGER);

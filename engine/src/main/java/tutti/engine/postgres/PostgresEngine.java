@@ -91,6 +91,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final AdminConnection admin;
     private final Promises promises = new Promises();
+    private final LockTable locks;
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
     private volatile InBandTables inBandTables = InBandTables.NONE;
@@ -108,6 +109,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         this.settings = settings;
         this.secret = secret;
         this.admin = new AdminConnection(loops, settings, this::connectionLost);
+        this.locks = new LockTable(admin, sessions.keySet());
     }
 
     /**
@@ -270,7 +272,16 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     }
 
     private CompletableFuture<QueryResult> query(String sql) {
-        return admin.ask(connection -> connection.query(sql));
+        return admin.ask(connection -> connection.query(sql)).whenComplete((_, failed) -> {
+            if (failed != null && cause(failed) instanceof PostgresException refused) {
+                locks.failed(refused.sqlState());
+            }
+        });
+    }
+
+    @Override
+    public void failed(EngineFailure failure) {
+        locks.failed(failure.sqlState());
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.netty.channel.EventLoop;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Engine.Applier;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.pgwire.BackendConnection;
@@ -48,4 +49,7 @@ public interface ApplierServices {
 
     /** Ends a server process, whatever it does. */
     void end(int backendPid);
+
+    /** Makes room in the server's table of locks if it is full, by ending the client's session that has most of them. */
+    void failed(EngineFailure failure);
 }

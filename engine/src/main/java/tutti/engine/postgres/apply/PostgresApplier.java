@@ -98,6 +98,7 @@ public final class PostgresApplier implements Applier {
                 @Override
                 public void failed(EngineFailure failure) {
                     EngineFailure why = limit.over(failure);
+                    engine.failed(why);
                     over(() -> rollback(Role.APPLIER, () -> done.failed(why)));
                 }
 
@@ -274,6 +275,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failed(EngineFailure failure) {
+                    engine.failed(failure);
                     rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });
@@ -386,6 +388,7 @@ public final class PostgresApplier implements Applier {
                 public void failedWith(EngineFailure failure, BatchHandler results) {
                     watch.cancel(false);
                     EngineFailure why = limit.over(failure);
+                    engine.failed(why);
                     boolean refused = results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
                         if (refused) {

@@ -52,8 +52,9 @@ BEGIN
 END
 $function$;
 
--- Whether a text is one whole statement, but for what follows its semicolon: space and comments. It is none if it ends in a comment of one line:
--- where a text is cut too early, the line may go on, and the next one with it.
+-- Whether a text is one whole statement, but for what follows its semicolon: space and comments. It is none if it ends in a comment
+-- of one line: where a text is cut too early, the line may go on, and the next one with it. (Behind a semicolon it does not matter: no statement
+-- begins as a line of PL/pgSQL's does.)
 CREATE OR REPLACE FUNCTION tutti.is_one_statement(body text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
     <fixed settings> AS $function$
 DECLARE
@@ -78,7 +79,7 @@ BEGIN
                 WHEN token = 'end' AND atomic > 0 THEN -1 ELSE 0 END;
             over := over OR token = ';' AND depth = 0 AND atomic = 0;
             word := token;
-        ELSIF token ~ '^--' AND length(token) = length(rest) THEN
+        ELSIF NOT over AND token ~ '^--' AND length(token) = length(rest) THEN
             RETURN false;
         END IF;
         rest := substr(rest, length(token) + 1);
