@@ -473,7 +473,8 @@ class ForgedCaptureTest {
             assertEquals("42939", refused(root, sql, false), sql);
         }
         for (String sql : List.of("UPDATE pg_attribute SET atttypmod = 10", "DELETE FROM pg_catalog.pg_proc",
-                "INSERT INTO pg_authid VALUES (1)", "MERGE INTO ONLY pg_enum USING pg_class ON true WHEN MATCHED THEN DELETE",
+                "INSERT INTO pg_authid VALUES (1)",
+                "MERGE INTO ONLY pg_enum USING pg_class ON true WHEN MATCHED THEN DELETE",
                 "UPDATE \"pg_index\" SET indisvalid = false", "COPY pg_largeobject FROM STDIN",
                 "DELETE FROM tutti.applied", "TRUNCATE TABLE tutti.sequences")) {
             for (boolean extended : List.of(false, true)) {
