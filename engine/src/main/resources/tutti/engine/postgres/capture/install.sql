@@ -1308,6 +1308,9 @@ BEGIN
     <refuse without the secret>
     PERFORM tutti.leave_roles();
     EXECUTE format('GRANT %I TO %I WITH ADMIN FALSE, INHERIT FALSE, SET TRUE', role_name, session_user);
+    IF current_setting('event_triggers', true) IS NOT NULL THEN
+        PERFORM set_config('event_triggers', 'on', true);
+    END IF;
 END
 $function$;
 
