@@ -58,14 +58,9 @@ final class Classifier {
     static final List<String> RESERVED_TRIGGERS = List.of("tutti_");
     /** Why a statement that makes or changes one of those is refused. */
     static final String RESERVED_TRIGGER = "triggers whose names begin with tutti_ are the node's own";
-    /** Why a statement that writes a system catalog, or what the node keeps, is refused. */
-    static final String CATALOG = "what is written to the system catalogs, or to the schema tutti, directly, would be at one node only: use CREATE,"
-            + " ALTER, DROP, GRANT or COMMENT";
     private static final long[] CHANGES_OBJECTS = SqlCursor.keys("alter drop");
     private static final long[] GRANTS = SqlCursor.keys("grant revoke");
     private static final long[] TABLE_WRITES = SqlCursor.keys("insert update delete merge truncate");
-    private static final long[] BEFORE_TARGET = SqlCursor.keys("into from only table");
-    private static final long[] CATALOGS = SqlCursor.keys(HarmlessFunctions.CATALOGS);
     private static final long SET_CONFIG = SqlTokens.key("set_config");
     private static final long WRITE = SqlTokens.key("write");
     private static final long[] READ_ONLY = SqlCursor.keys("transaction_read_only default_transaction_read_only");
@@ -299,8 +294,8 @@ final class Classifier {
         boolean changes = grants || sql.atAny(CHANGES_OBJECTS);
         boolean writes = sql.atAny(TABLE_WRITES);
         sql.advance();
-        if (writes && writesCatalog()) {
-            return refuse(CATALOG);
+        if (writes && CatalogWrites.begin(sql)) {
+            return refuse(CatalogWrites.REFUSAL);
         }
         return switch (first) {
             case SELECT -> query();
@@ -326,28 +321,6 @@ final class Classifier {
             case FORGET -> StatementKind.FORGET;
             case NOTIFY -> notification();
         };
-    }
-
-    /** Whether the table that is written, whose name is about to come, is the server's or the node's own. */
-    private boolean writesCatalog() {
-        while (sql.atAny(BEFORE_TARGET)) {
-            sql.advance();
-        }
-        if (sql.atString()) {
-            return false;
-        }
-        boolean own = sql.named(SchemaStatement.OWN_SCHEMA);
-        boolean catalog = sql.named(CATALOGS);
-        boolean qualified = own || sql.named(PG_CATALOG);
-        if (!catalog && !qualified) {
-            return false;
-        }
-        sql.advance();
-        if (catalog || !sql.at('.')) {
-            return catalog;
-        }
-        sql.advance();
-        return own || sql.named(CATALOGS);
     }
 
     /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
@@ -543,7 +516,7 @@ final class Classifier {
         if (sql.at('(')) {
             return StatementKind.WRITE;
         }
-        boolean catalog = writesCatalog();
+        boolean catalog = CatalogWrites.begin(sql);
         boolean from = false;
         boolean stdin = false;
         while (sql.inStatement()) {
@@ -552,7 +525,7 @@ final class Classifier {
             sql.advance();
         }
         if (catalog && from) {
-            return refuse(CATALOG);
+            return refuse(CatalogWrites.REFUSAL);
         }
         return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }

@@ -48,7 +48,7 @@ final class Errors {
     static ErrorFields statementRefused(String reason) {
         return error(switch (reason) {
             case Classifier.RESERVED, Classifier.RESERVED_SCHEMA, Classifier.RESERVED_TRIGGER -> RESERVED_NAME;
-            case Classifier.CATALOG -> "42501";
+            case CatalogWrites.REFUSAL -> "42501";
             default -> NOT_SUPPORTED;
         }, reason);
     }

@@ -289,16 +289,22 @@ class LeastRightsTest {
     @Test
     void whoeverMayNotLogInApplies() throws Exception {
         BackendConnection admin = TestServer.connect(other);
-        TestServer.execute(admin, "SET event_triggers = off; CREATE FUNCTION public.keep_out() RETURNS event_trigger LANGUAGE plpgsql AS"
-                + " $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE EVENT TRIGGER keep_out ON login EXECUTE FUNCTION public.keep_out();"
-                + " ALTER EVENT TRIGGER keep_out ENABLE ALWAYS");
+        TestServer.execute(admin,
+                "SET event_triggers = off; CREATE FUNCTION public.keep_out() RETURNS event_trigger LANGUAGE plpgsql AS"
+                        + " $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE EVENT TRIGGER keep_out ON login EXECUTE FUNCTION public.keep_out();"
+                        + " ALTER EVENT TRIGGER keep_out ENABLE ALWAYS");
         admin.close();
         apply(List.of(session.commit(ALICES)));
         assertTrue(execute("CREATE TABLE evil.made (id int PRIMARY KEY)", "mallory").tookEffect());
-        assertTrue(execute(Statement.request(List.of(Statement.Call.plain("SELECT 1")), "mallory", Map.of())).tookEffect());
-        BackendConnection node = BackendConnection.connect(TestServer.loops().next(), OwnSessions.superuser(TestServer.reach(other), "test"))
+        assertTrue(execute(Statement.request(List.of(Statement.Call.plain("SELECT 1")), "mallory", Map.of()))
+                .tookEffect());
+        BackendConnection node = BackendConnection
+                .connect(TestServer.loops().next(), OwnSessions.superuser(TestServer.reach(other), "test"))
                 .get(20, TimeUnit.SECONDS);
-        assertEquals("4", TestServer.execute(node, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'evil.made'::regclass AND NOT tgisinternal").value());
+        assertEquals("4",
+                TestServer.execute(node,
+                        "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'evil.made'::regclass AND NOT tgisinternal")
+                        .value());
         TestServer.execute(node, "DROP EVENT TRIGGER keep_out");
         node.close();
         assertEquals(rows(one, "SELECT * FROM alice.rows"), rows(other, "SELECT * FROM alice.rows"));
