@@ -99,6 +99,7 @@ final class PostgresDatabase implements NodeDatabase {
                     : StatementClasses.outside(relations, classes, tables, engine.references());
         });
         engine.leaveOut(() -> life.allCan(Group.COLUMNS));
+        engine.limitTimes(config.apply().codeTime(), config.apply().statementTime());
         life.started(engine);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
