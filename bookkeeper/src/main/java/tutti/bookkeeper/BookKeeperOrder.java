@@ -154,7 +154,7 @@ public final class BookKeeperOrder extends DeliveringOrder {
                     if (read != null) {
                         listed(read.list());
                     }
-                }), new Readable());
+                }), new Reading());
         deliver(machine, behind, source, to, this::fail);
         network.loop().execute(() -> {
             after = behind;
@@ -484,7 +484,7 @@ public final class BookKeeperOrder extends DeliveringOrder {
         }
     }
 
-    private final class Readable implements LogReader.Owner {
+    private final class Reading implements LogReader.Owner {
         @Override
         public void read(Batch batch) {
             if (batch.sender() == settings.self() && batch.incarnation() == life) {
