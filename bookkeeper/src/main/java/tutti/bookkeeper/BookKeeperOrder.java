@@ -340,6 +340,9 @@ public final class BookKeeperOrder extends DeliveringOrder {
         if (last != null) {
             lastKnown = Math.max(lastKnown, last.before());
         }
+        if (writer != null) {
+            writer.heard(now);
+        }
         LogReader source = reader;
         if (source != null) {
             source.listed(now);

@@ -127,10 +127,30 @@ final class LedgerStore {
         var _ = of.whenComplete((value, failure) -> loop.execute(() -> then.accept(value, failure)));
     }
 
-    /** Makes a ledger. */
+    /**
+     * Makes a ledger. If there are not enough bookies, on fewer, as long as each entry is on as many as must have it anyway: what
+     * counts is no less safe then, and another ledger comes soon.
+     */
     void create(BiConsumer<@Nullable WriteHandle, @Nullable Throwable> then) {
-        told(client().newCreateLedgerOp().withEnsembleSize(parameters.ensemble())
-                .withWriteQuorumSize(parameters.writeQuorum()).withAckQuorumSize(parameters.ackQuorum())
+        create(parameters.ensemble(), then);
+    }
+
+    private void create(int ensemble, BiConsumer<@Nullable WriteHandle, @Nullable Throwable> then) {
+        create(ensemble, Math.min(parameters.writeQuorum(), ensemble), (made, failure) -> {
+            if (failure != null && is(failure, BKException.Code.NotEnoughBookiesException)
+                    && ensemble > parameters.ackQuorum() && isOpen()) {
+                LOG.warn("node {}: there are no {} bookies for a ledger, {} are asked for", self, ensemble,
+                        ensemble - 1);
+                create(ensemble - 1, then);
+            } else {
+                then.accept(made, failure);
+            }
+        });
+    }
+
+    private void create(int ensemble, int writeQuorum, BiConsumer<@Nullable WriteHandle, @Nullable Throwable> then) {
+        told(client().newCreateLedgerOp().withEnsembleSize(ensemble)
+                .withWriteQuorumSize(writeQuorum).withAckQuorumSize(parameters.ackQuorum())
                 .withDigestType(DigestType.CRC32C).withPassword(PASSWORD)
                 .withCustomMetadata(Map.of(APPLICATION, "tutti".getBytes(StandardCharsets.UTF_8), LOG_PATH,
                         parameters.path().getBytes(StandardCharsets.UTF_8)))
@@ -194,9 +214,12 @@ final class LedgerStore {
 
     /** Whether a failure says that there is no such ledger. */
     static boolean isGone(Throwable failure) {
+        return is(failure, BKException.Code.NoSuchLedgerExistsException)
+                || is(failure, BKException.Code.NoSuchLedgerExistsOnMetadataServerException);
+    }
+
+    private static boolean is(Throwable failure, int code) {
         Throwable cause = failure.getCause() != null && !(failure instanceof BKException) ? failure.getCause() : failure;
-        return cause instanceof BKException known
-                && (known.getCode() == BKException.Code.NoSuchLedgerExistsException
-                        || known.getCode() == BKException.Code.NoSuchLedgerExistsOnMetadataServerException);
+        return cause instanceof BKException known && known.getCode() == code;
     }
 }

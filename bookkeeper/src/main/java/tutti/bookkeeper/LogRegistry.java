@@ -404,15 +404,19 @@ final class LogRegistry {
         if (of == null) {
             return;
         }
-        of.delete(parameters.path() + OWNER, -1, (int code, String _, Object _) -> loop.execute(() -> {
-            if (isCurrent(of)) {
-                LOG.debug("node {} has resigned: {}", self, KeeperException.Code.get(code));
-                var _ = loop.schedule(RESIGNED_NANOS, () -> {
-                    if (isCurrent(of)) {
-                        compete();
-                    }
-                });
+        String path = parameters.path() + OWNER;
+        of.exists(path, false, (int code, String _, Object _, Stat stat) -> later(of, () -> {
+            // Not what another one has made, which took the log over.
+            if (code == KeeperException.Code.OK.intValue() && stat.getEphemeralOwner() == of.getSessionId()) {
+                of.delete(path, stat.getVersion(), (int _, String _, Object _) -> {
+                    // Whatever comes of it.
+                }, null);
             }
         }), null);
+        var _ = loop.schedule(RESIGNED_NANOS, () -> {
+            if (isCurrent(of)) {
+                compete();
+            }
+        });
     }
 }

@@ -283,6 +283,15 @@ final class LogWriter {
         });
     }
 
+    /** The list is this by now. A writer that has nothing to write would not notice otherwise that it is none any more. */
+    void heard(LedgerList now) {
+        WriteHandle mine = handle;
+        LedgerList.Segment last = now.last();
+        if (state == State.WRITING && mine != null && last != null && last.ledger() > mine.getId()) {
+            end("another node has taken the log over");
+        }
+    }
+
     // ------------------------------------------------------------------------------------------ writing
 
     /** Has a batch written, if it is its sender's next one. */

@@ -159,6 +159,12 @@ public record NodeConfig(
     private static void checkOrder(String protocol, Map<String, String> parameters, Set<Integer> ids, Order order,
             Limits limits) {
         OrderDescriptor kind = Orders.STANDARD.descriptor(order.kind());
+        try {
+            kind.check(order.parameters());
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("order.parameters", String.valueOf(impossible.getMessage()),
+                    "docs/distributedlog.md tells those of order.kind bookkeeper");
+        }
         String gives = kind.durability().word();
         if (!order.durability().equals(gives)) {
             throw new ImpossibleValue("order.durability",
@@ -375,8 +381,9 @@ public record NodeConfig(
 
     /** The total order. */
     public record Order(
-            @Setting(doc = "What makes the order: `raft`, a log on the nodes' disks; or `group`, group communication over UDP,"
-                    + " in the nodes' memory, see below. The same on every node, and for good.", byDefault = Orders.DEFAULT, oneOf = Setting.Choices.ORDERS) String kind,
+            @Setting(doc = "What makes the order: `raft`, a log on the nodes' disks; `group`, group communication over UDP,"
+                    + " in the nodes' memory, see below; or another one on the node's class path, such as `bookkeeper`, a log in Apache"
+                    + " BookKeeper (docs/distributedlog.md). The same on every node, and for good.", byDefault = Orders.DEFAULT, oneOf = Setting.Choices.ORDERS) String kind,
             @Setting(doc = "What becomes of ordered transactions when nodes stop: `disk`, they are on the disks of a majority"
                     + " before they commit; `none`, they are in the memory of a majority, and the cluster ends when a majority"
                     + " stops. It must be what the kind of order gives, so that nobody chooses less unawares.", byDefault = "disk", oneOf = Setting.Choices.DURABILITIES) String durability,
@@ -390,7 +397,14 @@ public record NodeConfig(
             @Setting(doc = "How large this node's part of the log may become for the sake of members that are away or"
                     + " excluded. Beyond it the log is no longer kept for them, and they need a copy of another node's database if"
                     + " they come back too late: docs/operations.md.", byDefault = "8 GiB", min = "16 MiB", max = "64 TiB", bytes = true) long retentionBytes,
-            @Setting(doc = "How long a member may be away or excluded until the log is no longer kept for it.", byDefault = "72h", min = "1min", max = "8760h") Duration retentionTime) {}
+            @Setting(doc = "How long a member may be away or excluded until the log is no longer kept for it.", byDefault = "72h", min = "1min", max = "8760h") Duration retentionTime,
+            @Setting(doc = "What the kind of order alone wants to know, name by name; `raft` and `group` nothing. The same on every"
+                    + " node.", byDefault = "{}") Map<String, String> parameters) {
+        /** Copies the parameters. */
+        public Order {
+            parameters = Map.copyOf(parameters);
+        }
+    }
 
     /** Bounds. */
     public record Limits(
