@@ -29,7 +29,8 @@ record BookKeeperParameters(String zookeeper, String path, String ledgersPath, i
     private static final String ACK_QUORUM = "ack-quorum";
     private static final String CLIENT = "client.";
     private static final String ZOOKEEPER_CLIENT = "zookeeper-client.";
-    private static final List<String> NAMES = List.of(ZOOKEEPER, PATH, LEDGERS_PATH, ENSEMBLE, WRITE_QUORUM, ACK_QUORUM);
+    private static final List<String> NAMES = List.of(ZOOKEEPER, PATH, LEDGERS_PATH, ENSEMBLE, WRITE_QUORUM,
+            ACK_QUORUM);
     private static final Pattern HOSTS = Pattern.compile("[^\\s,/:]+:\\d{1,5}(,[^\\s,/:]+:\\d{1,5})*");
     private static final Pattern PATHS = Pattern.compile("(/[A-Za-z0-9._-]+)+");
     private static final int BOOKIES_MAX = 99;

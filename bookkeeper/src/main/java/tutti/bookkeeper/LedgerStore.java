@@ -219,7 +219,9 @@ final class LedgerStore {
     }
 
     private static boolean is(Throwable failure, int code) {
-        Throwable cause = failure.getCause() != null && !(failure instanceof BKException) ? failure.getCause() : failure;
+        Throwable cause = failure.getCause() != null && !(failure instanceof BKException)
+                ? failure.getCause()
+                : failure;
         return cause instanceof BKException known && known.getCode() == code;
     }
 }

@@ -151,9 +151,10 @@ final class LogWriter {
             begin(0);
         } else {
             state = State.OVER;
-            owner.broken(new IOException("there is no log at the order.parameters.path of this cluster, but this node has"
-                    + " applied some of it: it was lost, or that is another path or another ZooKeeper. Give the path"
-                    + " back, or begin a new cluster with the database of the node whose position is highest"));
+            owner.broken(
+                    new IOException("there is no log at the order.parameters.path of this cluster, but this node has"
+                            + " applied some of it: it was lost, or that is another path or another ZooKeeper. Give the path"
+                            + " back, or begin a new cluster with the database of the node whose position is highest"));
         }
     }
 
@@ -247,7 +248,7 @@ final class LogWriter {
             switch (changed) {
                 case DONE -> {
                     handle = made;
-                                state = State.WRITING;
+                    state = State.WRITING;
                     owner.written(made.getId(), entry, table.positions());
                     while (!held.isEmpty() && state == State.WRITING) {
                         write(held.remove());

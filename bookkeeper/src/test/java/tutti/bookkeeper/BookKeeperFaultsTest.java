@@ -148,7 +148,7 @@ class BookKeeperFaultsTest {
     void aWriterThatIsDeposedWithoutNoticingWritesNothingMore() throws Exception {
         startAll();
         ZooKeeper outsider = new ZooKeeper(store.zookeeper(), 5000, _ -> {});
-        int each = 500;
+        int each = 300;
         AtomicInteger turns = new AtomicInteger();
         // The one that wrote goes on to write: nobody tells it that another one has taken over.
         List<Thread> senders = senders(each, () -> {

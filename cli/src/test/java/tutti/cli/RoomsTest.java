@@ -190,6 +190,7 @@ class RoomsTest {
     @Test
     void whatDecidesRunsOnTheSeam() {
         onTheSeam(inRoom("order")).check(TUTTI);
+        onTheSeam(inRoom("bookkeeper")).check(TUTTI);
         onTheSeam(inPackages("tutti.grid", "tutti.grid.multicast", "tutti.grid.view", "tutti.grid.store",
                 "tutti.grid.commit", "tutti.grid.node")).check(TUTTI);
         assertThrows(AssertionError.class, () -> onTheSeam(inRoom("runtime")).check(TUTTI),

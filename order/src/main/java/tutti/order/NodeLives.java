@@ -38,7 +38,8 @@ public final class NodeLives implements AutoCloseable {
 
     /** All that is in files. */
     public static final MessageSet<Lives> SET = new MessageSet<>("group files",
-            "In the file `group` of a node of a group order and `ledgers` of one whose log is in BookKeeper, behind its CRC-32C of 4 bytes.", List.of(Lives.SCHEMA));
+            "In the file `group` of a node of a group order and `ledgers` of one whose log is in BookKeeper, behind its CRC-32C of 4 bytes.",
+            List.of(Lives.SCHEMA));
 
     private final Directory directory;
     private final String file;

@@ -133,7 +133,8 @@ public final class Greeting {
      * @param refusal why not, or nothing
      * @param lasting whether no later attempt is answered otherwise: what connects is an old copy
      */
-    public record Answer(String refusal, boolean lasting, Versions speaks, Set<String> capabilities) implements Encoded {
+    public record Answer(String refusal, boolean lasting, Versions speaks,
+            Set<String> capabilities) implements Encoded {
         static final Schema<Answer> SCHEMA = Schema.message("answer", 2, Answer.class, "Whether that is welcome.").of(
                 Field.of("refusal", Types.text(BYTES_MAX), Answer::refusal),
                 Field.of("lasting", Types.BOOLEAN, Answer::lasting),

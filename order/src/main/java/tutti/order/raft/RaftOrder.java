@@ -127,8 +127,10 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, groups, config.segmentBytes(), new Committed());
-            submissions = new Submissions(new Submissions.Limits(config.self(), config.queueBytes(), config.batchBytes(),
-                    config.batchWindow(), config.retransmitTimeout()), directory.incarnation(), machine.clock(), peers::wireVersion,
+            submissions = new Submissions(
+                    new Submissions.Limits(config.self(), config.queueBytes(), config.batchBytes(),
+                            config.batchWindow(), config.retransmitTimeout()),
+                    directory.incarnation(), machine.clock(), peers::wireVersion,
                     this::toLeader);
             Host host = new Host();
             transport = new RaftTransport(config, loop, machine.clock(), log, checkpoints, committed, peers, host);

@@ -6,6 +6,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.StringJoiner;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
@@ -57,6 +59,9 @@ public record NodeConfig(
     public static final String DEFAULT_ENGINE = PostgresServer.NAME;
     /** Most nodes of a cluster. */
     public static final int MEMBERS_MAX = 15;
+    /** The kind of order that is used if none is chosen. */
+    public static final String DEFAULT_ORDER = Orders.DEFAULT;
+
     /** What a message may have beside a write set, twice. */
     private static final long PAYLOAD_EXTRA_BYTES = 1 << 20;
 
@@ -403,6 +408,26 @@ public record NodeConfig(
         /** Copies the parameters. */
         public Order {
             parameters = Map.copyOf(parameters);
+        }
+
+        /**
+         * What to write behind {@code order:} for a kind; nothing for the one that is used if none is chosen.
+         *
+         * @throws IllegalArgumentException if there is no such kind here, or it cannot have these parameters
+         */
+        public static String chosen(String kind, Map<String, String> parameters) {
+            OrderDescriptor chosen = Orders.STANDARD.descriptor(kind);
+            chosen.check(parameters);
+            if (kind.equals(DEFAULT_ORDER)) {
+                return "";
+            }
+            StringJoiner values = new StringJoiner(", ", "{", "}");
+            new TreeMap<>(parameters).forEach((name, value) -> values.add(quoted(name) + ": " + quoted(value)));
+            return "{kind: " + kind + ", durability: " + chosen.durability().word() + ", parameters: " + values + "}";
+        }
+
+        private static String quoted(String text) {
+            return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
         }
     }
 
