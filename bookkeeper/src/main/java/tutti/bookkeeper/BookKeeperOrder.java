@@ -61,6 +61,7 @@ public final class BookKeeperOrder extends DeliveringOrder {
     private final Machine machine;
     private final NodeLives directory;
     private final String identity;
+    private final String zookeeper;
     private final long life;
     private final long process;
     private final Network network;
@@ -100,6 +101,7 @@ public final class BookKeeperOrder extends DeliveringOrder {
                         .map(e -> e.getKey() + "=" + e.getValue().getHostString() + ":" + e.getValue().getPort())
                         .collect(Collectors.joining(","))
                 + " with its log at " + parameters.path();
+        zookeeper = parameters.zookeeper();
         list = LedgerList.empty(identity);
         directory = new NodeLives(files, "ledgers", "node " + settings.self() + " of " + identity, machine.clock());
         life = directory.formerLife() + 1;
@@ -367,10 +369,25 @@ public final class BookKeeperOrder extends DeliveringOrder {
         Set<Integer> members = peers.reachable();
         members.add(settings.self());
         int known = leader >= 0 && registry.isConnected() && members.contains(leader) ? leader : -1;
-        View now = new View(members, known >= 0, known);
+        View now = new View(members, known >= 0, known, known >= 0 ? null : why());
         if (!now.equals(view())) {
             viewed(now);
         }
+    }
+
+    /** Why nothing that this node is given is ordered now, and what to do. */
+    private String why() {
+        if (!registry.isConnected()) {
+            return "the node cannot reach ZooKeeper at " + zookeeper
+                    + ", which the log in BookKeeper needs: writes wait until it does; see that a majority of its servers runs, or use"
+                    + " a node that reaches them";
+        }
+        return leader >= 0
+                ? "the node cannot reach node " + leader
+                        + ", which writes the log in BookKeeper: writes wait until it does, or another one takes over;"
+                        + " use a node that can"
+                : "no node writes the log in BookKeeper at the moment: writes wait until another one has taken it over, which takes"
+                        + " seconds, and enough bookies answer; see that they run";
     }
 
     /** Tells the others how far the log is written, once for all that was told in a turn of the loop. */

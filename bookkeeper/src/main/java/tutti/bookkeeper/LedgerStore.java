@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.apache.bookkeeper.client.api.BKException;
@@ -25,7 +26,7 @@ import tutti.runtime.Machine;
 
 /**
  * BookKeeper's client, whose answers come on the loop of the order. It is made in the background, again and again until ZooKeeper answers.
- * All of the loop.
+ * All of the loop, but for {@link #close}.
  */
 final class LedgerStore {
     private static final Logger LOG = LoggerFactory.getLogger(LedgerStore.class);
@@ -41,8 +42,9 @@ final class LedgerStore {
     private final Machine machine;
     private final Loop loop;
     private final Runnable opened;
-    private @Nullable BookKeeper client;
-    private boolean closed;
+    /** Made in the background; whoever takes it out closes it. */
+    private final AtomicReference<@Nullable BookKeeper> client = new AtomicReference<>();
+    private volatile boolean closed;
 
     /**
      * Nothing is connected to before {@link #start}.
@@ -62,7 +64,7 @@ final class LedgerStore {
 
     /** Whether it can be used. */
     boolean isOpen() {
-        return client != null;
+        return client.get() != null;
     }
 
     /** Connects. */
@@ -70,7 +72,12 @@ final class LedgerStore {
         var _ = machine.background("order-" + self + "-opens-bookkeeper", () -> {
             try {
                 BookKeeper made = BookKeeper.newBuilder(configuration()).build();
-                loop.execute(() -> made(made));
+                client.set(made);
+                if (closed) {
+                    leave();
+                } else {
+                    loop.execute(opened);
+                }
             } catch (BKException | IOException | RuntimeException cannot) {
                 LOG.debug("node {} cannot use BookKeeper yet: {}", self, cannot.toString());
                 loop.execute(() -> {
@@ -82,15 +89,6 @@ final class LedgerStore {
                 });
             }
         });
-    }
-
-    private void made(BookKeeper made) {
-        client = made;
-        if (closed) {
-            close();
-        } else {
-            opened.run();
-        }
     }
 
     private ClientConfiguration configuration() {
@@ -108,15 +106,18 @@ final class LedgerStore {
     /** Leaves. */
     void close() {
         closed = true;
-        BookKeeper left = client;
-        client = null;
+        leave();
+    }
+
+    private void leave() {
+        BookKeeper left = client.getAndSet(null);
         if (left != null) {
             var _ = machine.background("order-" + self + "-leaves-bookkeeper", left::close);
         }
     }
 
     private BookKeeper client() {
-        BookKeeper present = client;
+        BookKeeper present = client.get();
         if (present == null) {
             throw new IllegalStateException("BookKeeper cannot be used yet");
         }
