@@ -140,7 +140,7 @@ final class LogRegistry {
     }
 
     private boolean isCurrent(@Nullable ZooKeeper of) {
-        return !closed && of != null && of == session;
+        return !closed && of != null && of.equals(session);
     }
 
     /** What happens to one session. Told by a thread of ZooKeeper's. */
