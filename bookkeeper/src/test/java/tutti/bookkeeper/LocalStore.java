@@ -79,11 +79,10 @@ final class LocalStore implements AutoCloseable {
     }
 
     void startBookie(int bookie) throws Exception {
-        ServerConfiguration configuration = configuration(bookie);
-        for (String each : List.of(configuration.getJournalDirName(), configuration.getLedgerDirNames()[0])) {
-            Files.createDirectories(Path.of(each));
+        for (String each : List.of("journal", "ledgers")) {
+            Files.createDirectories(directory.resolve("bookie" + bookie).resolve(each));
         }
-        EmbeddedServer made = EmbeddedServer.builder(new BookieConfiguration(configuration)).build();
+        EmbeddedServer made = EmbeddedServer.builder(new BookieConfiguration(configuration(bookie))).build();
         made.getLifecycleComponentStack().start();
         bookies.set(bookie, made);
     }
