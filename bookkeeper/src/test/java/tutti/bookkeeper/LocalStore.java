@@ -74,7 +74,7 @@ final class LocalStore implements AutoCloseable {
         made.setLedgerDirNames(new String[]{files.resolve("ledgers").toString()});
         made.setDiskUsageThreshold(0.999f);
         made.setDiskUsageWarnThreshold(0.998f);
-        made.setZkTimeout(2000);
+        made.setZkTimeout(30_000);
         return made;
     }
 
