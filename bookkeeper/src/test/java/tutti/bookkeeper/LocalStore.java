@@ -47,6 +47,8 @@ final class LocalStore implements AutoCloseable {
     void startZooKeeper() throws Exception {
         Path files = Files.createDirectories(directory.resolve("zookeeper"));
         ZooKeeperServer made = new ZooKeeperServer(files.toFile(), files.toFile(), TICK_MILLIS);
+        // Bookies that a busy machine holds up are not taken for gone.
+        made.setMaxSessionTimeout(60_000);
         NIOServerCnxnFactory listening = new NIOServerCnxnFactory();
         listening.configure(zookeeper, 1000, -1, false);
         listening.startup(made);
