@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -76,6 +77,9 @@ final class DemoCommand implements Callable<Integer> {
     @Option(names = "--engine", paramLabel = "NAME", defaultValue = NodeConfig.DEFAULT_ENGINE, description = "What holds the nodes' copies: postgres, a PostgreSQL server for each; or h2, hsqldb, databases in the nodes' own processes (default: ${DEFAULT-VALUE}).")
     private String engine;
 
+    @Mixin
+    private OrderOptions order;
+
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
     private int secondaries;
 
@@ -113,6 +117,7 @@ final class DemoCommand implements Callable<Integer> {
         Path directory = data != null ? data : Files.createTempDirectory("tutti-demo-");
         Map<String, String> settings = new HashMap<>(NodeEngine.settings(engine, secondaries));
         settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
+        settings.putAll(order.settings());
         if (recordWorkload) {
             settings.put("workload-recording", "{enabled: true}");
         }

@@ -50,6 +50,9 @@ final class StartCommand implements Callable<Integer> {
     @Option(names = "--engine", paramLabel = "NAME", defaultValue = NodeConfig.DEFAULT_ENGINE, description = "What holds the nodes' copies: postgres, a PostgreSQL server for each; or h2, hsqldb, databases in the nodes' own processes (default: ${DEFAULT-VALUE}).")
     private String engine;
 
+    @Mixin
+    private OrderOptions order;
+
     @Option(names = "--secondaries", paramLabel = "N", defaultValue = "0", description = "With h2 or hsqldb: how many copies in memory take a node's read-only transactions (default: ${DEFAULT-VALUE}).")
     private int secondaries;
 
@@ -112,6 +115,7 @@ final class StartCommand implements Callable<Integer> {
     private Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>(NodeEngine.settings(engine, secondaries));
         settings.putAll(ClusterSpec.protocolParameters(protocol, parameters));
+        settings.putAll(order.settings());
         if (flightRecorder) {
             settings.put("flight-recorder", "{enabled: true}");
         }

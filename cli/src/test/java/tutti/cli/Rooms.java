@@ -19,6 +19,7 @@ final class Rooms {
             entry("minha", Set.of("sim")),
             entry("pgwire", Set.of()),
             entry("order", Set.of("core", "group", "runtime")),
+            entry("bookkeeper", Set.of("core", "runtime", "order")),
             entry("engine", Set.of("core", "pgwire")),
             entry("node", Set.of("core", "runtime")),
             entry("session", Set.of("core", "engine", "node")),

@@ -140,6 +140,7 @@ class RoomsTest {
     @Test
     void whatDecidesRunsOnTheSeam() {
         onTheSeam(inRoom("order")).check(TUTTI);
+        onTheSeam(inRoom("bookkeeper")).check(TUTTI);
         // Recorders that any thread may use: what they hold a lock for is short, and waits for nothing.
         onTheSeam(inRoom("node"), Set.of("java.util.concurrent.locks.ReentrantLock")).check(TUTTI);
         onTheSeam(inPackages("tutti.grid", "tutti.grid.multicast", "tutti.grid.view", "tutti.grid.store",

@@ -15,6 +15,7 @@ import tutti.server.NodeProgram;
 
 /** How a node's own JVM is started from this one: the same Java, a node's class path, options that suit a node. */
 public final class NodeJvm {
+    private static final String CLASS_PATH_VARIABLE = "TUTTI_CLASSPATH";
     private static final String OPTIONS_VARIABLE = "TUTTI_NODE_JAVA_OPTIONS";
     /** Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory. */
     private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
@@ -117,12 +118,16 @@ public final class NodeJvm {
     }
 
     /**
-     * The server's jar, whose manifest names what it needs and nothing else; where there are only directories of classes,
-     * as in tests, the class path of this JVM.
+     * The server's jar, whose manifest names what it needs and nothing else, and what the environment adds, such as another order; where
+     * there are only directories of classes, as in tests, the class path of this JVM.
      */
     private static String classPath() {
         Path server = server();
-        return Files.isRegularFile(server) ? server.toString() : System.getProperty("java.class.path");
+        if (!Files.isRegularFile(server)) {
+            return System.getProperty("java.class.path");
+        }
+        String more = System.getenv(CLASS_PATH_VARIABLE);
+        return more == null || more.isBlank() ? server.toString() : server + File.pathSeparator + more.strip();
     }
 
     /** Where the classes of a node come from: a jar or a directory. */

@@ -3,6 +3,8 @@ package tutti.order;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
 import tutti.core.spi.Order;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
@@ -23,6 +25,18 @@ public interface OrderDescriptor {
 
     /** Whether some of the nodes can decide without the others. */
     boolean hasVoters();
+
+    /**
+     * Looks whether it can be opened with these parameters, which it alone understands.
+     *
+     * @throws IllegalArgumentException naming the parameter, what is wrong with it, and what is valid
+     */
+    default void check(Map<String, String> parameters) {
+        if (!parameters.isEmpty()) {
+            throw new IllegalArgumentException("order " + name() + " has no parameters, but is given "
+                    + String.join(", ", new TreeSet<>(parameters.keySet())) + "; leave them out");
+        }
+    }
 
     /** Whether nodes tell each other things by datagrams, which are authenticated by a secret that all share. */
     default boolean usesDatagrams() {

@@ -26,14 +26,16 @@ import java.util.TreeSet;
  * @param batchBytes of waiting messages that are ordered together
  * @param segmentBytes of one file of a log
  * @param failureTimeout how long a node may be silent until the others do without it
+ * @param parameters what this kind of order alone wants to know, by name
  */
 public record OrderSettings(String cluster, String clusterId, List<byte[]> datagramKeys, int self,
         SortedMap<Integer, InetSocketAddress> members,
         SortedSet<Integer> voters, long queueBytes, int payloadBytesMax, int batchBytes, int segmentBytes,
-        Duration failureTimeout) {
-    /** Copies members and voters. */
+        Duration failureTimeout, Map<String, String> parameters) {
+    /** Copies members, voters and parameters. */
     public OrderSettings {
         datagramKeys = List.copyOf(datagramKeys);
+        parameters = Map.copyOf(parameters);
         members = Collections.unmodifiableSortedMap(new TreeMap<>(members));
         voters = Collections.unmodifiableSortedSet(new TreeSet<>(voters));
     }
@@ -43,18 +45,24 @@ public record OrderSettings(String cluster, String clusterId, List<byte[]> datag
         Set<Integer> all = members.keySet();
         return new OrderSettings(cluster, "", List.of(), self, new TreeMap<>(members), new TreeSet<>(all), 1 << 26,
                 7 << 20, 1 << 16,
-                1 << 24, Duration.ofSeconds(1));
+                1 << 24, Duration.ofSeconds(1), Map.of());
     }
 
     /** A copy for a cluster with this id. */
     public OrderSettings withClusterId(String id) {
         return new OrderSettings(cluster, id, datagramKeys, self, members, voters, queueBytes, payloadBytesMax,
-                batchBytes, segmentBytes, failureTimeout);
+                batchBytes, segmentBytes, failureTimeout, parameters);
+    }
+
+    /** A copy with these parameters. */
+    public OrderSettings withParameters(Map<String, String> values) {
+        return new OrderSettings(cluster, clusterId, datagramKeys, self, members, voters, queueBytes, payloadBytesMax,
+                batchBytes, segmentBytes, failureTimeout, values);
     }
 
     /** A copy that takes messages of so many bytes, of which one at least may wait. */
     public OrderSettings withPayloadBytesMax(int bytes) {
         return new OrderSettings(cluster, clusterId, datagramKeys, self, members, voters, Math.max(queueBytes, bytes),
-                bytes, batchBytes, segmentBytes, failureTimeout);
+                bytes, batchBytes, segmentBytes, failureTimeout, parameters);
     }
 }

@@ -35,6 +35,21 @@ public abstract class OrderContract {
             return true;
         }
 
+        /** Whether a node is told at its start, and not a moment later, that the log has been truncated beyond what it needs. */
+        default boolean tellsTruncationAtStart() {
+            return remembersStops();
+        }
+
+        /** Whether nothing is ordered without a majority of the nodes, because the log is theirs. */
+        default boolean needsMajorityOfNodes() {
+            return true;
+        }
+
+        /** Keeps a single node of several from having anything ordered; returns what ends that. */
+        default Runnable unable() {
+            return () -> {};
+        }
+
         /** Does something so many times, in turn, beside everything else; returns what waits for the last time. */
         default Runnable beside(int times, IntConsumer step) {
             Thread thread = Thread.ofPlatform().start(() -> {
@@ -247,11 +262,13 @@ public abstract class OrderContract {
         }
         stop(1);
         stop(2);
+        Runnable able = cluster.unable();
         recorders.get(0).awaitView(v -> !v.majority() && v.leader() == -1 && v.members().equals(Set.of(0)));
         orders.get(0).log().append(bytes("waiting"));
         assertEquals(7, orders.get(0).log().status().queuedBytes());
         assertEquals(1, recorders.get(0).deliveries().size());
         assertFalse(orders.get(0).group().view().majority());
+        able.run();
         start(1, 1);
         if (!cluster.remembersStops()) {
             assertForgotten(Set.of(0, 1));
@@ -264,8 +281,29 @@ public abstract class OrderContract {
     }
 
     @Test
+    void aNodeAloneGoesOnIfTheLogIsNotThatOfTheNodes() throws Exception {
+        startAll(3);
+        orders.get(0).log().append(bytes("ordered"));
+        for (Recorder recorder : recorders.values()) {
+            recorder.awaitCount(1);
+        }
+        stop(1);
+        stop(2);
+        if (cluster.needsMajorityOfNodes()) {
+            recorders.get(0).awaitView(v -> !v.majority() && v.members().equals(Set.of(0)));
+            return;
+        }
+        orders.get(0).log().append(bytes("alone"));
+        assertEquals(new Recorder.Delivered(2, 0, "alone"), recorders.get(0).awaitCount(2).get(1));
+        recorders.get(0).awaitView(v -> v.majority() && v.leader() == 0 && v.members().equals(Set.of(0)));
+        start(1, 1);
+        assertEquals(new Recorder.Delivered(2, 0, "alone"), recorders.get(1).awaitCount(1).get(0));
+    }
+
+    @Test
     void aFullQueueRefusesAndTakesAgainWhatFits() throws Exception {
         cluster = cluster(3, 100_000);
+        Runnable able = cluster.unable();
         start(0, 0);
         byte[] message = new byte[1000];
         for (int i = 0; i < 100; i++) {
@@ -275,6 +313,7 @@ public abstract class OrderContract {
                 () -> orders.get(0).log().append(message));
         assertTrue(String.valueOf(e.getMessage()).contains("100000"), e.getMessage());
         assertEquals(100_000, orders.get(0).log().status().queuedBytes());
+        able.run();
         start(1, 0);
         recorders.get(0).awaitCount(100);
         orders.get(0).log().append(message);
@@ -336,6 +375,8 @@ public abstract class OrderContract {
             assertEquals(range(1, 1300), positions(recorder.awaitCount(1300)));
         }
         for (Order order : orders.values()) {
+            cluster.waiting().await(this, () -> order.log().status().firstRetained() > 1,
+                    () -> order.log().status().toString());
             long firstRetained = order.log().status().firstRetained();
             assertTrue(firstRetained > 1 && firstRetained <= 801, "first retained " + firstRetained);
         }
@@ -345,7 +386,7 @@ public abstract class OrderContract {
         orders.put(1, again);
         Recorder late = new Recorder(cluster.waiting());
         DurableLog.TruncatedException e;
-        if (cluster.remembersStops()) {
+        if (cluster.tellsTruncationAtStart()) {
             e = assertThrows(DurableLog.TruncatedException.class, () -> again.log().start(0, late));
         } else {
             again.log().start(0, late);

@@ -422,7 +422,7 @@ final class NodeLife implements AutoCloseable {
         return new OrderSettings(config.cluster(), read.cluster(), read.datagramKeys(), config.node(), members,
                 new TreeSet<>(config.chosenProtocol().voters(members.keySet())),
                 Math.max(order.queueBytes(), payloadMax), payloadMax, Math.toIntExact(order.batchBytes()),
-                Math.toIntExact(Math.min(order.segmentBytes(), 1 << 30)), order.electionTimeout());
+                Math.toIntExact(Math.min(order.segmentBytes(), 1 << 30)), order.electionTimeout(), order.parameters());
     }
 
     /**

@@ -3,13 +3,14 @@
 set -eu
 
 home=$(dirname -- "$(dirname -- "$(readlink -f -- "$0")")")
-main="$home/tutti-cli.jar tutti.cli.Tutti"
+jar="$home/tutti-cli.jar"
+main=tutti.cli.Tutti
 memory="-Xms32m -Xmx${TUTTI_HEAP:-1g}"
 options=-XX:TieredStopAtLevel=4
 
 # A node needs the server's libraries only, and begins with what nodes of this package have learnt.
 if [ "${1:-}" = node ]; then
-  for jar in "$home"/lib/tutti-server-*.jar; do main="$jar tutti.server.NodeProgram"; done
+  for jar in "$home"/lib/tutti-server-*.jar; do main=tutti.server.NodeProgram; done
   for cache in "$home"/lib/tutti-server-*.aot; do
     if [ -f "$cache" ]; then options="-XX:+UseCompactObjectHeaders -XX:AOTCache=$cache"; fi
   done
@@ -17,4 +18,4 @@ fi
 # Words are to be split; the package's own path must have no space in it, which installing it in /opt sees to.
 # shellcheck disable=SC2086
 exec "$home/runtime/bin/java" -XX:+UseSerialGC -XX:-UsePerfData -XX:+ExitOnOutOfMemoryError $memory \
-  --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow $options ${TUTTI_JAVA_OPTIONS:-} -cp $main "$@"
+  --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow $options ${TUTTI_JAVA_OPTIONS:-} -cp "$jar${TUTTI_CLASSPATH:+:$TUTTI_CLASSPATH}" "$main" "$@"

@@ -165,8 +165,8 @@ public interface Group extends AutoCloseable {
      * @param members nodes believed alive, this one included; in ascending order
      * @param majority whether this node can have messages ordered now
      * @param leader the node that orders, or -1 if there is none
-     * @param lost why nothing is ordered any more though enough nodes may be there, and what is to be done about it, in words; null if
-     *            that is not so
+     * @param lost why nothing is ordered though enough nodes may be there, now or for good, and what is to be done about it, in words; null
+     *            if that is not so
      */
     record View(Set<Integer> members, boolean majority, int leader, @Nullable String lost) {
         /** Before anything is known. */

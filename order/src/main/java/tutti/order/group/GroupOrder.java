@@ -29,6 +29,7 @@ import tutti.group.Packet;
 import tutti.group.StableRecord;
 import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
+import tutti.order.NodeLives;
 import tutti.order.SpokenVersions;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
@@ -48,7 +49,7 @@ import tutti.runtime.Network;
  * <b>What it does not promise.</b> When so many nodes have forgotten at the same time that those who remember are no majority, the
  * order is lost for good: nothing is ordered any more, and nodes say so in their log and in their {@link View#lost}. Nothing
  * is ever ordered twice or contradicted ({@code Membership} has the argument). A disk holds only the number of
- * the node's life and whether it ever joined ({@link GroupDirectory}).
+ * the node's life and whether it ever joined ({@link NodeLives}).
  *
  * <p>
  * <b>What it speaks.</b> Nodes announce themselves ({@link Announcement}). To one node is written in the newest version that both
@@ -74,7 +75,7 @@ public final class GroupOrder extends DeliveringOrder {
 
     private final GroupOrderConfig config;
     private final Machine machine;
-    private final GroupDirectory directory;
+    private final NodeLives directory;
     private final Network network;
     private final Network.Datagrams socket;
     private final Envelopes envelopes;
@@ -108,7 +109,7 @@ public final class GroupOrder extends DeliveringOrder {
         this.config = config;
         this.machine = machine;
         String group = words(config);
-        directory = new GroupDirectory(files, "node " + config.self() + " of " + group, machine.clock());
+        directory = new NodeLives(files, "group", "node " + config.self() + " of " + group, machine.clock());
         life = directory.formerLife() + 1;
         spoken = new SpokenVersions(Versions.SPOKEN, config.members().keySet().stream()
                 .filter(node -> node != config.self()).collect(Collectors.toSet()));

@@ -6,6 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import tutti.order.OrderDescriptor;
+import tutti.order.batch.Batch;
+import tutti.order.batch.SenderTable;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 

@@ -9,6 +9,7 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.order.batch.SenderTable;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;

@@ -5,6 +5,7 @@ import io.microraft.statemachine.StateMachine;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Consumer;
+import tutti.order.batch.SenderTable;
 
 /**
  * What this node's log has committed: numbers its messages, keeps {@link Checkpoints} of that, and forgets the beginning of the

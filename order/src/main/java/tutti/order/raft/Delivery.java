@@ -5,6 +5,9 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.ByteStrings;
 import tutti.order.DeliveryLoop;
+import tutti.order.batch.Batch;
+import tutti.order.batch.SenderTable;
+import tutti.order.batch.Submissions;
 
 /**
  * Takes the messages to be delivered from the log, from where delivery stands to where the log is committed. Used on the

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Set;
 import tutti.core.schema.ByteStrings;
 import tutti.order.OrderDescriptor;
+import tutti.order.batch.Batch;
+import tutti.order.batch.SenderTable;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 

@@ -3,6 +3,7 @@ package tutti.order.raft;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import tutti.order.peer.PeerNetwork;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 

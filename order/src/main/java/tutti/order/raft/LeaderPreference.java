@@ -5,6 +5,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.order.peer.PeerNetwork;
 
 /**
  * Moves leadership to preferred nodes. A leader that is not among the preferred ones hands over to one that is, as soon

@@ -1,5 +1,7 @@
 package tutti.order.raft;
 
+import tutti.order.batch.Batch;
+
 /**
  * One entry of the Raft log, as it lies on disk.
  *
@@ -12,7 +14,7 @@ record LogEntry(long index, int term, byte kind, byte[] body) {
     /** The entry with which a leader begins its term: no body, orders nothing. */
     static final byte NEW_TERM = 1;
     /** A {@link Batch} of messages. */
-    static final byte BATCH = 2;
+    static final byte BATCH = Batch.KIND;
     /** A {@link GroupChange}: it orders nothing. */
     static final byte GROUP = 3;
 }

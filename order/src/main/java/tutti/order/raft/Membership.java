@@ -8,6 +8,7 @@ import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Group;
+import tutti.order.peer.PeerNetwork;
 import tutti.runtime.Directory;
 import tutti.runtime.Loop;
 

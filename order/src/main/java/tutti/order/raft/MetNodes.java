@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import tutti.order.peer.Greeting;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
 

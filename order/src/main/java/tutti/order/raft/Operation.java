@@ -2,6 +2,7 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
+import tutti.order.batch.Batch;
 
 /**
  * What an entry of MicroRaft's log in memory holds. Once the entry is in the {@link SegmentedLog} the operation lets go

@@ -7,6 +7,7 @@ import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.spi.Group;
+import tutti.order.batch.Batch;
 import tutti.runtime.Frames;
 
 /** What the nodes of a Raft order tell each other, each in one of {@link Frames}: messages of their own, and Raft's. */

@@ -3,6 +3,8 @@ package tutti.order.raft;
 import java.util.List;
 import tutti.core.schema.Catalogue;
 import tutti.core.schema.MessageSet;
+import tutti.order.batch.Batch;
+import tutti.order.peer.Greeting;
 
 /** What the nodes of a Raft order tell each other, and what they keep. */
 public final class RaftCatalogue implements Catalogue {

@@ -11,6 +11,7 @@ import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.spi.Group;
+import tutti.order.peer.Greeting;
 import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
 

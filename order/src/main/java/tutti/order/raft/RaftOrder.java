@@ -22,13 +22,17 @@ import tutti.core.schema.DecodeException;
 import tutti.order.CopiedOrder;
 import tutti.order.DeliveringOrder;
 import tutti.order.DeliveryLoop;
+import tutti.order.batch.Submissions;
+import tutti.order.peer.Greeting;
+import tutti.order.peer.PeerNetwork;
+import tutti.order.peer.PeerReceiver;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
-import tutti.runtime.LostDirectoryException;
-import tutti.runtime.TurnedAwayException;
 import tutti.runtime.Loop;
+import tutti.runtime.LostDirectoryException;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
+import tutti.runtime.TurnedAwayException;
 
 /**
  * The durable total order: a Raft log on every node (Ongaro and Ousterhout, "In Search of an Understandable Consensus
@@ -117,12 +121,16 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             opened.add(network);
             loop = network.loop();
             process = machine.random("order process " + config.self()).nextLong();
-            peers = new PeerNetwork(config, members.others(config.self(), groups.last()), machine.clock(), network,
+            peers = new PeerNetwork(config.self(), config.members().get(config.self()), config.failureTimeout(),
+                    members.others(config.self(), groups.last()), machine.clock(), network,
                     directory.cluster(), new FromNetwork());
             RaftSettings settings = new RaftSettings(config);
             time = new RaftTime(loop, machine.clock(), settings.speed());
             committed = new CommittedEntries(log, checkpoints, groups, config.segmentBytes(), new Committed());
-            submissions = new Submissions(config, directory.incarnation(), machine.clock(), peers::wireVersion,
+            submissions = new Submissions(
+                    new Submissions.Limits(config.self(), config.queueBytes(), config.batchBytes(),
+                            config.batchWindow(), config.retransmitTimeout()),
+                    directory.incarnation(), machine.clock(), peers::wireVersion,
                     this::toLeader);
             Host host = new Host();
             transport = new RaftTransport(config, loop, machine.clock(), log, checkpoints, committed, peers, host);
@@ -241,7 +249,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             received(config.self(), readOnly(payload), false);
         }
         Set<Integer> others = new TreeSet<>(nodes);
-        loop.execute(() -> peers.send(others, new PeerMessage.Letter(payload)));
+        loop.execute(() -> peers.send(others, new PeerMessage.Letter(payload), Greeting.Capability.LETTERS));
     }
 
     @Override

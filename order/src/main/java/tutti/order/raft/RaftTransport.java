@@ -18,6 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
 import tutti.core.spi.DurableLog;
+import tutti.order.peer.PeerNetwork;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 

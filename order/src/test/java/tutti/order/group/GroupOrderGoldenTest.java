@@ -9,6 +9,7 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.GoldenContract;
 import tutti.core.schema.Versions;
 import tutti.group.Packet;
+import tutti.order.NodeLives;
 
 class GroupOrderGoldenTest extends GoldenContract {
     @Override
@@ -27,7 +28,7 @@ class GroupOrderGoldenTest extends GoldenContract {
                                 ByteBuffer.wrap(new byte[]{5, 6})),
                         new Frame.Receipt(channel, 4), new Frame.Greeting(channel, 1_700_000_000_004L)),
                 "group files",
-                List.of(new GroupDirectory.Lives("node 1 of cluster c of nodes 0=a:1,1=b:2", 1_700_000_000_005L,
+                List.of(new NodeLives.Lives("node 1 of cluster c of nodes 0=a:1,1=b:2", 1_700_000_000_005L,
                         true)));
     }
 }

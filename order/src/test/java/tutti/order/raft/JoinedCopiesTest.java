@@ -20,6 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.schema.ByteStrings;
 import tutti.core.spi.Group;
+import tutti.order.batch.Batch;
+import tutti.order.batch.SenderTable;
 import tutti.runtime.Directory;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Group;
 import tutti.order.Recorder;
+import tutti.order.peer.Greeting;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 

@@ -24,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderDescriptor;
 import tutti.order.Recorder;
+import tutti.order.peer.Greeting;
 import tutti.runtime.LostDirectoryException;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;

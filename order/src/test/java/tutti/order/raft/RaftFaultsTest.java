@@ -35,6 +35,7 @@ import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.order.Recorder;
+import tutti.order.peer.Greeting;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.Frames;

@@ -10,6 +10,9 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.GoldenContract;
 import tutti.core.schema.Versions;
 import tutti.core.spi.Group;
+import tutti.order.batch.Batch;
+import tutti.order.batch.SenderTable;
+import tutti.order.peer.Greeting;
 
 class RaftGoldenTest extends GoldenContract {
     private static final Batch BATCH = new Batch(2, 1_700_000_000_000L, 6,

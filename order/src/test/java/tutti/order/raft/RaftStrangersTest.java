@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.keys.ClusterAuthority;
 import tutti.order.Recorder;
+import tutti.order.peer.Greeting;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.PeerKeys;
 import tutti.runtime.real.RealMachine;

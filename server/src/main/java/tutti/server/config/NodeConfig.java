@@ -6,6 +6,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.StringJoiner;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
@@ -57,6 +59,9 @@ public record NodeConfig(
     public static final String DEFAULT_ENGINE = PostgresServer.NAME;
     /** Most nodes of a cluster. */
     public static final int MEMBERS_MAX = 15;
+    /** The kind of order that is used if none is chosen. */
+    public static final String DEFAULT_ORDER = Orders.DEFAULT;
+
     /** What a message may have beside a write set, twice. */
     private static final long PAYLOAD_EXTRA_BYTES = 1 << 20;
 
@@ -159,6 +164,12 @@ public record NodeConfig(
     private static void checkOrder(String protocol, Map<String, String> parameters, Set<Integer> ids, Order order,
             Limits limits) {
         OrderDescriptor kind = Orders.STANDARD.descriptor(order.kind());
+        try {
+            kind.check(order.parameters());
+        } catch (IllegalArgumentException impossible) {
+            throw new ImpossibleValue("order.parameters", String.valueOf(impossible.getMessage()),
+                    "docs/distributedlog.md tells those of order.kind bookkeeper");
+        }
         String gives = kind.durability().word();
         if (!order.durability().equals(gives)) {
             throw new ImpossibleValue("order.durability",
@@ -375,8 +386,9 @@ public record NodeConfig(
 
     /** The total order. */
     public record Order(
-            @Setting(doc = "What makes the order: `raft`, a log on the nodes' disks; or `group`, group communication over UDP,"
-                    + " in the nodes' memory, see below. The same on every node, and for good.", byDefault = Orders.DEFAULT, oneOf = Setting.Choices.ORDERS) String kind,
+            @Setting(doc = "What makes the order: `raft`, a log on the nodes' disks; `group`, group communication over UDP,"
+                    + " in the nodes' memory, see below; or another one on the node's class path, such as `bookkeeper`, a log in Apache"
+                    + " BookKeeper (docs/distributedlog.md). The same on every node, and for good.", byDefault = Orders.DEFAULT, oneOf = Setting.Choices.ORDERS) String kind,
             @Setting(doc = "What becomes of ordered transactions when nodes stop: `disk`, they are on the disks of a majority"
                     + " before they commit; `none`, they are in the memory of a majority, and the cluster ends when a majority"
                     + " stops. It must be what the kind of order gives, so that nobody chooses less unawares.", byDefault = "disk", oneOf = Setting.Choices.DURABILITIES) String durability,
@@ -390,7 +402,34 @@ public record NodeConfig(
             @Setting(doc = "How large this node's part of the log may become for the sake of members that are away or"
                     + " excluded. Beyond it the log is no longer kept for them, and they need a copy of another node's database if"
                     + " they come back too late: docs/operations.md.", byDefault = "8 GiB", min = "16 MiB", max = "64 TiB", bytes = true) long retentionBytes,
-            @Setting(doc = "How long a member may be away or excluded until the log is no longer kept for it.", byDefault = "72h", min = "1min", max = "8760h") Duration retentionTime) {}
+            @Setting(doc = "How long a member may be away or excluded until the log is no longer kept for it.", byDefault = "72h", min = "1min", max = "8760h") Duration retentionTime,
+            @Setting(doc = "What the kind of order alone wants to know, name by name; `raft` and `group` nothing. The same on every"
+                    + " node.", byDefault = "{}") Map<String, String> parameters) {
+        /** Copies the parameters. */
+        public Order {
+            parameters = Map.copyOf(parameters);
+        }
+
+        /**
+         * What to write behind {@code order:} for a kind; nothing for the one that is used if none is chosen.
+         *
+         * @throws IllegalArgumentException if there is no such kind here, or it cannot have these parameters
+         */
+        public static String chosen(String kind, Map<String, String> parameters) {
+            OrderDescriptor chosen = Orders.STANDARD.descriptor(kind);
+            chosen.check(parameters);
+            if (kind.equals(DEFAULT_ORDER)) {
+                return "";
+            }
+            StringJoiner values = new StringJoiner(", ", "{", "}");
+            new TreeMap<>(parameters).forEach((name, value) -> values.add(quoted(name) + ": " + quoted(value)));
+            return "{kind: " + kind + ", durability: " + chosen.durability().word() + ", parameters: " + values + "}";
+        }
+
+        private static String quoted(String text) {
+            return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+        }
+    }
 
     /** Bounds. */
     public record Limits(

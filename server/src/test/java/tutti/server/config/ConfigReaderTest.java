@@ -126,6 +126,9 @@ class ConfigReaderTest {
                         "node.yaml:5: order.durability is none, but order.kind raft gives disk"),
                 Arguments.of("order: {kind: grup}",
                         "order.kind cannot be \"grup\"; did you mean group? valid: group, raft"),
+                Arguments.of("order: {parameters: {zookeeper: \"a:2181\"}}",
+                        "node.yaml:5: order.parameters order raft has no parameters, but is given zookeeper; leave them"
+                                + " out"),
                 Arguments.of("order: {kind: group, durability: none}",
                         "limits.transaction-bytes is larger than order.kind group can carry; valid with it: 4 KiB to"
                                 + " 3670016 bytes"),

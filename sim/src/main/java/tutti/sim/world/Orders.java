@@ -84,7 +84,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 OrderSettings all = OrderSettings.of("", node, configured);
                 new RaftOrderDescriptor().adopt(new OrderSettings(all.cluster(), all.clusterId(), all.datagramKeys(),
                         node, all.members(), all.voters(), QUEUE_BYTES, (int) QUEUE_BYTES, batchBytes, segmentBytes,
-                        failure), machine, directory, number);
+                        failure, Map.of()), machine, directory, number);
             }
         }, () -> {});
     }

@@ -426,7 +426,7 @@ final class RaftRun {
     private OrderSettings settings(int number) {
         OrderSettings some = OrderSettings.of("any", number, configured(number)).withClusterId(CLUSTER);
         return new OrderSettings(some.cluster(), some.clusterId(), some.datagramKeys(), number, some.members(),
-                some.voters(), 1 << 18, 1 << 13, 1 << 13, 1 << 16, Duration.ofMillis(300));
+                some.voters(), 1 << 18, 1 << 13, 1 << 13, 1 << 16, Duration.ofMillis(300), Map.of());
     }
 
     private static void read(Directory from, String prefix, Map<String, byte[]> into) throws IOException {

@@ -18,6 +18,8 @@ public final class Mutants {
     private static final String PROTOCOL = "tutti.core.protocol.";
     private static final String NODE = "tutti.node.";
     private static final String RAFT = "tutti.order.raft.";
+    private static final String BATCH = "tutti.order.batch.";
+    private static final String PEER = "tutti.order.peer.";
     private static final String ORDER = "tutti.order.";
     private static final String GROUP = "tutti.group.";
     private static final String DATABASE = "tutti.sim.world.database.";
@@ -234,13 +236,13 @@ public final class Mutants {
                     new Where("si", Map.of(), null, OrderKind.RAFT, "partition,power-loss,kill,long", 1000, 130),
                     new Finder(By.LIVENESS, "open"), 60),
             one("batch-counts-twice", "A batch that its sender has repeated counts each time.",
-                    Edit.of(RAFT + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
+                    Edit.of(BATCH + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
                     raft("si", "network"), new Finder(By.TOTAL_ORDER, "uniform integrity"), 15),
             one("batch-left-out", "A node leaves a batch out that counts for the others.",
-                    Edit.of(RAFT + "SenderTable", "accept", new Change.Body(0)).onceIn(100),
+                    Edit.of(BATCH + "SenderTable", "accept", new Change.Body(0)).onceIn(100),
                     raft("si", "none"), new Finder(By.TOTAL_ORDER, "uniform total order"), 3),
             one("never-sent-again", "What was under way to a leader that is lost is not sent again.",
-                    Edit.of(RAFT + "Submissions", "resend()", new Change.Body(0)),
+                    Edit.of(BATCH + "Submissions", "resend()", new Change.Body(0)),
                     raft("si", "network,crash"), new Finder(By.LIVENESS, "not begun"), 2),
             one("flush-forgotten", "Entries are taken to be on disk when they are in the system's hands.",
                     Edit.of(RAFT + "LogSegment", "force", new Change.LeftOut("force")),
@@ -252,7 +254,7 @@ public final class Mutants {
                     Edit.of(RAFT + "SegmentedLog", "create", new Change.LeftOut("sync")),
                     raft("si", "kill,power-loss"), new Finder(By.ASSERTION, "the log in"), 5),
             mended("silence-of-a-former-life", "A node gives up as soon as another takes its former life for alive.",
-                    Edit.of(RAFT + "PeerNetwork$Outbound", "refused", new Change.Instead("silenceNanos", "aliveNanos")),
+                    Edit.of(PEER + "PeerNetwork$Outbound", "refused", new Change.Instead("silenceNanos", "aliveNanos")),
                     raft("si", "crash,kill"), new Finder(By.ASSERTION, "may not join"), 60),
             one("checksum-not-looked-at", "Records of the log are read without their checksum.",
                     Edit.of(RAFT + "LogSegment", "decode", new Change.Condition("crc", 1, Jump.TAKEN)),

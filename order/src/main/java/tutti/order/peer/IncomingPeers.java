@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.order.peer;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

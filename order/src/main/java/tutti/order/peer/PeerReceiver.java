@@ -1,11 +1,11 @@
-package tutti.order.raft;
+package tutti.order.peer;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Set;
 
 /** What happens with frames and connections. */
-interface PeerReceiver {
+public interface PeerReceiver {
     /**
      * A frame has come.
      *

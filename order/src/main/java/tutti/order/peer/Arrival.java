@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.order.peer;
 
 import java.nio.ByteBuffer;
 import java.util.function.Supplier;

@@ -1,4 +1,4 @@
-package tutti.order.group;
+package tutti.order;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -14,12 +14,11 @@ import tutti.runtime.Directory;
 import tutti.runtime.DurableFiles;
 
 /**
- * The little that a node of a group keeps on its disk: which group it belongs to, how often it has been started, and whether it
- * has ever promised a view, so that a later life does not take itself for a new node. Locked against a second process.
+ * The little that a node keeps on its disk whose order lies elsewhere: which group it belongs to, how often it has been started, and
+ * whether it has ever promised a view, so that a later life does not take itself for a new node. Locked against a second process.
  */
-final class GroupDirectory implements AutoCloseable {
+public final class NodeLives implements AutoCloseable {
     private static final String LOCK = "lock";
-    private static final String LIVES = "group";
 
     /**
      * What is in the file.
@@ -28,8 +27,9 @@ final class GroupDirectory implements AutoCloseable {
      * @param last number of the last life
      * @param promised whether a view was ever promised
      */
-    record Lives(String identity, long last, boolean promised) implements Encoded {
-        static final Schema<Lives> SCHEMA = Schema
+    public record Lives(String identity, long last, boolean promised) implements Encoded {
+        /** As it is written. */
+        public static final Schema<Lives> SCHEMA = Schema
                 .message("lives", 1, Lives.class, "Whose directory it is, and what its lives have come to.").of(
                         Field.of("identity", Types.text(1 << 20), Lives::identity),
                         Field.of("last", Types.NATURAL, Lives::last),
@@ -37,10 +37,12 @@ final class GroupDirectory implements AutoCloseable {
     }
 
     /** All that is in files. */
-    static final MessageSet<Lives> SET = new MessageSet<>("group files",
-            "In the file `group` of a node of a group order, behind its CRC-32C of 4 bytes.", List.of(Lives.SCHEMA));
+    public static final MessageSet<Lives> SET = new MessageSet<>("group files",
+            "In the file `group` of a node of a group order and `ledgers` of one whose log is in BookKeeper, behind its CRC-32C of 4 bytes.",
+            List.of(Lives.SCHEMA));
 
     private final Directory directory;
+    private final String file;
     private final Closeable lock;
     private final String identity;
     private final long former;
@@ -49,17 +51,19 @@ final class GroupDirectory implements AutoCloseable {
     /**
      * Takes the directory, and notes a new life.
      *
+     * @param file name of the file, another one for each kind of order
      * @param identity which node of which group this is, in words that people can compare
      * @throws IOException if another process uses it, if it belongs to something else, or if it is damaged
      */
-    GroupDirectory(Directory directory, String identity, Clock clock) throws IOException {
+    public NodeLives(Directory directory, String file, String identity, Clock clock) throws IOException {
         this.directory = directory;
+        this.file = file;
         this.identity = identity;
         lock = directory.lock(LOCK);
         try {
             // The clock makes it grow even after the directory was lost.
             long now = clock.now().toEpochMilli();
-            if (directory.exists(LIVES)) {
+            if (directory.exists(file)) {
                 Lives known = read();
                 promised = known.promised();
                 if (!known.identity().equals(identity)) {
@@ -84,17 +88,17 @@ final class GroupDirectory implements AutoCloseable {
     }
 
     /** Number of the last life before this one, at most; this one's is the next. */
-    long formerLife() {
+    public long formerLife() {
         return former;
     }
 
     /** Whether a view was ever promised. */
-    boolean hasPromised() {
+    public boolean hasPromised() {
         return promised;
     }
 
     /** A view is promised; on disk when this returns. */
-    void promise() throws IOException {
+    public void promise() throws IOException {
         if (!promised) {
             promised = true;
             write();
@@ -102,14 +106,14 @@ final class GroupDirectory implements AutoCloseable {
     }
 
     private void write() throws IOException {
-        DurableFiles.write(directory, LIVES, new Lives(identity, former + 1, promised).bytes());
+        DurableFiles.write(directory, file, new Lives(identity, former + 1, promised).bytes());
     }
 
     private Lives read() throws IOException {
         try {
-            return SET.decode(DurableFiles.read(directory, LIVES), Lives.class);
+            return SET.decode(DurableFiles.read(directory, file), Lives.class);
         } catch (DecodeException wrong) {
-            throw new IOException(directory.location(LIVES) + " cannot be used: " + wrong.getMessage(), wrong);
+            throw new IOException(directory.location(file) + " cannot be used: " + wrong.getMessage(), wrong);
         }
     }
 

@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.order.batch;
 
 import java.util.Collections;
 import java.util.Map;
@@ -8,13 +8,15 @@ import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 
 /**
- * Decides which batches of the Raft log count, and numbers their messages. The log may hold a batch twice or out of
+ * Decides which batches of a log count, and numbers their messages. The log may hold a batch twice or out of
  * turn, because a sender repeats what it has not seen delivered; every node leaves the same ones out, since this
  * table is a function of the log alone. Not thread safe.
  */
-final class SenderTable {
-    record Sender(long incarnation, long lastSequence) {
-        static final Schema<Sender> SCHEMA = Schema.part("sender", Sender.class).of(
+public final class SenderTable {
+    /** How far a sender has got. */
+    public record Sender(long incarnation, long lastSequence) {
+        /** As a part of messages. */
+        public static final Schema<Sender> SCHEMA = Schema.part("sender", Sender.class).of(
                 Field.of("incarnation", Types.NATURAL, Sender::incarnation),
                 Field.of("lastSequence", Types.NATURAL, Sender::lastSequence), Sender::new);
     }
@@ -24,12 +26,14 @@ final class SenderTable {
      *
      * @param positions highest position that was given out
      */
-    record Image(long positions, Map<Integer, Sender> senders) {
-        static final Schema<Image> SCHEMA = Schema.part("sender table", Image.class).of(
+    public record Image(long positions, Map<Integer, Sender> senders) {
+        /** As a part of messages. */
+        public static final Schema<Image> SCHEMA = Schema.part("sender table", Image.class).of(
                 Field.of("positions", Types.NATURAL, Image::positions),
                 Field.of("senders", Types.map(Types.INT, Sender.SCHEMA, 1 << 16), Image::senders), Image::new);
 
-        Image {
+        /** Copies the table. */
+        public Image {
             senders = Collections.unmodifiableMap(new TreeMap<>(senders));
         }
     }
@@ -37,8 +41,11 @@ final class SenderTable {
     private final Map<Integer, Sender> senders = new TreeMap<>();
     private long positions;
 
+    /** Of an empty log. */
+    public SenderTable() {}
+
     /** Messages numbered so far: the highest position. */
-    long positions() {
+    public long positions() {
         return positions;
     }
 
@@ -48,7 +55,7 @@ final class SenderTable {
      *
      * @return position of the batch's first message, or 0 if the batch does not count
      */
-    long accept(int sender, long incarnation, long sequence, int messages) {
+    public long accept(int sender, long incarnation, long sequence, int messages) {
         Sender known = senders.get(sender);
         boolean next = sequence == 1 && (known == null || incarnation > known.incarnation());
         if (known != null && incarnation == known.incarnation()) {
@@ -63,12 +70,13 @@ final class SenderTable {
         return first;
     }
 
-    Image image() {
+    /** As it is now. */
+    public Image image() {
         return new Image(positions, senders);
     }
 
     /** One that goes on where the image was taken. */
-    static SenderTable of(Image image) {
+    public static SenderTable of(Image image) {
         SenderTable table = new SenderTable();
         table.positions = image.positions();
         table.senders.putAll(image.senders());

@@ -1,5 +1,6 @@
-package tutti.order.raft;
+package tutti.order.batch;
 
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,12 +17,23 @@ import tutti.runtime.Clock;
  * What this node wants ordered: a bounded queue of messages, and a window of numbered batches made from it that are
  * under way to the leader. A batch stays until it is seen in the log, and is sent again after a change of leader or a
  * timeout; all later ones follow it, so that they arrive in turn. {@link #submit} may be called by any thread, the rest
- * by Raft's loop.
+ * by the loop of the order.
  */
-final class Submissions {
+public final class Submissions {
+    /**
+     * Bounds.
+     *
+     * @param self number of this node
+     * @param queueBytes limit of what may wait to be ordered here, in bytes
+     * @param batchBytes how many bytes of waiting messages are put into one batch; one longer message goes alone
+     * @param batchWindow how many batches may be under way at a time
+     * @param retransmitTimeout how long a batch may be under way until it is sent again
+     */
+    public record Limits(int self, long queueBytes, int batchBytes, int batchWindow, Duration retransmitTimeout) {}
+
     private record Pending(long sequence, byte[] body) {}
 
-    private final RaftOrderConfig config;
+    private final Limits limits;
     private final long incarnation;
     private final Clock clock;
     private final IntSupplier version;
@@ -39,8 +51,8 @@ final class Submissions {
      * @param version in which all nodes can read a batch
      * @param toLeader sends a batch to the leader if there is one; may lose it
      */
-    Submissions(RaftOrderConfig config, long incarnation, Clock clock, IntSupplier version, Consumer<byte[]> toLeader) {
-        this.config = config;
+    public Submissions(Limits limits, long incarnation, Clock clock, IntSupplier version, Consumer<byte[]> toLeader) {
+        this.limits = limits;
         this.incarnation = incarnation;
         this.clock = clock;
         this.version = version;
@@ -52,30 +64,30 @@ final class Submissions {
      *
      * @return whether {@link #pump} must be called, because it has not been since the last time
      */
-    boolean submit(byte[] payload) throws DurableLog.OverflowException {
+    public boolean submit(byte[] payload) throws DurableLog.OverflowException {
         long now = queuedBytes.addAndGet(payload.length);
-        if (now > config.queueBytes()) {
+        if (now > limits.queueBytes()) {
             queuedBytes.addAndGet(-payload.length);
-            throw new DurableLog.OverflowException(now - payload.length, config.queueBytes());
+            throw new DurableLog.OverflowException(now - payload.length, limits.queueBytes());
         }
         queue.add(payload);
         return !woken.getAndSet(true);
     }
 
     /** Bytes submitted and not yet delivered back. */
-    long queuedBytes() {
+    public long queuedBytes() {
         return queuedBytes.get();
     }
 
     /** A message of this node has been handed to the listener. Any thread. */
-    void delivered(long payloadBytes) {
+    public void delivered(long payloadBytes) {
         queuedBytes.addAndGet(-payloadBytes);
     }
 
     /** Makes batches of what waits, as far as the window allows, and sends them. */
-    void pump() {
+    public void pump() {
         woken.set(false);
-        while (underWay.size() < config.batchWindow()) {
+        while (underWay.size() < limits.batchWindow()) {
             byte[] first = queue.poll();
             if (first == null) {
                 return;
@@ -91,7 +103,7 @@ final class Submissions {
             if (underWay.isEmpty()) {
                 progressNanos = clock.nanoTime();
             }
-            byte[] body = new Batch(config.self(), incarnation, ++lastSequence, ByteStrings.of(messages))
+            byte[] body = new Batch(limits.self(), incarnation, ++lastSequence, ByteStrings.of(messages))
                     .bytes(version.getAsInt());
             underWay.add(new Pending(lastSequence, body));
             toLeader.accept(body);
@@ -100,11 +112,11 @@ final class Submissions {
 
     /** Whether a batch has room for another message; what a message takes besides its bytes counts. */
     private boolean fits(byte[] next, int messages, int bytes) {
-        return bytes + next.length + ByteStrings.BYTES_EACH * (messages + 1) <= config.batchBytes();
+        return bytes + next.length + ByteStrings.BYTES_EACH * (messages + 1) <= limits.batchBytes();
     }
 
     /** A batch of this incarnation has been ordered. */
-    void ordered(long sequence) {
+    public void ordered(long sequence) {
         Pending first = underWay.poll();
         if (first == null || first.sequence() != sequence) {
             throw new IllegalStateException("batch " + sequence + " was ordered, but " + first + " is the next");
@@ -114,15 +126,15 @@ final class Submissions {
     }
 
     /** Sends everything under way again. */
-    void resend() {
+    public void resend() {
         progressNanos = clock.nanoTime();
         underWay.forEach(p -> toLeader.accept(p.body()));
         pump();
     }
 
     /** Whether nothing has moved for the time after which batches are sent again. */
-    boolean stalled() {
+    public boolean stalled() {
         return !underWay.isEmpty()
-                && clock.nanoTime() - progressNanos > config.retransmitTimeout().toNanos();
+                && clock.nanoTime() - progressNanos > limits.retransmitTimeout().toNanos();
     }
 }

@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.order.batch;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 

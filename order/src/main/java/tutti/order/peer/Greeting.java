@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.order.peer;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -28,26 +28,26 @@ import tutti.runtime.PeerIdentity;
  *
  * Greetings never change, so that nodes of all releases can tell each other what they speak.
  */
-final class Greeting {
+public final class Greeting {
     /** Longest greeting that is taken, in bytes: a refusal that names two clusters of 15 nodes with long names. */
-    static final int BYTES_MAX = 1 << 14;
+    public static final int BYTES_MAX = 1 << 14;
     /** What this node can do that is not said by the versions. */
     static final Set<String> CAPABILITIES = Set.of(Capability.LETTERS, Group.COLUMNS, Group.LARGE_OBJECTS,
             Group.TRACES);
-    static final long MAGIC = 0x5475_7474_694f_7264L; // "TuttiOrd"
+    public static final long MAGIC = 0x5475_7474_694f_7264L; // "TuttiOrd"
     private static final int LENGTH_BYTES = 2;
     private static final int BUFFER_BYTES_MIN = 1 << 6;
 
     private Greeting() {}
 
     /** What a node may be able to do. Names that a node does not know mean nothing to it. */
-    static final class Capability {
+    public static final class Capability {
         /** It takes {@linkplain PeerMessage.Letter letters}. */
-        static final String LETTERS = "letters";
+        public static final String LETTERS = "letters";
         /** In a refusal: it is for the other's directory, which is not the one that it had. */
-        static final String LOST = "lost-directory";
+        public static final String LOST = "lost-directory";
         /** In a refusal: the other was removed from the cluster. */
-        static final String REMOVED = "removed";
+        public static final String REMOVED = "removed";
 
         private Capability() {}
     }
@@ -61,7 +61,7 @@ final class Greeting {
      * @param voted whether it has voted in that
      * @param lastIndex of its log, 0 if that is empty
      */
-    record Standing(long directory, long life, int term, boolean voted, long lastIndex) {
+    public record Standing(long directory, long life, int term, boolean voted, long lastIndex) {
         static final Schema<Standing> SCHEMA = Schema.part("standing", Standing.class).of(
                 Field.of("directory", Types.LONG, Standing::directory),
                 Field.of("life", Types.NATURAL, Standing::life), Field.of("term", Types.COUNT, Standing::term),
@@ -79,7 +79,7 @@ final class Greeting {
      * @param capabilities names of what it can do besides
      * @param cluster members and voters, in words
      */
-    record Hello(int node, long process, Standing standing, Versions speaks, Set<String> capabilities,
+    public record Hello(int node, long process, Standing standing, Versions speaks, Set<String> capabilities,
             String cluster) implements Encoded {
         static final Schema<Hello> SCHEMA = Schema.message("hello", 1, Hello.class, "Who connects.").of(
                 Field.of("node", Types.INT, Hello::node), Field.of("process", Types.LONG, Hello::process),
@@ -89,7 +89,7 @@ final class Greeting {
                 Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
 
         /** One of this build. */
-        Hello(int node, long process, Standing standing, String cluster) {
+        public Hello(int node, long process, Standing standing, String cluster) {
             this(node, process, standing, Versions.SPOKEN, CAPABILITIES, cluster);
         }
 
@@ -120,7 +120,7 @@ final class Greeting {
         }
 
         /** As it travels. */
-        ByteBuffer framed() {
+        public ByteBuffer framed() {
             byte[] hello = bytes(Versions.FOREVER.newest());
             return ByteBuffer.allocate(Long.BYTES + LENGTH_BYTES + hello.length).putLong(MAGIC)
                     .putShort((short) hello.length).put(hello).flip();
@@ -133,7 +133,8 @@ final class Greeting {
      * @param refusal why not, or nothing
      * @param lasting whether no later attempt is answered otherwise: what connects is an old copy
      */
-    record Answer(String refusal, boolean lasting, Versions speaks, Set<String> capabilities) implements Encoded {
+    public record Answer(String refusal, boolean lasting, Versions speaks,
+            Set<String> capabilities) implements Encoded {
         static final Schema<Answer> SCHEMA = Schema.message("answer", 2, Answer.class, "Whether that is welcome.").of(
                 Field.of("refusal", Types.text(BYTES_MAX), Answer::refusal),
                 Field.of("lasting", Types.BOOLEAN, Answer::lasting),
@@ -141,12 +142,12 @@ final class Greeting {
                 Field.of("capabilities", SpokenVersions.CAPABILITIES, Answer::capabilities), Answer::new);
 
         /** One of this build. */
-        Answer(String refusal, boolean lasting) {
+        public Answer(String refusal, boolean lasting) {
             this(refusal, lasting, Versions.SPOKEN, CAPABILITIES);
         }
 
         /** Refuses one that comes with another directory than the one that it had. */
-        static Answer lost(String refusal) {
+        public static Answer lost(String refusal) {
             return new Answer(refusal, false, Versions.SPOKEN, Set.of(Capability.LETTERS, Capability.LOST));
         }
 
@@ -160,7 +161,7 @@ final class Greeting {
         }
 
         /** As it travels. */
-        ByteBuffer framed() {
+        public ByteBuffer framed() {
             byte[] answer = bytes(Versions.FOREVER.newest());
             return ByteBuffer.allocate(LENGTH_BYTES + answer.length).putShort((short) answer.length).put(answer)
                     .flip();
@@ -168,15 +169,18 @@ final class Greeting {
     }
 
     /** Both of them. */
-    static final MessageSet<Encoded> SET = new MessageSet<>("greetings",
+    public static final MessageSet<Encoded> SET = new MessageSet<>("greetings",
             "With which a connection between two nodes of a Raft order begins: eight bytes `TuttiOrd`, a length of 2 bytes,"
                     + " and the hello; a length of 2 bytes and the answer. They stay as they are, whatever versions there"
                     + " will be.",
             Versions.FOREVER, List.of(Hello.SCHEMA, Answer.SCHEMA));
 
     /** Gathers a {@link Hello} from the bytes of a connection. */
-    static final class HelloReader {
+    public static final class HelloReader {
         private final Gathered gathered = new Gathered(Long.BYTES);
+
+        /** Of which nothing has come. */
+        public HelloReader() {}
 
         /**
          * Takes what has come.
@@ -184,8 +188,7 @@ final class Greeting {
          * @return the hello, or null if more must come
          * @throws IOException if what has come is none, or more than one
          */
-        @Nullable
-        Hello read(ByteBuffer bytes) throws IOException {
+        public @Nullable Hello read(ByteBuffer bytes) throws IOException {
             ByteBuffer message = gathered.add(bytes);
             if (gathered.count() >= Long.BYTES && gathered.bytes().getLong(0) != MAGIC) {
                 throw new IOException("it does not speak as a node does");
@@ -195,8 +198,11 @@ final class Greeting {
     }
 
     /** Gathers the answer to a {@link Hello}. */
-    static final class AnswerReader {
+    public static final class AnswerReader {
         private final Gathered gathered = new Gathered(0);
+
+        /** Of which nothing has come. */
+        public AnswerReader() {}
 
         /**
          * Takes what has come.
@@ -204,8 +210,7 @@ final class Greeting {
          * @return the answer, or null if more must come
          * @throws IOException if what has come is none, or more than one
          */
-        @Nullable
-        Answer read(ByteBuffer bytes) throws IOException {
+        public @Nullable Answer read(ByteBuffer bytes) throws IOException {
             ByteBuffer message = gathered.add(bytes);
             return message == null ? null : decode(message, Answer.class);
         }

@@ -1,8 +1,9 @@
-package tutti.order.raft;
+package tutti.order.peer;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -13,6 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.schema.Encoded;
 import tutti.core.schema.Versions;
 import tutti.order.CopiedOrder;
 import tutti.order.SpokenVersions;
@@ -41,7 +43,7 @@ import tutti.runtime.PeerIdentity;
  * <p>
  * Everything belongs to the network's loop, but for {@link #refusedConnections}.
  */
-final class PeerNetwork {
+public final class PeerNetwork {
     private static final Logger LOGGER = LoggerFactory.getLogger(PeerNetwork.class);
     private static final long UNSENT_BYTES_MAX = 64 << 20;
     private static final long RETRY_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(10);
@@ -72,16 +74,19 @@ final class PeerNetwork {
     /**
      * Listens at this node's own address. Whoever connects waits until {@link #start}.
      *
+     * @param self number of this node
+     * @param own where it listens
+     * @param failureTimeout how long a node may be silent until the others do without it
      * @param others where the other members are
      * @param cluster id of the cluster, or nothing
      * @throws IOException if the port is taken, if the address is not of this machine, or if what the network proves is not this
      *             node
      */
-    PeerNetwork(RaftOrderConfig config, Map<Integer, InetSocketAddress> others, Clock clock, Network network,
-            String cluster, PeerReceiver receiver) throws IOException {
-        self = config.self();
+    public PeerNetwork(int self, InetSocketAddress own, Duration failureTimeout, Map<Integer, InetSocketAddress> others,
+            Clock clock, Network network, String cluster, PeerReceiver receiver) throws IOException {
+        this.self = self;
         this.cluster = cluster;
-        failureNanos = config.failureTimeout().toNanos();
+        failureNanos = failureTimeout.toNanos();
         this.clock = clock;
         this.network = network;
         this.receiver = receiver;
@@ -102,14 +107,14 @@ final class PeerNetwork {
         }
         try {
             // It is closed with the network.
-            var _ = network.listen(config.members().get(self), incoming);
+            var _ = network.listen(own, incoming);
         } catch (IOException taken) {
             throw new IOException("node " + self + " " + taken.getMessage(), taken);
         }
     }
 
     /** Begins to listen to others and to connect. */
-    void start() {
+    public void start() {
         checkedNanos = clock.nanoTime();
         incoming.start();
         peers.values().forEach(Peer::connect);
@@ -117,7 +122,7 @@ final class PeerNetwork {
     }
 
     /** These are the others from now on, and there they are. Who is none of them any more is told so when it connects again. */
-    void others(Map<Integer, InetSocketAddress> now) {
+    public void others(Map<Integer, InetSocketAddress> now) {
         for (int gone : List.copyOf(peers.keySet())) {
             if (!now.containsKey(gone)) {
                 peers.remove(gone).leave();
@@ -144,18 +149,27 @@ final class PeerNetwork {
         }
     }
 
-    /** Sends a message to a node, if it can be reached, understands it, and is not too far behind in reading. */
-    void send(int to, PeerMessage message) {
+    /** Sends a message to a node, if it can be reached and is not too far behind in reading. */
+    public void send(int to, Encoded message) {
         send(Set.of(to), message);
     }
 
     /** The same to several nodes. */
-    void send(Set<Integer> to, PeerMessage message) {
+    public void send(Set<Integer> to, Encoded message) {
+        send(to, message, null);
+    }
+
+    /**
+     * The same to those of several nodes that understand it.
+     *
+     * @param capability what a node must be able to do to understand it; null for what all understand
+     */
+    public void send(Set<Integer> to, Encoded message, @Nullable String capability) {
         Map<Integer, ByteBuffer> frames = new TreeMap<>();
         for (int node : to) {
             Peer peer = peers.get(node);
             Outbound connection = peer == null ? null : peer.connection;
-            if (connection != null && connection.understands(message)) {
+            if (connection != null && connection.understands(capability)) {
                 connection
                         .send(frames.computeIfAbsent(spoken.with(node), version -> Frames.of(message.bytes(version))));
             }
@@ -163,22 +177,22 @@ final class PeerNetwork {
     }
 
     /** In which version to write what all nodes read. Any thread. */
-    int wireVersion() {
+    public int wireVersion() {
         return spoken.common();
     }
 
     /** Whether all other nodes are known to be able to do something. Any thread. */
-    boolean allCan(String capability) {
+    public boolean allCan(String capability) {
         return spoken.allCan(capability);
     }
 
     /** Who listens to those who come for something else than the order ({@link CopiedOrder}). */
-    void visitors(Network.Acceptor acceptor) {
+    public void visitors(Network.Acceptor acceptor) {
         incoming.visitors(acceptor);
     }
 
     /** Ends what comes from a node; it may greet again. */
-    void drop(int node) {
+    public void drop(int node) {
         incoming.drop(node);
     }
 
@@ -195,7 +209,7 @@ final class PeerNetwork {
     }
 
     /** Nodes to which there is a connection in both directions, without this one. */
-    Set<Integer> reachable() {
+    public Set<Integer> reachable() {
         Set<Integer> ids = new TreeSet<>();
         for (Peer peer : peers.values()) {
             if (peer.isConnected() && incoming.isWelcome(peer.id)) {
@@ -206,7 +220,7 @@ final class PeerNetwork {
     }
 
     /** Connections that were turned away, or dropped for what came on them. Any thread. */
-    long refusedConnections() {
+    public long refusedConnections() {
         return refusedConnections.get();
     }
 
@@ -351,9 +365,8 @@ final class PeerNetwork {
             return present;
         }
 
-        boolean understands(PeerMessage message) {
-            return welcome && (!(message instanceof PeerMessage.Letter)
-                    || capabilities.contains(Greeting.Capability.LETTERS));
+        boolean understands(@Nullable String capability) {
+            return welcome && (capability == null || capabilities.contains(capability));
         }
 
         void send(ByteBuffer frame) {

@@ -1,4 +1,4 @@
-package tutti.order.raft;
+package tutti.order.peer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
