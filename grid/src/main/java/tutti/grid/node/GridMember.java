@@ -79,6 +79,9 @@ final class GridMember {
 
         /** Hears what is applied. */
         GridNode.Observer observer();
+
+        /** How keys are moved. */
+        Relocation.Factory relocation();
     }
 
     private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos) {}
@@ -173,7 +176,7 @@ final class GridMember {
             case TWO_PHASE -> new TwoPhaseCommit(config.self(), clock, first.members(), layouts, store,
                     config.lockTimeout().toNanos(), commitWorld);
         };
-        this.relocation = new Relocation(config.self(), degreeMax, commits, store, layouts, this::send, first);
+        this.relocation = world.relocation().of(config.self(), degreeMax, commits, store, layouts, this::send, first);
         this.reads = new Reads(config, layouts, machineClock::nanoTime, new Reads.World() {
             @Override
             public boolean isThere(int node) {

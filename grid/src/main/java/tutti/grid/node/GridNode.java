@@ -51,6 +51,7 @@ public final class GridNode implements AutoCloseable {
     private final Network network;
     private final PeerLinks links;
     private final Observer observer;
+    private final Relocation.Factory relocation;
     private final GridMember.Counts counts = new GridMember.Counts();
     private final List<Waiting> waiting = new ArrayList<>();
     private final List<Waiting> leaving = new ArrayList<>();
@@ -68,7 +69,14 @@ public final class GridNode implements AutoCloseable {
      * @throws IOException if it cannot listen at its address
      */
     public GridNode(GridConfig config, Machine machine, Observer observer) throws IOException {
+        this(config, machine, observer, Relocation::new);
+    }
+
+    /** The same, for tests with other ways of moving keys. */
+    GridNode(GridConfig config, Machine machine, Observer observer, Relocation.Factory relocation)
+            throws IOException {
         this.config = config;
+        this.relocation = relocation;
         this.clock = machine.clock();
         this.observer = observer;
         this.random = machine.random("grid node");
@@ -291,6 +299,11 @@ public final class GridNode implements AutoCloseable {
                     @Override
                     public Observer observer() {
                         return observer;
+                    }
+
+                    @Override
+                    public Relocation.Factory relocation() {
+                        return relocation;
                     }
                 });
         member = now;

@@ -90,7 +90,7 @@ final class PeerLinks {
 
     /** Begins to connect to the nodes of the configuration. */
     void start() {
-        config.nodes().forEach(this::connect);
+        new TreeMap<>(config.nodes()).forEach(this::connect);
     }
 
     /** Begins to connect to a node. Without effect if that has begun. */

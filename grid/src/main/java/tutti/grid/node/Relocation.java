@@ -64,10 +64,10 @@ import tutti.grid.view.View;
  *
  * <p>
  * <b>Joining.</b> A process that applies becomes a member first, without keys. A number may be used again when all members are <em>clean</em>: nothing is kept of a message or
- * transaction in which a node took part that is no member. This is agreed on as being drained is. It means, too, that all stamps that a former process has drawn and that count
+ * transaction in which a node took part that is no member, and when no keys lie on it any more: those of the former process are copied to others first. This is agreed on as being drained is, and it means, too, that all stamps that a former process has drawn and that count
  * have been seen by all: so a new one draws others. A node that leaves goes when no keys lie on it.
  */
-final class Relocation {
+class Relocation {
     /** About how many bytes are sent at a time, to each node that copies. */
     private static final int PART_BYTES = 1 << 18;
 
@@ -98,6 +98,13 @@ final class Relocation {
         private @Nullable Iterator<Key> keys;
         private final Deque<GridMessage.Copy> next = new ArrayDeque<>();
         private boolean wanted = true;
+    }
+
+    /** Makes one. */
+    interface Factory {
+        /** See the constructor. */
+        Relocation of(int self, int degreeMax, Commits commits, Store store, Layouts layouts,
+                BiConsumer<Integer, GridMessage> sender, View first);
     }
 
     /**
@@ -198,7 +205,7 @@ final class Relocation {
         if (isLast(drained) && drainedLayout < view.layout().number()) {
             drainedLayout = view.layout().number();
             // Nothing of it is read here, and nothing comes any more that writes it.
-            store.drop(key -> !layouts.present().isWriter(self, key));
+            drop(store);
             List.copyOf(sources.keySet()).forEach(this::serve);
         }
         Moving own = new Moving(drained, step(commits.isClean(), Moving::clean), copied, leaving,
@@ -243,11 +250,36 @@ final class Relocation {
                 if (!view.members().containsAll(layout.after())) {
                     yield view.with(layout.copyTo(wanted()));
                 }
-                boolean copiedByAll = said.values().stream().allMatch(one -> one.copied() >= layout.number());
-                yield copiedByAll && mayMove() ? view.with(layout.next()) : null;
+                boolean copiedByAll = said.values().stream().allMatch(one -> haveCopied(one.copied(), layout.number()));
+                yield copiedByAll && mayMove() ? view.with(next(layout)) : null;
             }
-            case SWITCH -> view.with(layout.next());
+            case SWITCH -> view.with(next(layout));
         };
+    }
+
+    /** Whether a node that has copied up to a layout has what it needs for the one after another. */
+    boolean haveCopied(long upTo, long present) {
+        return upTo >= present;
+    }
+
+    /** What follows when keys are being moved. */
+    Layout next(Layout layout) {
+        return layout.next();
+    }
+
+    /** Whether a process may become a member, if nothing is kept by anybody of nodes that are none. */
+    boolean mayJoin(boolean clean) {
+        return clean;
+    }
+
+    /** Whether a process may become a member as this node: not as long as keys lie on it, which the new process would not have. */
+    boolean mayJoin(int node, Layout layout) {
+        return !layout.after().contains(node);
+    }
+
+    /** Drops what neither lies nor will lie on this node. */
+    void drop(Store from) {
+        from.drop(key -> !layouts.present().isWriter(self, key));
     }
 
     private @Nullable View fromStable(Layout layout) {
@@ -256,8 +288,10 @@ final class Relocation {
         if (!leavers.isEmpty()) {
             return view.without(leavers);
         }
-        if (!applicants.isEmpty() && all(Moving::clean)) {
-            return view.with(applicants);
+        Map<Integer, View.Process> joining = new TreeMap<>(applicants);
+        joining.keySet().removeIf(node -> !mayJoin(node, layout));
+        if (!joining.isEmpty() && mayJoin(all(Moving::clean))) {
+            return view.with(joining);
         }
         Set<Integer> wanted = wanted();
         return wanted.equals(layout.after()) || !mayMove() ? null : view.with(layout.copyTo(wanted));

@@ -93,7 +93,7 @@ final class Scans {
     private void ask(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
             Set<Integer> asked) {
         waiting.put(question.number(), new Waiting(question, answer, deadlineNanos, asked, new LinkedHashSet<>()));
-        Set.copyOf(asked).forEach(node -> ask.accept(node, question));
+        List.copyOf(asked).forEach(node -> ask.accept(node, question));
     }
 
     private @Nullable GridException refusal(int cache, Set<Integer> asked) {

@@ -69,6 +69,7 @@ final class GridRun {
             long waitingReads, long layouts, int lost, String fingerprint) {}
 
     private final Setting setting;
+    private final Relocation.Factory relocation;
     private final Kernel kernel;
     private final Network network;
     private final RandomStream random;
@@ -94,7 +95,13 @@ final class GridRun {
     private record CheckedWrite(TransactionId id, Key key, long read) {}
 
     GridRun(long seed, Setting setting) {
+        this(seed, setting, Relocation::new);
+    }
+
+    /** The same with another way of moving keys. */
+    GridRun(long seed, Setting setting, Relocation.Factory relocation) {
         this.setting = setting;
+        this.relocation = relocation;
         kernel = new Kernel(seed);
         random = kernel.random("run");
         network = new Network(kernel);
@@ -132,7 +139,7 @@ final class GridRun {
                 .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))
                 .withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(5));
         try {
-            GridNode node = new GridNode(config, new SimMachine(host, network), this::applied);
+            GridNode node = new GridNode(config, new SimMachine(host, network), this::applied, relocation);
             nodes.put(number, node);
             for (int i = 0; i < CLIENTS; i++) {
                 Client client = new Client(clients.size(), node);
@@ -182,13 +189,24 @@ final class GridRun {
         if (setting.moves > 0) {
             new Moves(random, kernel, hosts, nodes, setting, this::crash).run();
         }
-        kernel.runUntil(kernel.now() + REST_NANOS);
+        kernel.runUntil(kernel.now() + (setting.moves > 0 ? 2 : 1) * REST_NANOS);
         victims.forEach(nodes::remove);
         nodes.values().removeIf(node -> node.ended() != null && setting.moves > 0);
+        List<String> before = List.copyOf(failures);
         int lost = (int) nodes.values().stream().filter(node -> node.isMember() && node.status().lost()).count();
+        if (lost > 0) {
+            // What has no owner is taken for removed, and all goes on, though what is found from now on is not what was written.
+            GridNode member = nodes.values().stream().filter(GridNode::isMember).findFirst().orElseThrow();
+            member.loop().execute(member::acceptLoss);
+            kernel.runUntil(kernel.now() + 2 * REST_NANOS);
+            failures.clear();
+            failures.addAll(before);
+            nodes.values().removeIf(node -> node.ended() != null);
+        }
         if (!nodes.values().stream().allMatch(GridNode::isMember)) {
-            failures.add("not all are members: "
-                    + nodes.entrySet().stream().filter(node -> !node.getValue().isMember()).toList());
+            List<String> all = new ArrayList<>();
+            nodes.forEach((number, node) -> all.add(number + ": " + (node.isMember() ? node.view() : "no member")));
+            failures.add("not all are members: " + all);
         } else {
             check(victims, lost > 0);
         }
@@ -236,7 +254,7 @@ final class GridRun {
         private final int session;
         private final GridNode node;
         private final RandomStream dice;
-        private int left = setting.moves > 0 ? 6 * TRANSACTIONS : TRANSACTIONS;
+        private int left = setting.moves > 0 ? 10 * TRANSACTIONS : TRANSACTIONS;
         private boolean done;
         private boolean crashed;
 
@@ -420,7 +438,7 @@ final class GridRun {
         }
 
         private void go() {
-            node.loop().schedule(dice.between(0, 3000) * Nanos.MICRO, this::next);
+            node.loop().schedule(dice.between(0, setting.moves > 0 ? 20_000 : 3000) * Nanos.MICRO, this::next);
         }
     }
 
@@ -430,8 +448,8 @@ final class GridRun {
         View last = nodes.values().stream().map(GridNode::view).max((a, b) -> Long.compare(a.number(), b.number()))
                 .orElseThrow();
         for (Client client : clients) {
-            if (!client.done && !client.crashed && !crashed.contains(client.node.config().self())) {
-                failures.add("client " + client.session + " has not ended");
+            if (!client.done && !client.crashed && client.node.ended() == null && !crashed.contains(client.node.config().self())) {
+                failures.add("client " + client.session + " has not ended, and has " + client.left + " left");
             }
         }
         for (int i : crashed) {
@@ -444,7 +462,7 @@ final class GridRun {
             if (ended != null && (last.has(number) || String.valueOf(ended.getMessage()).contains("has failed"))) {
                 failures.add("node " + number + ": " + ended.getMessage());
             }
-            if (ended == null && !isByGroups() && !lost) {
+            if (ended == null && !isByGroups()) {
                 Layout layout = node.status().layout();
                 if (node.view().number() != last.number() || !last.members().equals(nodes.keySet())) {
                     failures.add("node " + number + " is in " + node.view() + ", the last is " + last
@@ -452,6 +470,9 @@ final class GridRun {
                 }
                 if (layout.phase() != Layout.Phase.STABLE || !layout.after().equals(last.members())) {
                     failures.add("node " + number + " has " + layout + " in " + last);
+                }
+                if (node.status().lost()) {
+                    failures.add("node " + number + " still says that keys are lost");
                 }
                 if (node.hasForeignKeys()) {
                     failures.add("node " + number + " has keys that it does not own");
@@ -461,9 +482,10 @@ final class GridRun {
                 failures.add("node " + number + " still keeps " + node.status().kept() + " transactions");
             }
         });
-        if (!lost) {
-            owners(last);
+        if (lost) {
+            return;
         }
+        owners(last);
         failed.keySet().stream().filter(applied::containsKey)
                 .forEach(id -> failures.add(id + " was applied, but its client was told " + failed.get(id)));
         isolation();
@@ -519,4 +541,5 @@ final class GridRun {
                             + ", and did not see version " + stamp));
         }
     }
+
 }

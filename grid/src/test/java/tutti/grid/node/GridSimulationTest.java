@@ -68,6 +68,29 @@ class GridSimulationTest {
         checkMoves(protocol, false, SEEDS);
     }
 
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "TOM_3", "TWO_PHASE"})
+    void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveAndCrashWithMoreSeeds(CommitProtocol protocol) {
+        checkMoves(protocol, false, 10 * SEEDS);
+    }
+
+    /** Nodes are taken for dead by mistake, too, and join anew; more of them at a time than keys have owners, now and then. */
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "TOM_3"})
+    void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveOverABadNetwork(CommitProtocol protocol) {
+        checkMoves(protocol, true, 3 * SEEDS);
+    }
+
+    /** Here a node is started again while keys lie on it still: what it does not have must not be read from it. */
+    @Test
+    void aNodeThatIsStartedAgainAnswersForNothingThatItHasLost() {
+        long seed = 21;
+        GridRun.Setting setting = moving(seed, CommitProtocol.TOM_2, IsolationLevel.SERIALIZABLE, false);
+        assertEquals(List.of(), new GridRun(seed, setting).run().failures());
+    }
+
     private static void checkMoves(CommitProtocol protocol, boolean faults, int seeds) {
         long committed = 0;
         long layouts = 0;
