@@ -141,10 +141,10 @@ public final class Cache<K, V> {
     /**
      * The nodes that own a key now, whether they live or not; {@link tutti.grid.node.GridStatus#members} says who does.
      *
-     * @throws tutti.grid.GridException if the node is no member yet
+     * @throws tutti.grid.GridException if the node does not become a member in time
      */
     public List<Integer> owners(K key) {
-        return Arrays.stream(grid.node().owners().of(key(key))).boxed().toList();
+        return Arrays.stream(grid.owners(key(key))).boxed().toList();
     }
 
     /** Reads a key in a transaction of its own; see {@link Grid#readOnly}. */

@@ -16,6 +16,7 @@ import tutti.grid.IsolationLevel;
 import tutti.grid.node.GridNode;
 import tutti.grid.node.GridStatus;
 import tutti.grid.node.GridTransaction;
+import tutti.grid.store.Key;
 import tutti.runtime.Machine;
 import tutti.runtime.real.RealMachine;
 
@@ -142,6 +143,11 @@ public final class Grid implements AutoCloseable {
     /** What the node says of itself. */
     public GridStatus status() {
         return ask(answer -> whenMember(answer, node::status));
+    }
+
+    /** Which nodes own a key. */
+    int[] owners(Key key) {
+        return ask(answer -> whenMember(answer, () -> node.owners().of(key)));
     }
 
     /** Answers when the node is a member. */

@@ -32,7 +32,7 @@ final class Applicant {
     private final long process;
     private final long startedNanos;
     private final PeerLinks links;
-    private final Map<Integer, View.Process> others = new HashMap<>();
+    private final Map<Integer, View.Member> others = new HashMap<>();
     private final Map<Integer, Deque<ByteBuffer>> held = new HashMap<>();
     private long heldBytes;
     private long nowNanos;
@@ -65,7 +65,7 @@ final class Applicant {
             switch (GridMessage.set().decode(frame.slice().position(GridMember.ENVELOPE_BYTES))) {
                 case GridMessage.Apply apply -> {
                     links.applied(from, PeerLinks.address(apply.address()));
-                    others.put(from, new View.Process(apply.process(), apply.address()));
+                    others.put(from, new View.Member(apply.process(), apply.address()));
                 }
                 case ViewMessage.Installed installed -> {
                     View view = installed.view();
@@ -109,16 +109,16 @@ final class Applicant {
             return null;
         }
         Set<Integer> all = config.nodes().keySet();
-        Map<Integer, View.Process> founders = new HashMap<>();
-        all.forEach(node -> founders.put(node, View.Process.UNKNOWN));
-        founders.put(config.self(), new View.Process(process, apply.address()));
+        Map<Integer, View.Member> founders = new HashMap<>();
+        all.forEach(node -> founders.put(node, View.Member.UNKNOWN));
+        founders.put(config.self(), new View.Member(process, apply.address()));
         others.forEach((node, other) -> {
             if (all.contains(node) && links.knownProcess(node) == other.id()) {
                 founders.put(node, other);
             }
         });
         Set<Integer> known = new TreeSet<>(all);
-        known.removeIf(node -> founders.get(node).equals(View.Process.UNKNOWN));
+        known.removeIf(node -> founders.get(node).equals(View.Member.UNKNOWN));
         boolean late = now - startedNanos > config.operationTimeout().plus(config.failureTimeout()).toNanos();
         View first = new View(0, founders, Layout.first(all));
         return known.size() == all.size() || (late && first.isQuorum(known)) ? first : null;

@@ -502,7 +502,7 @@ final class GridMember {
     private void applies(int from, GridMessage.Apply apply) {
         links.applied(from, PeerLinks.address(apply.address()));
         if (!view().has(from, apply.process())) {
-            relocation.applied(from, new View.Process(apply.process(), apply.address()));
+            relocation.applied(from, new View.Member(apply.process(), apply.address()));
         }
         // It learns of its view, or of the members to apply to.
         agreement.tell(from);

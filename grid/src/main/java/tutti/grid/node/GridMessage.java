@@ -84,7 +84,7 @@ sealed interface GridMessage extends Encoded {
      */
     record Moving(Step drained, Step clean, long copied, boolean leaving, boolean acceptsLoss) {
         static final Moving NOTHING = new Moving(Step.OPEN, Step.OPEN, 0, false, false);
-        static final Schema<Moving> SCHEMA = Schema.part("moving", Moving.class).of(
+        static final Schema<Moving> SCHEMA = Schema.part("moving keys", Moving.class).of(
                 Field.of("drained", Types.oneOf(Step.class), Moving::drained),
                 Field.of("clean", Types.oneOf(Step.class), Moving::clean),
                 Field.of("copied", Types.NATURAL, Moving::copied),
@@ -109,7 +109,8 @@ sealed interface GridMessage extends Encoded {
 
     /** A version of a key. */
     record Copy(Key key, Version version) {
-        static final Schema<Copy> SCHEMA = Schema.part("copy", Copy.class).of(Field.of("key", Key.SCHEMA, Copy::key),
+        static final Schema<Copy> SCHEMA = Schema.part("copied version", Copy.class).of(
+                Field.of("key", Key.SCHEMA, Copy::key),
                 Field.of("version", Version.SCHEMA, Copy::version), Copy::new);
     }
 

@@ -333,7 +333,8 @@ public final class GridNode implements AutoCloseable {
         if (last != null) {
             clockSeen = last.clock();
             last.end(new GridException(GridException.Reason.CLOSED, "the other nodes have not heard of node "
-                    + config.self() + " for too long and go on without what it had; it joins them anew. A commit that was"
+                    + config.self()
+                    + " for too long and go on without what it had; it joins them anew. A commit that was"
                     + " under way may have happened: begin the transaction again, and look"));
         }
         applicant = apply();

@@ -26,7 +26,8 @@ import tutti.grid.view.Layout;
  * @param waitingReads reads at this node that had to wait for a transaction on its way
  * @param messages that it has sent
  */
-public record GridStatus(long view, Set<Integer> members, Layout layout, boolean lost, int keys, long bytes, long expired, boolean full,
+public record GridStatus(long view, Set<Integer> members, Layout layout, boolean lost, int keys, long bytes,
+        long expired, boolean full,
         long unsentBytes,
         int kept,
         int committing, long committed,

@@ -65,7 +65,7 @@ final class PeerLinks {
     private final Receiver receiver;
     private final boolean byViews;
     /** With views: members. */
-    private Map<Integer, View.Process> members = Map.of();
+    private Map<Integer, View.Member> members = Map.of();
     /** Processes that were members, and are not any more. */
     private final Set<Long> excluded = new HashSet<>();
     private final Map<Integer, Outbound> outbound = new TreeMap<>();
@@ -127,11 +127,11 @@ final class PeerLinks {
     }
 
     /** From now on these are the members. */
-    void members(Map<Integer, View.Process> now) {
-        Map<Integer, View.Process> before = members;
+    void members(Map<Integer, View.Member> now) {
+        Map<Integer, View.Member> before = members;
         members = now;
         before.forEach((node, was) -> {
-            View.Process is = now.get(node);
+            View.Member is = now.get(node);
             if (node != config.self() && (is == null || is.id() != was.id())) {
                 excluded.add(was.id());
                 forgetOutbound(node);
@@ -336,7 +336,7 @@ final class PeerLinks {
             if (open == null || outbound.get(node) != this) {
                 return;
             }
-            View.Process member = members.get(node);
+            View.Member member = members.get(node);
             if (member != null && member.id() != come.process()) {
                 throw new IOException("node " + node + " was started anew, or is not yet who it will be");
             }
@@ -449,7 +449,7 @@ final class PeerLinks {
 
         private void greeted(LinkMessage.Hello hello) {
             Inbound known = inbound.get(hello.node());
-            View.Process member = members.get(hello.node());
+            View.Member member = members.get(hello.node());
             LinkMessage.Refusal kind = LinkMessage.Refusal.FOREIGN;
             String why = "";
             if (!hello.agreement().equals(config.agreement())) {

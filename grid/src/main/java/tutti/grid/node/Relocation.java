@@ -79,7 +79,7 @@ class Relocation {
     private final BiConsumer<Integer, GridMessage> sender;
     /** What each member has said of itself in the present view. */
     private final Map<Integer, Moving> said = new HashMap<>();
-    private final Map<Integer, View.Process> applicants = new TreeMap<>();
+    private final Map<Integer, View.Member> applicants = new TreeMap<>();
     private View view;
     /** The last layout in which this node has heard that all are drained. */
     private long drainedLayout = -1;
@@ -168,7 +168,7 @@ class Relocation {
     // ------------------------------------------------------------------------------------------ which view comes next
 
     /** A process that is no member wants to be one. */
-    void applied(int node, View.Process process) {
+    void applied(int node, View.Member process) {
         if (!view.has(node)) {
             applicants.put(node, process);
         }
@@ -288,7 +288,7 @@ class Relocation {
         if (!leavers.isEmpty()) {
             return view.without(leavers);
         }
-        Map<Integer, View.Process> joining = new TreeMap<>(applicants);
+        Map<Integer, View.Member> joining = new TreeMap<>(applicants);
         joining.keySet().removeIf(node -> !mayJoin(node, layout));
         if (!joining.isEmpty() && mayJoin(all(Moving::clean))) {
             return view.with(joining);

@@ -51,7 +51,8 @@ final class Scans {
      * @param ask asks a node, this one too, which answers by {@link GridMessage.Keys}, later
      * @param later never from inside of a state machine
      */
-    Scans(GridConfig config, Layouts layouts, Ring ring, Supplier<Set<Integer>> there, BiConsumer<Integer, GridMessage.Scan> ask,
+    Scans(GridConfig config, Layouts layouts, Ring ring, Supplier<Set<Integer>> there,
+            BiConsumer<Integer, GridMessage.Scan> ask,
             Consumer<Runnable> later) {
         this.config = config;
         this.layouts = layouts;

@@ -25,7 +25,7 @@ public record Layout(long number, Phase phase, Set<Integer> before, Set<Integer>
         SWITCH
     }
 
-    static final Schema<Layout> SCHEMA = Schema.part("layout", Layout.class).of(
+    static final Schema<Layout> SCHEMA = Schema.part("grid layout", Layout.class).of(
             Field.of("number", Types.NATURAL, Layout::number),
             Field.of("phase", Types.oneOf(Phase.class), Layout::phase),
             Field.of("before", Types.set(Types.integer(0, 255), 256), Layout::before),

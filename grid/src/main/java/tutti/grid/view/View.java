@@ -1,9 +1,7 @@
 package tutti.grid.view;
 
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -18,28 +16,26 @@ import tutti.core.schema.Types;
  * @param processes which process is which member; ascending, not empty
  * @param layout on which of them the keys lie
  */
-public record View(long number, Map<Integer, Process> processes, Layout layout) {
+public record View(long number, Map<Integer, Member> processes, Layout layout) {
     /**
      * A process that is a member: a node that is started anew is another one, which knows nothing.
      *
      * @param id differs from that of every other process; 0 if it was never heard
      * @param address where it listens: host, colon, port
      */
-    public record Process(long id, String address) {
+    public record Member(long id, String address) {
         /** Of a node that was never heard. */
-        public static final Process UNKNOWN = new Process(0, "");
-    }
+        public static final Member UNKNOWN = new Member(0, "");
 
-    private record Entry(int node, long process, String address) {
-        private static final Schema<Entry> SCHEMA = Schema.part("member", Entry.class).of(
-                Field.of("node", Types.integer(0, 255), Entry::node), Field.of("process", Types.LONG, Entry::process),
-                Field.of("address", Types.text(1 << 10), Entry::address), Entry::new);
+        private static final Schema<Member> SCHEMA = Schema.part("grid member", Member.class).of(
+                Field.of("process", Types.LONG, Member::id), Field.of("address", Types.text(1 << 10), Member::address),
+                Member::new);
     }
 
     static final Schema<View> SCHEMA = Schema.part("view", View.class).of(
             Field.of("number", Types.NATURAL, View::number),
-            Field.of("members", Types.list(Entry.SCHEMA, 256), View::entries),
-            Field.of("layout", Layout.SCHEMA, View::layout), View::decoded);
+            Field.of("members", Types.map(Types.integer(0, 255), Member.SCHEMA, 256), View::processes),
+            Field.of("layout", Layout.SCHEMA, View::layout), View::new);
 
     /** Copies the members. */
     public View {
@@ -54,22 +50,10 @@ public record View(long number, Map<Integer, Process> processes, Layout layout) 
         this(number, unknown(members), Layout.first(members));
     }
 
-    private static Map<Integer, Process> unknown(Set<Integer> members) {
-        Map<Integer, Process> all = new HashMap<>();
-        members.forEach(node -> all.put(node, Process.UNKNOWN));
+    private static Map<Integer, Member> unknown(Set<Integer> members) {
+        Map<Integer, Member> all = new HashMap<>();
+        members.forEach(node -> all.put(node, Member.UNKNOWN));
         return all;
-    }
-
-    private List<Entry> entries() {
-        List<Entry> entries = new ArrayList<>();
-        processes.forEach((node, process) -> entries.add(new Entry(node, process.id, process.address)));
-        return entries;
-    }
-
-    private static View decoded(long number, List<Entry> entries, Layout layout) {
-        Map<Integer, Process> all = new HashMap<>();
-        entries.forEach(entry -> all.put(entry.node, new Process(entry.process, entry.address)));
-        return new View(number, all, layout);
     }
 
     /** Its members, ascending. */
@@ -84,20 +68,20 @@ public record View(long number, Map<Integer, Process> processes, Layout layout) 
 
     /** Whether a process is in it, as this node. */
     public boolean has(int node, long process) {
-        Process known = processes.get(node);
+        Member known = processes.get(node);
         return known != null && known.id == process;
     }
 
     /** The next view without these. */
     public View without(Set<Integer> nodes) {
-        Map<Integer, Process> left = new HashMap<>(processes);
+        Map<Integer, Member> left = new HashMap<>(processes);
         left.keySet().removeAll(nodes);
         return new View(number + 1, left, layout);
     }
 
     /** The next view with these besides, on which no keys lie yet. */
-    public View with(Map<Integer, Process> joining) {
-        Map<Integer, Process> all = new HashMap<>(processes);
+    public View with(Map<Integer, Member> joining) {
+        Map<Integer, Member> all = new HashMap<>(processes);
         all.putAll(joining);
         return new View(number + 1, all, layout);
     }

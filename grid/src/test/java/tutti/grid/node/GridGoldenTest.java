@@ -28,8 +28,8 @@ class GridGoldenTest extends GoldenContract {
     private static final List<GenuineMessage.Entry> ENTRIES = List
             .of(new GenuineMessage.Entry(ID, GROUPS, PAYLOAD, 769, 770));
     private static final View VIEW = new View(4,
-            Map.of(0, new View.Process(77, "localhost:7801"), 2, new View.Process(78, "localhost:7802"), 3,
-                    View.Process.UNKNOWN),
+            Map.of(0, new View.Member(77, "localhost:7801"), 2, new View.Member(78, "localhost:7802"), 3,
+                    View.Member.UNKNOWN),
             new Layout(2, Layout.Phase.COPY, Set.of(0, 2), Set.of(0, 2, 3)));
 
     @Override
@@ -41,7 +41,8 @@ class GridGoldenTest extends GoldenContract {
     protected Map<String, List<? extends Encoded>> samples() {
         return Map.of("grid links",
                 List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12),
-                        new LinkMessage.Refused(LinkMessage.Refusal.FOREIGN, "another grid"), new LinkMessage.Received(13)),
+                        new LinkMessage.Refused(LinkMessage.Refusal.FOREIGN, "another grid"),
+                        new LinkMessage.Received(13)),
                 "grid messages",
                 List.of(new MulticastMessage.Data(ID, new int[]{0, 2}, new byte[]{9}),
                         new MulticastMessage.Propose(ID, 514), new MulticastMessage.Order(ID, 770),
@@ -57,7 +58,8 @@ class GridGoldenTest extends GoldenContract {
                         new CommitMessage.Waits(ID, OTHER), new CommitMessage.Orphan(ID, new int[]{0, 2}),
                         new CommitMessage.Inquire(ID, 4), new CommitMessage.Known(ID, 4, 770),
                         new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L, true,
-                                new GridMessage.Moving(GridMessage.Step.DONE_BY_ALL, GridMessage.Step.DONE, 3, true, false)),
+                                new GridMessage.Moving(GridMessage.Step.DONE_BY_ALL, GridMessage.Step.DONE, 3, true,
+                                        false)),
                         new GridMessage.Read(6, KEY, 1000, true),
                         new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)),
                         new GridMessage.Trimmed(6),

@@ -211,7 +211,8 @@ final class GridRun {
             check(victims, lost > 0);
         }
         return new Outcome(failures, committed, conflicts, others, gone,
-                nodes.values().stream().filter(GridNode::isMember).mapToLong(node -> node.status().waitingReads()).sum(),
+                nodes.values().stream().filter(GridNode::isMember).mapToLong(node -> node.status().waitingReads())
+                        .sum(),
                 nodes.values().stream().filter(GridNode::isMember)
                         .mapToLong(node -> node.status().layout().number()).max().orElse(0),
                 lost, kernel.fingerprint());
@@ -448,7 +449,8 @@ final class GridRun {
         View last = nodes.values().stream().map(GridNode::view).max((a, b) -> Long.compare(a.number(), b.number()))
                 .orElseThrow();
         for (Client client : clients) {
-            if (!client.done && !client.crashed && client.node.ended() == null && !crashed.contains(client.node.config().self())) {
+            if (!client.done && !client.crashed && client.node.ended() == null
+                    && !crashed.contains(client.node.config().self())) {
                 failures.add("client " + client.session + " has not ended, and has " + client.left + " left");
             }
         }

@@ -83,7 +83,7 @@ final class Moves {
         // Of any view that may be the last one, or be agreed on just now, a majority must live.
         boolean goesOn = views().stream().allMatch(view -> {
             Set<Integer> same = new TreeSet<>(left);
-            same.removeIf(node -> !nodes.get(node).view().processes().getOrDefault(node, View.Process.UNKNOWN)
+            same.removeIf(node -> !nodes.get(node).view().processes().getOrDefault(node, View.Member.UNKNOWN)
                     .equals(view.processes().get(node)));
             return 2 * same.size() > view.members().size() + 1;
         });

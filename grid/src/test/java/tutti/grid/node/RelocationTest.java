@@ -97,8 +97,9 @@ class RelocationTest {
             GridRun.Setting setting = GridSimulationTest.moving(run, protocols[run % protocols.length],
                     IsolationLevel.SERIALIZABLE, false);
             try {
-                GridRun found = new GridRun(run, setting, (self, degreeMax, commits, store, layouts, sender, first) -> new Wrong(
-                        kind, self, degreeMax, commits, store, layouts, sender, first));
+                GridRun found = new GridRun(run, setting,
+                        (self, degreeMax, commits, store, layouts, sender, first) -> new Wrong(
+                                kind, self, degreeMax, commits, store, layouts, sender, first));
                 if (!found.run().failures().isEmpty()) {
                     return run;
                 }
