@@ -65,7 +65,7 @@ class GridSimulationTest {
     @ParameterizedTest
     @EnumSource(names = {"TOM_2", "TOM_3", "TWO_PHASE"})
     void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveAndCrash(CommitProtocol protocol) {
-        checkMoves(protocol, false, SEEDS);
+        checkMoves(protocol, false, Math.max(1, SEEDS / 3));
     }
 
     @Tag("long")
@@ -108,7 +108,7 @@ class GridSimulationTest {
         }
         String figures = committed + " committed, " + layouts + " layouts, " + lost + " runs have lost keys";
         System.getLogger("grid").log(System.Logger.Level.INFO, protocol + ": " + figures);
-        assertTrue(committed > 400 * seeds && layouts > 8 * seeds, figures);
+        assertTrue(committed > 400L * seeds && layouts > 8L * seeds, figures);
     }
 
     private static void check(CommitProtocol protocol, boolean faults, int seeds) {

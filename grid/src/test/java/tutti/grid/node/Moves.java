@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.IntConsumer;
 import tutti.grid.GridException;
@@ -23,12 +22,12 @@ final class Moves {
     private final RandomStream random;
     private final Kernel kernel;
     private final Map<Integer, Host> hosts;
-    private final TreeMap<Integer, GridNode> nodes;
+    private final Map<Integer, GridNode> nodes;
     private final GridRun.Setting setting;
     private final IntConsumer crash;
     private int mayCrash;
 
-    Moves(RandomStream random, Kernel kernel, Map<Integer, Host> hosts, TreeMap<Integer, GridNode> nodes,
+    Moves(RandomStream random, Kernel kernel, Map<Integer, Host> hosts, Map<Integer, GridNode> nodes,
             GridRun.Setting setting, IntConsumer crash) {
         this.random = random;
         this.kernel = kernel;
@@ -51,7 +50,7 @@ final class Moves {
                 default -> leave();
             }
         }
-        // All come back, so that the end can be compared.
+        // Some of those that are down come back.
         for (int i = 0; i < hosts.size(); i++) {
             if (!nodes.containsKey(i) && random.chance(0.5)) {
                 start(i);
