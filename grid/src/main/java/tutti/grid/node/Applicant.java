@@ -2,8 +2,6 @@ package tutti.grid.node;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -33,8 +31,7 @@ final class Applicant {
     private final long startedNanos;
     private final PeerLinks links;
     private final Map<Integer, View.Member> others = new HashMap<>();
-    private final Map<Integer, Deque<ByteBuffer>> held = new HashMap<>();
-    private long heldBytes;
+    private final HeldFrames held = new HeldFrames();
     private long nowNanos;
     /** When a grid was heard of that is there. */
     private @Nullable Long gridHeardNanos;
@@ -49,7 +46,7 @@ final class Applicant {
     }
 
     /** What has come from members and waits until this node is one. */
-    Map<Integer, Deque<ByteBuffer>> held() {
+    HeldFrames held() {
         return held;
     }
 
@@ -62,7 +59,7 @@ final class Applicant {
     @Nullable
     View received(int from, ByteBuffer frame) throws IOException {
         try {
-            switch (GridMessage.set().decode(frame.slice().position(GridMember.ENVELOPE_BYTES))) {
+            switch (GridMessage.set().decode(frame.slice().position(GridMessage.ENVELOPE_BYTES))) {
                 case GridMessage.Apply apply -> {
                     links.applied(from, PeerLinks.address(apply.address()));
                     others.put(from, new View.Member(apply.process(), apply.address()));
@@ -82,12 +79,10 @@ final class Applicant {
                     });
                 }
                 default -> {
-                    heldBytes += frame.remaining();
-                    if (heldBytes > HELD_BYTES_MAX) {
+                    if (held.bytes() + frame.remaining() > HELD_BYTES_MAX) {
                         throw new IOException("too much waits until this node is a member");
                     }
-                    held.computeIfAbsent(from, _ -> new ArrayDeque<>())
-                            .add(ByteBuffer.allocate(frame.remaining()).put(frame).flip());
+                    held.add(from, frame);
                 }
             }
             return null;
@@ -102,7 +97,7 @@ final class Applicant {
         nowNanos = now;
         GridMessage.Apply apply = new GridMessage.Apply(process,
                 PeerLinks.text(config.nodes().get(config.self())));
-        byte[] frame = GridMember.frame(0, 0, apply);
+        byte[] frame = GridMessage.frame(0, 0, apply);
         links.nodes().stream().filter(links::isConnected).forEach(node -> links.send(node, frame));
         Long heard = gridHeardNanos;
         if (heard != null && now - heard <= config.failureTimeout().toNanos()) {

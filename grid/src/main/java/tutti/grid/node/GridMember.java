@@ -2,10 +2,8 @@ package tutti.grid.node;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -26,12 +24,8 @@ import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.Commits;
-import tutti.grid.commit.GroupCommit;
 import tutti.grid.commit.Result;
-import tutti.grid.commit.TotalOrderCommit;
-import tutti.grid.commit.TwoPhaseCommit;
 import tutti.grid.multicast.LamportClock;
-import tutti.grid.multicast.Multicast;
 import tutti.grid.store.Floors;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
@@ -66,7 +60,6 @@ import tutti.runtime.Loop;
  */
 final class GridMember {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridMember.class);
-    static final int ENVELOPE_BYTES = 2 * Long.BYTES;
     /** Without views: after so many failure timeouts a node is given up for good. */
     private static final int GIVEN_UP_TIMEOUTS = 10;
     /** Without views: after so many heartbeats without a word another owner is asked. */
@@ -104,7 +97,7 @@ final class GridMember {
     private final Reads reads;
     private final Scans scans;
     private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
-    private final Map<Integer, Deque<ByteBuffer>> held = new HashMap<>();
+    private final HeldFrames held;
     private final Hearing hearing = new Hearing();
     /** Nodes as which another process has come. */
     private final Set<Integer> superseded = new HashSet<>();
@@ -120,25 +113,17 @@ final class GridMember {
     private long transactions;
     /** What others have been told of as present. */
     private long told;
-    private final Counts counts;
-
-    /** Figures, of the node's whole life. */
-    static final class Counts {
-        private long committed;
-        private long conflicts;
-        private long deadlocks;
-        private long lockTimeouts;
-        private long messages;
-    }
+    private final GridCounts counts;
 
     /**
      * Becomes a member.
      *
      * @param clockSeen by who has told of the view
      * @param incarnation not used before by this node
+     * @param held what has come from members before; see {@link #dispatchHeld}
      */
     GridMember(GridConfig config, long process, long incarnation, View first, long clockSeen, Clock machineClock,
-            Loop loop, PeerLinks links, Counts counts, World world) {
+            Loop loop, PeerLinks links, GridCounts counts, HeldFrames held, World world) {
         this.config = config;
         this.process = process;
         this.incarnation = incarnation;
@@ -146,6 +131,8 @@ final class GridMember {
         this.loop = loop;
         this.links = links;
         this.counts = counts;
+        this.held = held;
+        held.retain(first.members());
         this.world = world;
         this.times = new Times(machineClock);
         this.degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
@@ -166,16 +153,7 @@ final class GridMember {
                 world.observer().applied(id, stamp, request);
             }
         };
-        this.commits = switch (config.protocol()) {
-            case TOM_2 -> new TotalOrderCommit(config.self(), Multicast.Steps.TWO, config.crashes(), clock,
-                    first.members(), layouts, store, commitWorld);
-            case TOM_3 -> new TotalOrderCommit(config.self(), Multicast.Steps.THREE, config.crashes(), clock,
-                    first.members(), layouts, store, commitWorld);
-            case GROUPS -> new GroupCommit(config.self(), groups, clock, store,
-                    config.failureTimeout().toNanos() / 2, commitWorld);
-            case TWO_PHASE -> new TwoPhaseCommit(config.self(), clock, first.members(), layouts, store,
-                    config.lockTimeout().toNanos(), commitWorld);
-        };
+        this.commits = CommitProtocols.start(config, first.members(), groups, layouts, clock, store, commitWorld);
         this.relocation = world.relocation().of(config.self(), degreeMax, commits, store, layouts, this::send, first);
         this.reads = new Reads(config, layouts, machineClock::nanoTime, new Reads.World() {
             @Override
@@ -396,14 +374,7 @@ final class GridMember {
     }
 
     private void result(TransactionId id, Result result) {
-        switch (result.kind()) {
-            case CONFLICT -> counts.conflicts++;
-            case DEADLOCK -> counts.deadlocks++;
-            case LOCK_TIMEOUT -> counts.lockTimeouts++;
-            case COMMITTED, OWNER_UNAVAILABLE -> {
-                // Counted elsewhere, or not.
-            }
-        }
+        counts.ended(result.kind());
         Waiting<Result> waiting = commitAnswers.remove(id);
         if (waiting != null) {
             waiting.answer.is(result);
@@ -417,17 +388,9 @@ final class GridMember {
 
     // ------------------------------------------------------------------------------------------ messages
 
-    /** A message as it is sent. */
-    static byte[] frame(long view, long clock, Encoded message) {
-        ByteBuffer bytes = ByteBuffer.allocate(ENVELOPE_BYTES + message.encodedSize());
-        bytes.putLong(view).putLong(clock);
-        message.encode(bytes);
-        return bytes.array();
-    }
-
     private void send(int to, Encoded message) {
         counts.messages++;
-        links.send(to, frame(view().number(), clock.latest(), message));
+        links.send(to, GridMessage.frame(view().number(), clock.latest(), message));
     }
 
     private void sendViewMessage(int to, ViewMessage message) {
@@ -448,14 +411,13 @@ final class GridMember {
             return;
         }
         hearing.heard(from, machineClock.nanoTime());
-        Deque<ByteBuffer> before = held.get(from);
-        if (frame.getLong(frame.position()) > view().number() || before != null) {
+        if (frame.getLong(frame.position()) > view().number() || held.has(from)) {
             // What agrees on views must not wait for one.
-            if (GridMessage.set().decode(frame.slice().position(ENVELOPE_BYTES)) instanceof ViewMessage message) {
+            if (GridMessage.set()
+                    .decode(frame.slice().position(GridMessage.ENVELOPE_BYTES)) instanceof ViewMessage message) {
                 agreement.received(from, message);
             } else {
-                held.computeIfAbsent(from, _ -> new ArrayDeque<>())
-                        .add(ByteBuffer.allocate(frame.remaining()).put(frame).flip());
+                held.add(from, frame);
             }
             return;
         }
@@ -603,7 +565,7 @@ final class GridMember {
         long now = machineClock.nanoTime();
         view.members().stream().filter(hearing::isNew).forEach(node -> hearing.heard(node, now));
         hearing.retain(view.members());
-        held.keySet().retainAll(view.members());
+        held.retain(view.members());
         if (view.layout().number() > layouts.number()) {
             layouts.next(view.layout().number(), Relocation.owners(view.layout(), degrees));
         }
@@ -614,31 +576,23 @@ final class GridMember {
         later(this::dispatchHeld);
     }
 
-    /** Takes what has come before this was a member. */
-    void take(Map<Integer, Deque<ByteBuffer>> before) {
-        before.forEach((from, frames) -> {
-            if (view().has(from)) {
-                held.put(from, frames);
+    /** Takes what was sent in the present view, or an earlier one, and had to wait for it. */
+    void dispatchHeld() {
+        held.dispatch(new HeldFrames.Taker() {
+            @Override
+            public void take(int from, ByteBuffer frame) throws IOException {
+                dispatch(from, frame);
+            }
+
+            @Override
+            public boolean isOver() {
+                return over != null;
+            }
+
+            @Override
+            public long view() {
+                return GridMember.this.view().number();
             }
         });
-        dispatchHeld();
-    }
-
-    /** Takes what was sent in the present view, or an earlier one, and had to wait for it. */
-    private void dispatchHeld() {
-        for (int from : List.copyOf(held.keySet())) {
-            Deque<ByteBuffer> frames = held.get(from);
-            try {
-                while (frames != null && !frames.isEmpty()
-                        && frames.getFirst().getLong(0) <= view().number() && over == null) {
-                    dispatch(from, frames.removeFirst());
-                }
-            } catch (IOException wrong) {
-                throw new IllegalStateException(wrong);
-            }
-            if (frames != null && frames.isEmpty()) {
-                held.remove(from);
-            }
-        }
     }
 }

@@ -1,5 +1,6 @@
 package tutti.grid.node;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -20,6 +21,17 @@ import tutti.grid.view.ViewMessage;
 sealed interface GridMessage extends Encoded {
     /** After how many bytes of keys an answer goes on in another message. */
     int PART_BYTES = 1 << 16;
+
+    /** Before each message: the sender's view and clock. */
+    int ENVELOPE_BYTES = 2 * Long.BYTES;
+
+    /** A message as it is sent, with the sender's view and clock. */
+    static byte[] frame(long view, long clock, Encoded message) {
+        ByteBuffer bytes = ByteBuffer.allocate(ENVELOPE_BYTES + message.encodedSize());
+        bytes.putLong(view).putLong(clock);
+        message.encode(bytes);
+        return bytes.array();
+    }
 
     /** All messages of nodes. */
     static MessageSet<Encoded> set() {

@@ -52,7 +52,7 @@ public final class GridNode implements AutoCloseable {
     private final PeerLinks links;
     private final Observer observer;
     private final Relocation.Factory relocation;
-    private final GridMember.Counts counts = new GridMember.Counts();
+    private final GridCounts counts = new GridCounts();
     private final List<Waiting> waiting = new ArrayList<>();
     private final List<Waiting> leaving = new ArrayList<>();
     private final RandomGenerator random;
@@ -290,7 +290,9 @@ public final class GridNode implements AutoCloseable {
             links.members(view.processes());
         }
         GridMember now = new GridMember(config, isByGroups() ? 0 : process, random.nextInt() & 0x7fff_ffffL, view,
-                Math.max(clockSeen, clockOfOthers), clock, loop(), links, counts, new GridMember.World() {
+                Math.max(clockSeen, clockOfOthers), clock, loop(), links, counts,
+                before == null ? new HeldFrames() : before.held(),
+                new GridMember.World() {
                     @Override
                     public void excluded(View by) {
                         loop().execute(() -> GridNode.this.excluded(process, String.valueOf(by)));
@@ -307,9 +309,7 @@ public final class GridNode implements AutoCloseable {
                     }
                 });
         member = now;
-        if (before != null) {
-            now.take(before.held());
-        }
+        now.dispatchHeld();
         List<Waiting> all = List.copyOf(waiting);
         waiting.clear();
         all.forEach(one -> one.answer.is(this));
@@ -358,7 +358,7 @@ public final class GridNode implements AutoCloseable {
         if (over != null) {
             return;
         }
-        if (frame.remaining() < GridMember.ENVELOPE_BYTES) {
+        if (frame.remaining() < GridMessage.ENVELOPE_BYTES) {
             throw new IOException("a frame of " + frame.remaining() + " bytes");
         }
         GridMember now = member;
