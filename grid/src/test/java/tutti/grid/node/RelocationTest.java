@@ -32,25 +32,8 @@ class RelocationTest {
         }
 
         @Override
-        boolean mayServe(long drained, long present) {
-            return kind == Kind.COPIES_BEFORE_ALL_IS_WRITTEN || super.mayServe(drained, present);
-        }
-
-        @Override
-        boolean haveCopied(long upTo, long present) {
-            return kind == Kind.READS_WHAT_IS_NOT_COPIED || super.haveCopied(upTo, present);
-        }
-
-        @Override
         Step step(boolean done, Function<Moving, Step> of) {
             return kind == Kind.WAITS_FOR_NOTHING ? Step.DONE_BY_ALL : super.step(done, of);
-        }
-
-        @Override
-        Layout next(Layout layout) {
-            return kind == Kind.FORGETS_THE_OLD_OWNERS_AT_ONCE
-                    ? new Layout(layout.number() + 1, Layout.Phase.STABLE, layout.after(), layout.after())
-                    : super.next(layout);
         }
 
         @Override
@@ -61,11 +44,6 @@ class RelocationTest {
         }
 
         @Override
-        boolean mayJoin(boolean clean) {
-            return kind == Kind.JOINS_WHAT_IS_STILL_REMEMBERED || super.mayJoin(clean);
-        }
-
-        @Override
         boolean mayJoin(int node, Layout layout) {
             return kind == Kind.JOINS_AS_AN_OWNER_WITHOUT_KEYS || super.mayJoin(node, layout);
         }
@@ -73,12 +51,8 @@ class RelocationTest {
 
     /** What is wrong. */
     enum Kind {
-        COPIES_BEFORE_ALL_IS_WRITTEN,
-        READS_WHAT_IS_NOT_COPIED,
         WAITS_FOR_NOTHING,
-        FORGETS_THE_OLD_OWNERS_AT_ONCE,
         KEEPS_WHAT_IT_DOES_NOT_OWN,
-        JOINS_WHAT_IS_STILL_REMEMBERED,
         JOINS_AS_AN_OWNER_WITHOUT_KEYS
     }
 
