@@ -54,8 +54,13 @@ final class Classifier {
     static final List<String> RESERVED_PREFIXES = List.of("tutti_node", "tutti_applier_", "tutti_executor_");
     /** Why a statement that changes what is in the node's own schema is refused. */
     static final String RESERVED_SCHEMA = "what is in the schema tutti is the node's own";
-    private static final long ALTER = SqlTokens.key("alter");
-    private static final long DROP = SqlTokens.key("drop");
+    /** What the names of the node's own triggers begin with. */
+    static final List<String> RESERVED_TRIGGERS = List.of("tutti_");
+    /** Why a statement that makes or changes one of those is refused. */
+    static final String RESERVED_TRIGGER = "triggers whose names begin with tutti_ are the node's own";
+    private static final long[] CHANGES_OBJECTS = SqlCursor.keys("alter drop");
+    private static final long[] GRANTS = SqlCursor.keys("grant revoke");
+    private static final long[] TABLE_WRITES = SqlCursor.keys("insert update delete merge truncate");
     private static final long SET_CONFIG = SqlTokens.key("set_config");
     private static final long WRITE = SqlTokens.key("write");
     private static final long[] READ_ONLY = SqlCursor.keys("transaction_read_only default_transaction_read_only");
@@ -285,8 +290,13 @@ final class Classifier {
         truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
-        boolean changes = sql.atWord(ALTER) || sql.atWord(DROP);
+        boolean grants = sql.atAny(GRANTS);
+        boolean changes = grants || sql.atAny(CHANGES_OBJECTS);
+        boolean writes = sql.atAny(TABLE_WRITES);
         sql.advance();
+        if (writes && CatalogWrites.begin(sql)) {
+            return refuse(CatalogWrites.REFUSAL);
+        }
         return switch (first) {
             case SELECT -> query();
             case EXPLAIN -> explain();
@@ -304,7 +314,7 @@ final class Classifier {
                 yield prepared(StatementKind.PREPARE);
             }
             case COPY -> copy();
-            case SCHEMA -> schemaChange(refresh, create, changes);
+            case SCHEMA -> schemaChange(refresh, create, changes, grants);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
             case SESSION -> StatementKind.SESSION;
             case SET -> set();
@@ -506,6 +516,7 @@ final class Classifier {
         if (sql.at('(')) {
             return StatementKind.WRITE;
         }
+        boolean catalog = CatalogWrites.begin(sql);
         boolean from = false;
         boolean stdin = false;
         while (sql.inStatement()) {
@@ -513,11 +524,14 @@ final class Classifier {
             stdin |= sql.atWord(STDIN);
             sql.advance();
         }
+        if (catalog && from) {
+            return refuse(CatalogWrites.REFUSAL);
+        }
         return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }
 
-    private StatementKind schemaChange(boolean refresh, boolean create, boolean changes) {
-        StatementKind kind = schema.judge(refresh, create, changes);
+    private StatementKind schemaChange(boolean refresh, boolean create, boolean changes, boolean grants) {
+        StatementKind kind = schema.judge(refresh, create, changes, grants);
         fills |= schema.isFromQuery();
         return kind == StatementKind.REFUSED ? refuse(schema.refusal()) : kind;
     }

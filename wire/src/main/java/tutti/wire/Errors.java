@@ -46,9 +46,11 @@ final class Errors {
 
     /** The error for a statement that the {@link Classifier} refuses. */
     static ErrorFields statementRefused(String reason) {
-        return error(reason.equals(Classifier.RESERVED) || reason.equals(Classifier.RESERVED_SCHEMA)
-                ? RESERVED_NAME
-                : NOT_SUPPORTED, reason);
+        return error(switch (reason) {
+            case Classifier.RESERVED, Classifier.RESERVED_SCHEMA, Classifier.RESERVED_TRIGGER -> RESERVED_NAME;
+            case CatalogWrites.REFUSAL -> "42501";
+            default -> NOT_SUPPORTED;
+        }, reason);
     }
 
     /** The error for something that the node has asked its engine about in vain. */

@@ -69,6 +69,18 @@ final class HarmlessFunctions {
             pg_notify_here lo_create_here lo_creat_here lo_unlink_here lo_import_here lo_put_here lo_from_bytea_here
             lo_open_here""";
 
+    /** System catalogs. */
+    static final String CATALOGS = """
+            pg_aggregate pg_am pg_amop pg_amproc pg_attrdef pg_attribute pg_auth_members pg_authid pg_cast pg_class
+            pg_collation pg_constraint pg_conversion pg_database pg_db_role_setting pg_default_acl pg_depend pg_description
+            pg_enum pg_event_trigger pg_extension pg_foreign_data_wrapper pg_foreign_server pg_foreign_table pg_index
+            pg_inherits pg_init_privs pg_language pg_largeobject pg_largeobject_metadata pg_namespace pg_opclass
+            pg_operator pg_opfamily pg_parameter_acl pg_partitioned_table pg_policy pg_proc pg_publication
+            pg_publication_namespace pg_publication_rel pg_range pg_replication_origin pg_rewrite pg_seclabel pg_sequence
+            pg_sequence_here pg_shdepend pg_shdescription pg_shseclabel pg_statistic pg_statistic_ext
+            pg_statistic_ext_data pg_subscription pg_subscription_rel pg_tablespace pg_transform pg_trigger pg_ts_config
+            pg_ts_config_map pg_ts_dict pg_ts_parser pg_ts_template pg_type pg_user_mapping""";
+
     /** Bare names that may stand before a parenthesis. */
     static final long[] WORDS = SqlCursor.keys(SYNTAX + " " + UNCHANGING + " " + VOLATILE);
     /** Names that make a query a write even behind {@code pg_catalog.}. */

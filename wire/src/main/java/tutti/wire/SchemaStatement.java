@@ -20,7 +20,14 @@ final class SchemaStatement {
     private static final long END = SqlTokens.key("end");
     private static final long SCHEMA = SqlTokens.key("schema");
     private static final long ON = SqlTokens.key("on");
-    private static final long OWN_SCHEMA = SqlTokens.key("tutti");
+    static final long OWN_SCHEMA = SqlTokens.key("tutti");
+    /** What in it roles may be given rights to. */
+    private static final long FOR_CLIENTS = SqlTokens.key("declared_sequences");
+    /** What the name of one of our triggers may follow, and what may stand in between. */
+    private static final long[] TRIGGER_FOLLOWS = SqlCursor.keys("trigger constraint");
+    private static final long[] BEFORE_TRIGGER = SqlCursor.keys("if not exists");
+    /** What the name of a role follows that rights or an object are given to, or taken from. */
+    private static final long[] ROLE_FOLLOWS = SqlCursor.keys("to from");
     /** What the name of a variable follows, which may be one of ours. */
     private static final long[] VARIABLE_FOLLOWS = SqlCursor.keys("set reset");
     private static final long[] CREATE_PREFIX = SqlCursor.keys("or replace global local unlogged");
@@ -100,9 +107,10 @@ final class SchemaStatement {
      *
      * @param refresh whether that is REFRESH
      * @param create whether it is CREATE
-     * @param changes whether it is ALTER or DROP
+     * @param changes whether it is ALTER, DROP, GRANT or REVOKE
+     * @param grants whether it is one of the latter two
      */
-    StatementKind judge(boolean refresh, boolean create, boolean changes) {
+    StatementKind judge(boolean refresh, boolean create, boolean changes, boolean grants) {
         temporary = false;
         fromQuery = false;
         while (create && sql.atAny(CREATE_PREFIX)) {
@@ -136,12 +144,26 @@ final class SchemaStatement {
         boolean schema = false;
         boolean own = false;
         boolean variable = false;
+        boolean trigger = false;
         while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
             variable = sql.atAny(VARIABLE_FOLLOWS);
-            if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES) || (own && (schema || sql.at('.')))) {
-                return refuse(own ? Classifier.RESERVED_SCHEMA : Classifier.RESERVED);
+            if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES)) {
+                return refuse(Classifier.RESERVED);
             }
+            boolean inOwn = own && sql.at('.');
+            if (inOwn && grants) {
+                sql.advance();
+                inOwn = !sql.named(FOR_CLIENTS);
+            }
+            if (inOwn || (own && schema)) {
+                return refuse(Classifier.RESERVED_SCHEMA);
+            }
+            if (trigger && sql.atAnyPrefix(Classifier.RESERVED_TRIGGERS)) {
+                return refuse(Classifier.RESERVED_TRIGGER);
+            }
+            trigger = sql.atAny(TRIGGER_FOLLOWS) || (trigger && sql.atAny(BEFORE_TRIGGER));
+            schema &= !sql.atAny(ROLE_FOLLOWS);
             schema |= sql.atWord(SCHEMA);
             if (sql.named(Classifier.REPLICATION_ROLE)) {
                 return refuse(Classifier.NO_REPLICATION_ROLE);

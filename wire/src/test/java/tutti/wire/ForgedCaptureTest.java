@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -66,6 +68,8 @@ class ForgedCaptureTest {
                     DECLARE answer text;
                     BEGIN EXECUTE asked INTO answer; RETURN answer; END $$;
                 CREATE TABLE evil.orders (asked text PRIMARY KEY);
+                CREATE SEQUENCE evil.count;
+                CREATE TABLE evil.columns (pl int, pgsql int);
                 CREATE FUNCTION evil.late() RETURNS trigger LANGUAGE plpgsql AS $$
                     BEGIN EXECUTE NEW.asked; RETURN NULL; END $$;
                 CREATE CONSTRAINT TRIGGER late AFTER INSERT ON evil.orders DEFERRABLE INITIALLY DEFERRED
@@ -364,6 +368,135 @@ class ForgedCaptureTest {
             String call = function.replace("bytea,bytea",
                     "'guess', '" + (single ? "(7,seven)" : "{\"(7,seven)\"}") + "'").replace(",bytea", ", '\\x03'");
             assertEquals("0", mallory.execute("SELECT " + call, PATIENCE).value(), call);
+        }
+    }
+
+    /** debug_print_plan, which every role may set, shows it the plans of our own statements, with values of variables in them. */
+    @Test
+    void plansTellNothing() throws Exception {
+        mallory.execute("SET debug_print_plan = on; SET debug_print_parse = on; SET debug_pretty_print = off;"
+                + " SET client_min_messages = debug5", PATIENCE);
+        String told = told("BEGIN",
+                "INSERT INTO evil.mine SELECT g, repeat('x', 400) || g FROM generate_series(1, 40) g",
+                "TRUNCATE evil.orders",
+                "INSERT INTO evil.orders VALUES ('SELECT 1'), ('SELECT setval(''evil.count'', 5)')",
+                "CREATE SEQUENCE evil.planned",
+                "DO $$ BEGIN CREATE TABLE evil.planned_too (id int PRIMARY KEY); END $$",
+                "SET CONSTRAINTS ALL IMMEDIATE", "SELECT lo_create(0), pg_notify('a', 'b')", "COMMIT",
+                "INSERT INTO evil.mine VALUES (41, 'in band')");
+        assertTrue(told.contains("in band"), "plans are told, and read here");
+        assertFalse(told.matches("(?s).*tutti\\.[gw][0-9a-z]{8}.*"), "a name of the variables that rows go to");
+        assertFalse(told.contains("cluster secret"), "the secret");
+    }
+
+    /** What a client is told of its statements, constants in plans as text. */
+    private static String told(String... statements) throws Exception {
+        StringBuilder told = new StringBuilder();
+        for (String sql : statements) {
+            CompletableFuture<String> failed = new CompletableFuture<>();
+            ByteBuf query = mallory.buffer();
+            Frontend.query(query, sql);
+            mallory.send(query, new ResponseHandler() {
+                @Override
+                public void message(byte type, ByteBuf body) {
+                    if (type == Backend.NOTICE_RESPONSE) {
+                        ErrorFields notice = ErrorFields.read(body);
+                        String detail = notice.get('D');
+                        told.append(notice.message()).append('\n')
+                                .append(detail == null ? "" : withTexts(detail)).append('\n');
+                    } else if (type == Backend.ERROR_RESPONSE) {
+                        failed.complete(ErrorFields.read(body).message());
+                    }
+                }
+
+                @Override
+                public void ready(byte status) {
+                    failed.complete("");
+                }
+
+                @Override
+                public void lost(Throwable cause) {
+                    failed.completeExceptionally(cause);
+                }
+            });
+            assertEquals("", failed.get(20, TimeUnit.SECONDS), sql);
+        }
+        return told.toString();
+    }
+
+    private static String withTexts(String plan) {
+        return Pattern.compile(":constvalue \\d+ \\[ ([-0-9 ]*)\\]").matcher(plan.replace('\n', ' '))
+                .replaceAll(constant -> {
+                    List<String> bytes = List.of(constant.group(1).strip().split(" +"));
+                    StringBuilder text = new StringBuilder();
+                    bytes.forEach(each -> text.append(each.isEmpty() ? "" : (char) (Integer.parseInt(each) & 0xff)));
+                    return Matcher.quoteReplacement(text.toString());
+                });
+    }
+
+    /** What nested statements are told by may be cut too early: then it must not be another statement that is whole. */
+    @Test
+    void nestedStatementsAreNotCutShort() throws Exception {
+        for (String before : List.of("", "SET LOCAL standard_conforming_strings = off; ")) {
+            for (String statement : List.of("CREATE VIEW evil.cut AS SELECT -- \"\nPL/pgSQL function FROM evil.columns",
+                    "COMMENT ON TABLE evil.columns IS '\\' \"\nPL/pgSQL function '")) {
+                String sql = "DO $$ BEGIN " + before + "EXECUTE $q$" + statement + "$q$; END $$";
+                assertTrue(List.of("0A000", "42601").contains(refused(sql)), sql);
+            }
+        }
+        assertEquals(List.of(), NODE.drainCommitted());
+    }
+
+    /** Literals of our functions mean the same under this setting. */
+    @Test
+    void schemaChangesDoNotDependOnHowStringsAreRead() throws Exception {
+        mallory.execute("SET standard_conforming_strings = off", PATIENCE);
+        for (String sql : List.of("CREATE TABLE evil.read (id int PRIMARY KEY)", "ALTER TABLE evil.read ADD word text",
+                "DO $$ BEGIN ALTER TABLE evil.read ADD second text; END $$", "DROP TABLE evil.read")) {
+            assertFalse(committed(sql).isEmpty(), sql);
+        }
+    }
+
+    @Test
+    void triggersAndCatalogsAreOutOfASuperusersReach() throws Exception {
+        BackendConnection root = connect(superuser(Map.of()));
+        for (String sql : List.of("DROP EVENT TRIGGER tutti_asked", "ALTER EVENT TRIGGER tutti_after_drop DISABLE",
+                "ALTER EVENT TRIGGER \"tutti_before_rewrite\" OWNER TO mallory",
+                "CREATE EVENT TRIGGER tutti_b ON ddl_command_start EXECUTE FUNCTION evil.late()",
+                "ALTER TRIGGER tutti_insert ON evil.mine RENAME TO mine",
+                "DROP TRIGGER IF EXISTS tutti_update ON evil.mine",
+                "ALTER TABLE evil.mine DISABLE TRIGGER tutti_delete",
+                "ALTER TABLE evil.mine RENAME CONSTRAINT tutti_insert TO mine",
+                "GRANT ALL ON SCHEMA tutti TO PUBLIC", "GRANT SELECT ON tutti.node TO mallory",
+                "REVOKE USAGE ON SCHEMA public, tutti FROM PUBLIC",
+                "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC")) {
+            assertEquals("42939", refused(root, sql, false), sql);
+        }
+        for (String sql : List.of("UPDATE pg_attribute SET atttypmod = 10", "DELETE FROM pg_catalog.pg_proc",
+                "INSERT INTO pg_authid VALUES (1)",
+                "MERGE INTO ONLY pg_enum USING pg_class ON true WHEN MATCHED THEN DELETE",
+                "UPDATE \"pg_index\" SET indisvalid = false", "COPY pg_largeobject FROM STDIN",
+                "DELETE FROM tutti.applied", "TRUNCATE TABLE tutti.sequences")) {
+            for (boolean extended : List.of(false, true)) {
+                assertEquals("42501", refused(root, sql, extended), sql);
+            }
+        }
+        root.execute("BEGIN", PATIENCE);
+        root.execute(
+                "CREATE ROLE tutti; GRANT USAGE ON SCHEMA public TO tutti; REVOKE USAGE ON SCHEMA public FROM tutti;"
+                        + " CREATE SCHEMA theirs; ALTER SCHEMA theirs OWNER TO tutti; CREATE TABLE theirs.tutti (pg_class int PRIMARY KEY)",
+                PATIENCE);
+        root.execute("UPDATE theirs.tutti SET pg_class = 1", PATIENCE);
+        root.execute("ROLLBACK", PATIENCE);
+        root.close();
+        for (String sql : List.of(
+                "CREATE TRIGGER again AFTER INSERT ON evil.mine FOR EACH ROW EXECUTE FUNCTION tutti.capture_insert()",
+                "ALTER TRIGGER tutti_insert ON evil.mine RENAME TO again",
+                "ALTER TABLE evil.mine RENAME CONSTRAINT tutti_insert TO again")) {
+            PostgresException refused = assertThrows(PostgresException.class, () -> admin.execute(
+                    "BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true); " + sql, PATIENCE));
+            assertEquals("42939", refused.sqlState(), sql);
+            admin.execute("ROLLBACK", PATIENCE);
         }
     }
 

@@ -91,6 +91,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final AdminConnection admin;
     private final Promises promises = new Promises();
+    private final LockTable locks;
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
     private volatile References references = References.NONE;
     private volatile InBandTables inBandTables = InBandTables.NONE;
@@ -99,6 +100,8 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile Check check = (_, _, _) -> null;
     private volatile BooleanSupplier leavesOut = () -> true;
+    private volatile Duration rowsTime = Duration.ofSeconds(30);
+    private volatile Duration statementTime = Duration.ofHours(1);
     private volatile boolean closed;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
@@ -106,6 +109,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         this.settings = settings;
         this.secret = secret;
         this.admin = new AdminConnection(loops, settings, this::connectionLost);
+        this.locks = new LockTable(admin, sessions.keySet());
     }
 
     /**
@@ -268,7 +272,16 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     }
 
     private CompletableFuture<QueryResult> query(String sql) {
-        return admin.ask(connection -> connection.query(sql));
+        return admin.ask(connection -> connection.query(sql)).whenComplete((_, failed) -> {
+            if (failed != null && cause(failed) instanceof PostgresException refused) {
+                locks.failed(refused.sqlState());
+            }
+        });
+    }
+
+    @Override
+    public void failed(EngineFailure failure) {
+        locks.failed(failure.sqlState());
     }
 
     @Override
@@ -420,6 +433,37 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public boolean leavesOut() {
         return leavesOut.getAsBoolean();
+    }
+
+    /**
+     * Sets how long clients' code may keep an applier busy; half a minute and an hour until then.
+     *
+     * @param rows while rows are written, without what is added for their size
+     * @param statement in a schema change or request that every node executes
+     */
+    public void limitTimes(Duration rows, Duration statement) {
+        rowsTime = rows;
+        statementTime = statement;
+    }
+
+    @Override
+    public Duration rowsTime() {
+        return rowsTime;
+    }
+
+    @Override
+    public Duration statementTime() {
+        return statementTime;
+    }
+
+    @Override
+    public void end(int backendPid) {
+        LOG.warn("ending server process {}, in which clients' code has run for too long", backendPid);
+        CompletableFuture<Void> _ = query("SELECT pg_catalog.pg_terminate_backend(" + backendPid + ")")
+                .thenAccept(_ -> {}).exceptionally(failed -> {
+                    LOG.warn("cannot end server process {}", backendPid, failed);
+                    return null;
+                });
     }
 
     @Override

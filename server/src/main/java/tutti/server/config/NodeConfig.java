@@ -413,7 +413,12 @@ public record NodeConfig(
             @Setting(doc = "Most transactions that one applier commits together.", byDefault = "64", min = "1", max = "10000") int batchTransactions,
             @Setting(doc = "For how long other nodes' transactions may wait to be committed together with those that come"
                     + " after them. None waits if the one before came longer ago, while a transaction of this node is open,"
-                    + " or if a session has asked for its position.", byDefault = "20ms", min = "0s", max = "1s") Duration linger) {}
+                    + " or if a session has asked for its position.", byDefault = "20ms", min = "0s", max = "1s") Duration linger,
+            @Setting(doc = "How long clients' code (checks, triggers, index expressions) may run at a PostgreSQL node while the rows of another node's"
+                    + " transaction are written, and a second more for each 256 KiB of them. What takes longer this node cannot make: the"
+                    + " nodes decide by majority.", byDefault = "30s", min = "1s", max = "24h") Duration codeTime,
+            @Setting(doc = "How long a schema change, or a request that every node executes, may take at a PostgreSQL node; the same on"
+                    + " every node. Others wait for it.", byDefault = "1h", min = "1s", max = "168h") Duration statementTime) {}
 
     /** Disjoint values for sequences. */
     public record Sequences(

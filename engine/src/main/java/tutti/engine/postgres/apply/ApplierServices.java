@@ -1,8 +1,10 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.channel.EventLoop;
+import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Engine.Applier;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.pgwire.BackendConnection;
@@ -38,4 +40,16 @@ public interface ApplierServices {
 
     /** Looks after an applier of no position until the returned task is cancelled: says again and again for whom it waits. */
     ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid);
+
+    /** How long clients' code may run while rows are written, and a second more for each 256 KiB of them. */
+    Duration rowsTime();
+
+    /** How long a schema change or a request may take that every node executes. */
+    Duration statementTime();
+
+    /** Ends a server process, whatever it does. */
+    void end(int backendPid);
+
+    /** Makes room in the server's table of locks if it is full, by ending the client's session that has most of them. */
+    void failed(EngineFailure failure);
 }

@@ -87,15 +87,19 @@ public final class PostgresApplier implements Applier {
                     ? engine.watch(loop, this, server.processId())
                     : engine.watch(loop, position, server.processId());
             ChangeParts parts = new ChangeParts(all.stream().map(WriteSet::changes).toList());
+            TimeLimit limit = rowsLimit(position, server, all.stream().mapToLong(each -> each.changes().length).sum());
             apply(server, engine.schema(), parts, true, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
+                    limit.over();
                     over(() -> done.succeeded(null));
                 }
 
                 @Override
                 public void failed(EngineFailure failure) {
-                    over(() -> rollback(Role.APPLIER, () -> done.failed(failure)));
+                    EngineFailure why = limit.over(failure);
+                    engine.failed(why);
+                    over(() -> rollback(Role.APPLIER, () -> done.failed(why)));
                 }
 
                 private void over(Runnable then) {
@@ -105,6 +109,12 @@ public final class PostgresApplier implements Applier {
                 }
             });
         });
+    }
+
+    private TimeLimit rowsLimit(long position, BackendConnection server, long bytes) {
+        return new TimeLimit(loop, TimeLimit.forRows(engine.rowsTime(), bytes),
+                "what clients' code does when the rows of position " + position + " are written",
+                () -> touched.contains(Role.APPLIER), () -> engine.end(server.processId()));
     }
 
     /** Applies a part, and then the rest, as the schema is behind it. */
@@ -265,6 +275,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failed(EngineFailure failure) {
+                    engine.failed(failure);
                     rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });
@@ -343,10 +354,13 @@ public final class PostgresApplier implements Applier {
             record(batch, position);
             touched.add(role);
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
+            TimeLimit limit = new TimeLimit(loop, engine.statementTime(), "the statement of position " + position,
+                    () -> true, () -> engine.end(server.processId()));
             batch.send(server, new BatchHandler.Listener() {
                 @Override
                 public void done(BatchHandler results) {
                     watch.cancel(false);
+                    limit.over();
                     finish(ExecuteResult.done(results.response()));
                 }
 
@@ -373,12 +387,14 @@ public final class PostgresApplier implements Applier {
                 @Override
                 public void failedWith(EngineFailure failure, BatchHandler results) {
                     watch.cancel(false);
+                    EngineFailure why = limit.over(failure);
+                    engine.failed(why);
                     boolean refused = results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
                         if (refused) {
                             done.succeeded(new ExecuteResult(failure, results.response()));
                         } else {
-                            done.failed(failure);
+                            done.failed(why);
                         }
                     });
                 }
@@ -437,17 +453,20 @@ public final class PostgresApplier implements Applier {
             Completion<ExecuteResult> done) {
         schemaChanged = false;
         ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
+        TimeLimit limit = rowsLimit(position, server, changes.length);
         apply(server, engine.schema(), new ChangeParts(List.of(changes)), false, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {
                 watch.cancel(false);
+                limit.over();
                 ended(server, position, end, done);
             }
 
             @Override
             public void failed(EngineFailure failure) {
                 watch.cancel(false);
-                rollback(Role.APPLIER, () -> done.failed(failure));
+                EngineFailure why = limit.over(failure);
+                rollback(Role.APPLIER, () -> done.failed(why));
             }
         });
     }

@@ -47,6 +47,8 @@ public final class CaptureInstaller {
                             pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
                     THEN '' END""";
 
+    /** Settings of functions that no setting of a client's session is to change in meaning, or to have show what they know. */
+    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog SET standard_conforming_strings = on SET debug_print_plan = off";
     /** In functions whose parameter is the secret, and whose search path is safe. */
     private static final String REFUSE_WITHOUT_SECRET = """
             IF sha256(secret) <> <secret_hash>::bytea THEN
@@ -316,6 +318,7 @@ public final class CaptureInstaller {
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
                 .replace("<nested>", Integer.toString(Statement.NESTED))
                 .replace("<submission>", Statement.SUBMISSION_MADE)
+                .replace("<fixed settings>", FIXED_SETTINGS)
                 .replace("<statement settings>", Statement.SETTINGS.stream().map(name -> "'" + name + "'")
                         .collect(Collectors.joining(", ")))
                 .replace("<catalog>", CatalogQuery.SQL)
@@ -328,7 +331,7 @@ public final class CaptureInstaller {
                 .replace("<skipped_kept>", Long.toString(Engine.SKIPPED_KEPT))
                 .replace("<snapshots_only>", settings.serializable() ? "false" : "true")
                 .replace("<node_index>", Integer.toString(settings.nodeIndex()))
-                .replace("<secret_hash>", "'\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
+                .replace("<secret_hash>", "E'\\\\x" + HexFormat.of().formatHex(sha256(secret)) + "'")
                 .replace("<limit_bytes>", Long.toString(settings.transactionLimitBytes()));
     }
 

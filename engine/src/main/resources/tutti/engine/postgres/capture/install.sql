@@ -18,6 +18,10 @@
 --  * Functions that read or set it are SECURITY DEFINER. Nobody but their owner may call them, except for those that are
 --    given the cluster's secret by the node, which calls them by their object id, so that no name can be redirected.
 --  * Such a function either runs with search_path = pg_catalog, or names the schema of every function, operator and type.
+--  * Settings that change what such a function means or shows are fixed together with the search path (<fixed settings>): a client may set
+--    debug_print_plan, and is then sent the plans of our statements, values of variables included; and standard_conforming_strings, by which
+--    literals with a backslash mean something else. A function without them, since it is called often, has expressions only (PL/pgSQL plans
+--    those without values: not PERFORM, SELECT INTO or another statement) when a name or the secret is in them, and no backslash.
 --  * No trigger of a client's runs inside a SECURITY DEFINER function of ours: tutti.flush() runs our own ones by name, and
 --    nobody else's may have such a name.
 --
@@ -152,6 +156,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.next_text(name text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
 DECLARE
     total pg_catalog.text := pg_catalog.concat(pg_catalog.substr(name, 1, 24), 'bytes');
+    told pg_catalog.text;
     bytes pg_catalog.int8 := pg_catalog.octet_length(pg_catalog.current_setting(name, true)) OPERATOR(pg_catalog.+)
         CASE WHEN pg_catalog.octet_length(pg_catalog.current_setting(total, true)) OPERATOR(pg_catalog.>) 0
             THEN pg_catalog.current_setting(total)::pg_catalog.int8 ELSE 0 END;
@@ -159,7 +164,7 @@ BEGIN
     IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     END IF;
-    PERFORM pg_catalog.set_config(total, bytes::pg_catalog.text, true);
+    told := pg_catalog.set_config(total, bytes::pg_catalog.text, true);
     RETURN pg_catalog.set_config('<mark>', pg_catalog.concat(pg_catalog.substr(name, 1, 24),
         pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true);
 END
@@ -205,7 +210,7 @@ END
 $function$;
 
 -- All that was gathered up to the variable of this name.
-CREATE OR REPLACE FUNCTION tutti.collect(name text) RETURNS text LANGUAGE plpgsql STABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.collect(name text) RETURNS text LANGUAGE plpgsql STABLE <fixed settings>
     AS $function$
 DECLARE
     gathered text;
@@ -306,7 +311,7 @@ END
 $function$;
 
 -- Our deferred triggers, as SET CONSTRAINTS lists them; NULL if there are none.
-CREATE OR REPLACE FUNCTION tutti.constraints() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.constraints() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT string_agg(names.name, ', ') FROM (
         SELECT DISTINCT format('%I.%I', n.nspname, c.conname) AS name
         FROM pg_constraint c JOIN pg_namespace n ON n.oid = c.connamespace
@@ -316,7 +321,7 @@ CREATE OR REPLACE FUNCTION tutti.constraints() RETURNS text LANGUAGE sql STABLE 
 $function$;
 
 -- Makes an entry of what is gathered, and disarms.
-CREATE OR REPLACE FUNCTION tutti.set_aside() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.set_aside() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     name text := current_setting('<mark>');
     gathered text;
@@ -336,14 +341,14 @@ $function$;
 
 -- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else. Rows are told whole: whether that need not be only
 -- the node knows.
-CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql <fixed settings> AS $function$
     SELECT set_config('<mark>', concat('tutti.gw',
             left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_1'), true)
         FROM tutti.node n
 $function$;
 
 -- Brings what is gathered into the order of statements: deferred captures so far are run, and may run unarmed no more.
-CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql <fixed settings>
     SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
     SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
@@ -370,7 +375,7 @@ $function$;
 
 -- TRUNCATE is an entry among the rows. It follows a flush, since PostgreSQL truncates no table with pending events.
 CREATE OR REPLACE FUNCTION tutti.capture_truncate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     PERFORM tutti.note(concat('t', TG_RELID, ';'));
     PERFORM tutti.note_restart(s.sequence) FROM pg_depend d JOIN tutti.sequences s ON s.sequence = d.objid
@@ -381,7 +386,7 @@ END
 $function$;
 
 -- Makes an entry that is not a row, after everything so far.
-CREATE OR REPLACE FUNCTION tutti.note(entry text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.note(entry text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 BEGIN
     PERFORM tutti.flush();
     INSERT INTO tutti.pending VALUES (pg_current_xact_id(), entry);
@@ -390,7 +395,7 @@ $function$;
 
 -- An entry's place among what is gathered has come.
 CREATE OR REPLACE FUNCTION tutti.check_pending() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     name text := current_setting('<mark>');
 BEGIN
@@ -410,7 +415,7 @@ $function$;
 
 -- What a client's own SET CONSTRAINTS ... IMMEDIATE is surrounded with: before it, and after it.
 CREATE OR REPLACE FUNCTION tutti.before_set_constraints(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     PERFORM tutti.flush();
@@ -419,7 +424,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.after_set_constraints(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     constraints text := tutti.constraints();
 BEGIN
@@ -434,7 +439,7 @@ $function$;
 -- Lets the transaction's next schema change happen, and records the statement among the row changes. One without a text makes a
 -- table from a query, which runs here only: it is recorded when the table is there, with its rows.
 CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     IF substr(statement, tutti.text_place(statement), 2) = '0:' THEN
@@ -459,7 +464,7 @@ BEGIN
 END
 $block$;
 CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void LANGUAGE plpgsql PARALLEL RESTRICTED SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     PERFORM pg_notify_here($1, $2);
     IF current_setting('session_replication_role') <> 'replica' THEN
@@ -470,7 +475,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.apply_notify(secret bytea, channel text, payload text) RETURNS void LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    SECURITY DEFINER <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     PERFORM pg_notify_here(channel, payload);
@@ -480,7 +485,7 @@ $function$;
 <large objects>
 -- Whether the open transaction may be prepared under this identifier: what PostgreSQL asks, in its words.
 CREATE OR REPLACE FUNCTION tutti.may_prepare(identifier text) RETURNS void LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     most int := current_setting('max_prepared_transactions');
 BEGIN
@@ -502,7 +507,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.apply_prepare(secret bytea, identifier text, owner text, since text, token text, keys bytea,
-    changes bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    changes bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     INSERT INTO tutti.prepared VALUES (identifier, owner, since::timestamptz, token, keys, changes);
@@ -510,7 +515,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.take_prepared(secret bytea, identifier text, token text, role text) RETURNS bytea
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    LANGUAGE plpgsql SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     taken tutti.prepared;
 BEGIN
@@ -530,7 +535,7 @@ $function$;
 
 -- What every node executes itself takes no notice of what is promised to prepared transactions.
 CREATE OR REPLACE FUNCTION tutti.check_prepared(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     IF EXISTS (SELECT FROM tutti.prepared) THEN
@@ -552,7 +557,7 @@ SET LOCAL allow_system_table_mods = off;
 
 -- Where a recorded statement's text begins, with its length: after its place and its role.
 CREATE OR REPLACE FUNCTION tutti.text_place(statement text) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     place int := 1;
     colon int;
@@ -569,7 +574,7 @@ END
 $function$;
 
 -- What makes a table as a query has made it, without its rows.
-CREATE OR REPLACE FUNCTION tutti.table_text(table_oid oid) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.table_text(table_oid oid) RETURNS text LANGUAGE sql STABLE <fixed settings>
     AS $function$
     SELECT format('CREATE TABLE %I.%I (%s)%s', n.nspname, c.relname,
             (SELECT string_agg(concat(quote_ident(a.attname), ' ', format_type(a.atttypid, a.atttypmod),
@@ -584,7 +589,7 @@ $function$;
 
 -- Records a table that a query has made, and its rows as INSERT would have.
 CREATE OR REPLACE FUNCTION tutti.note_filled(table_oid oid, statement text) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
+    <fixed settings> SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
     SET bytea_output = 'hex' SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
     place int := tutti.text_place(statement);
@@ -607,7 +612,7 @@ $function$;
 
 -- Every node executes ALTER TABLE: rows that it changes besides, by a function that it calls, would be changed twice. (PostgreSQL refuses
 -- the triggers that capture in the query of a materialized view.)
-CREATE OR REPLACE FUNCTION tutti.check_no_rows() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.check_no_rows() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     entries bigint := (SELECT count(*) FROM tutti.pending WHERE transaction = pg_current_xact_id());
 BEGIN
@@ -645,7 +650,7 @@ $function$;
 
 -- Records a position of the total order at which this transaction makes nothing.
 CREATE OR REPLACE FUNCTION tutti.skip(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    AS $function$
+    <fixed settings> AS $function$
 BEGIN
     PERFORM tutti.record(secret, recorded);
     INSERT INTO tutti.skipped (position) VALUES (recorded);
@@ -661,7 +666,7 @@ CREATE OR REPLACE FUNCTION tutti.position() RETURNS bigint LANGUAGE sql STABLE S
 -- beforehand what the client's next statement is to be told; it concerns nobody but that client.
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_position() RETURNS bigint LANGUAGE sql STABLE
     AS $function$ SELECT tutti.position() $function$;
-CREATE OR REPLACE FUNCTION tutti.answer(question text) RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.answer(question text) RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     told text := current_setting('tutti.answer', true);
 BEGIN
@@ -684,7 +689,7 @@ CREATE OR REPLACE FUNCTION pg_catalog.tutti_outcome(transaction text) RETURNS te
 
 -- What is fixed when a transaction is submitted: its time, in microseconds, and a random value. A request that another node executes
 -- brings it along; otherwise the transaction makes it when it first asks.
-CREATE OR REPLACE FUNCTION tutti.submission() RETURNS text LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.submission() RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
     told text := current_setting('tutti.submission', true);
 BEGIN
@@ -694,14 +699,14 @@ BEGIN
     RETURN told;
 END
 $function$;
-CREATE OR REPLACE FUNCTION tutti.submitted_chance(number bigint) RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.submitted_chance(number bigint) RETURNS text LANGUAGE sql STABLE <fixed settings>
     AS $function$ SELECT encode(sha256(convert_to(concat(tutti.submission(), ' ', number), 'UTF8')), 'hex') $function$;
-CREATE OR REPLACE FUNCTION pg_catalog.tutti_submitted() RETURNS timestamptz LANGUAGE sql STABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_submitted() RETURNS timestamptz LANGUAGE sql STABLE <fixed settings>
     AS $function$ SELECT timestamptz 'epoch' + split_part(tutti.submission(), ' ', 1)::bigint * interval '1 microsecond' $function$;
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_random(number bigint) RETURNS double precision LANGUAGE sql STABLE STRICT
-    SET search_path = pg_catalog
+    <fixed settings>
     AS $function$ SELECT ('x' || left(tutti.submitted_chance(number), 13))::bit(52)::bigint / 4503599627370496::double precision $function$;
-CREATE OR REPLACE FUNCTION pg_catalog.tutti_uuid(number bigint) RETURNS uuid LANGUAGE sql STABLE STRICT SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_uuid(number bigint) RETURNS uuid LANGUAGE sql STABLE STRICT <fixed settings>
     AS $function$ SELECT overlay(overlay(left(tutti.submitted_chance(number), 32) placing '4' from 13) placing '8' from 17)::uuid $function$;
 
 -- The position up to which effects survive a crash as soon as the transaction that asks has committed: all commits
@@ -722,7 +727,7 @@ $function$;
 -- has written anew because of a default, the columns with values in the catalog from before, what was recorded of one in a function, and
 -- what is to be recorded of a table that is made from a query.
 CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     mark text := current_setting('<mark>');
     nested text;
@@ -750,13 +755,13 @@ END
 $function$;
 
 -- Columns whose value in older rows is kept in the catalog: ADD COLUMN gave them a default that was evaluated once.
-CREATE OR REPLACE FUNCTION tutti.filled_columns() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.filled_columns() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT coalesce(string_agg(concat(' ', attrelid, '.', attnum, ' '), ''), '') FROM pg_attribute WHERE atthasmissing
 $function$;
 
 -- Whether a column's default can give different values on different nodes.
 CREATE OR REPLACE FUNCTION tutti.varying_default(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT coalesce((SELECT a.attidentity <> '' FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = attribute),
             false)
         OR EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = relation AND d.adnum = attribute
@@ -767,7 +772,7 @@ $function$;
 
 -- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere.
 CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     occupied boolean;
 BEGIN
@@ -787,7 +792,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.before_rewrite() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     -- 2: a default is the reason. The table cannot be read before it is written anew, because its indexes are not made.
     IF (pg_event_trigger_table_rewrite_reason() & 2) <> 0
@@ -819,7 +824,7 @@ $function$;
 
 -- Whether a trigger, rule or policy is on a temporary relation.
 CREATE OR REPLACE FUNCTION tutti.on_temporary(class oid, object oid) RETURNS boolean LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT EXISTS (SELECT FROM pg_class c WHERE c.relpersistence = 't' AND c.oid = CASE class
         WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = object)
         WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = object)
@@ -829,7 +834,7 @@ $function$;
 -- What a schema change made of a relation must not make nodes differ: triggers and rules fire at the node that executes a statement
 -- only, and no table is emptied by the crash of one node.
 CREATE OR REPLACE FUNCTION tutti.check_relation(relation oid) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     c pg_class%ROWTYPE;
     object text;
@@ -858,7 +863,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.after_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     command record;
     mark text := current_setting('<mark>');
@@ -926,7 +931,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.after_drop() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     dropped record;
     mark text := current_setting('<mark>');
@@ -984,7 +989,7 @@ CREATE VIEW tutti.user_tables AS
 -- Columns of values that are stored apart from their rows when they are large, with their places in a row, from 0: those of the other columns are not worth
 -- asking. Not of a domain, which may refuse the NULL that stands for what is left out.
 CREATE OR REPLACE FUNCTION tutti.large_columns(table_oid oid) RETURNS TABLE (place bigint, name name) LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT c.place, c.attname FROM (SELECT a.*, row_number() OVER (ORDER BY a.attnum) - 1 AS place FROM pg_attribute a
                 WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped) c
             JOIN pg_type t ON t.oid = c.atttypid AND t.typtype <> 'd'
@@ -1002,7 +1007,7 @@ $function$;
 -- has assigned is the same pointer in both rows, and is not read. Such a table's rows are told with the versions that they are, since their texts
 -- do not tell the order of changes any more (CaptureReader).
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     WITH key_columns AS (
         SELECT DISTINCT a.attnum, a.attname, a.attgenerated, a.atttypid
         FROM pg_attribute a
@@ -1107,7 +1112,7 @@ $function$;
 -- them apart. Columns of common types are compared as values first, which costs less.
 CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text, settings text[])
     LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     WITH this AS (
         SELECT format('%I.%I', n.nspname, c.relname) AS name
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid
@@ -1199,7 +1204,7 @@ $function$;
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
 -- constraint, index or trigger that computes anything.
 CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
             WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
                 AND (a.attgenerated <> '' OR t.typtype <> 'e' AND (t.typtype <> 'b' OR t.typcategory = 'A'
@@ -1217,7 +1222,7 @@ $function$;
 -- Who writes a table's rows that another node has captured, and under which settings. Code runs as the owner, whatever it runs
 -- under at the node that captured; the search path is the one that his own sessions begin with.
 CREATE OR REPLACE FUNCTION tutti.applied_as(table_oid oid, OUT owner name, OUT settings text[]) LANGUAGE plpgsql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     plain boolean := tutti.runs_no_code(table_oid);
     t pg_class%ROWTYPE;
@@ -1262,7 +1267,7 @@ $function$;
 
 -- Makes the functions that apply a table's rows as they should be.
 CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog SET check_function_bodies = off AS $function$
+    <fixed settings> SET check_function_bodies = off AS $function$
 DECLARE
     applied record := tutti.applied_as(table_oid);
     f record;
@@ -1288,7 +1293,7 @@ $function$;
 
 -- Empties tables, given by their object ids. As a superuser: TRUNCATE runs no code but triggers, and none may be enabled here.
 CREATE OR REPLACE FUNCTION tutti.apply_truncate(secret bytea, tables text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     EXECUTE concat('TRUNCATE ', (SELECT string_agg(format('ONLY %s', oid::oid::regclass), ', ')
@@ -1298,17 +1303,20 @@ $function$;
 
 -- Lets the session's role take this one until end_as(), or until the transaction's end.
 CREATE OR REPLACE FUNCTION tutti.begin_as(secret bytea, role_name text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     PERFORM tutti.leave_roles();
     EXECUTE format('GRANT %I TO %I WITH ADMIN FALSE, INHERIT FALSE, SET TRUE', role_name, session_user);
+    IF current_setting('event_triggers', true) IS NOT NULL THEN
+        PERFORM set_config('event_triggers', 'on', true);
+    END IF;
 END
 $function$;
 
 -- Takes back what begin_as() gave and what a statement left, and makes tables captured that it may have made.
 CREATE OR REPLACE FUNCTION tutti.end_as(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     PERFORM tutti.leave_roles();
@@ -1323,7 +1331,7 @@ END
 $function$;
 
 -- The session's role is a member of none.
-CREATE OR REPLACE FUNCTION tutti.leave_roles() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.leave_roles() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     g record;
 BEGIN
@@ -1336,7 +1344,7 @@ $function$;
 
 -- Makes every table captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done.
 CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog SET client_min_messages = 'error' AS $function$
+    <fixed settings> SET client_min_messages = 'error' AS $function$
 DECLARE
     t record;
     f record;
@@ -1348,6 +1356,11 @@ BEGIN
             WHERE NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%' AND p.pronamespace <> 'tutti'::regnamespace) THEN
         RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'names of triggers that begin with tutti_ are reserved',
             HINT = 'Give the trigger another name.';
+    ELSIF EXISTS (SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid AND p.pronamespace = 'tutti'::regnamespace
+                JOIN pg_class c ON c.oid = g.tgrelid AND c.relnamespace <> 'tutti'::regnamespace
+                LEFT JOIN pg_constraint o ON o.oid = g.tgconstraint
+            WHERE NOT g.tgisinternal AND (g.tgname NOT LIKE 'tutti\_%' OR o.conname <> g.tgname)) THEN
+        RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'the node''s own triggers, and their functions, cannot be used under another name';
     END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
@@ -1397,7 +1410,7 @@ $function$;
 
 <sequences>
 CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     g record;
 BEGIN

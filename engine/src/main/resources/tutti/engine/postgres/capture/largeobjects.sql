@@ -19,7 +19,7 @@ CREATE UNLOGGED TABLE tutti.touched (
 );
 
 CREATE OR REPLACE FUNCTION tutti.check_touched() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     IF NOT starts_with(current_setting('<mark>'), 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
@@ -31,7 +31,7 @@ CREATE CONSTRAINT TRIGGER touched AFTER INSERT ON tutti.touched DEFERRABLE INITI
     FOR EACH ROW EXECUTE FUNCTION tutti.check_touched();
 
 CREATE OR REPLACE FUNCTION tutti.note_large_object(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     IF session_user ~ '^tutti_(applier|executor)_' THEN
         RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'what every node executes cannot use large objects',
@@ -44,7 +44,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.note_unlinked(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     IF tutti.note_large_object(before, object) IS NOT NULL AND current_setting('transaction_read_only') = 'off' THEN
         UPDATE tutti.touched t SET unlinked = true WHERE t.transaction = pg_current_xact_id() AND t.object = note_unlinked.object;
@@ -55,7 +55,7 @@ $function$;
 
 -- Nodes' servers would give the same object ids at the same time: one that is left to us is drawn by lot.
 CREATE OR REPLACE FUNCTION tutti.note_created(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     drawn int := object::int8::bit(32)::int;
 BEGIN
@@ -113,7 +113,7 @@ CREATE OR REPLACE FUNCTION pg_catalog.lo_import(text) RETURNS oid LANGUAGE sql S
 CREATE OR REPLACE FUNCTION pg_catalog.lo_import(text, oid) RETURNS oid LANGUAGE sql STRICT RETURN tutti.refuse_import();
 
 -- What has become of the existence of the objects that the transaction has noted, since that was last asked.
-CREATE OR REPLACE FUNCTION tutti.tell_existence() RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.tell_existence() RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     own int := age(pg_current_xact_id_if_assigned()::xid);
     o record;
@@ -137,14 +137,14 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.large_object_entry(object oid, owner text, rights aclitem[]) RETURNS text LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT concat('l', string_agg(concat(octet_length(part), ':', part), '' ORDER BY place))
         FROM unnest(ARRAY[object::text, owner, coalesce(rights::text, '')]) WITH ORDINALITY parts(part, place)
 $function$;
 
 -- What is gathered up to the variable of this name, and what has become of large objects. They may also have been unlinked by
 -- the C function of the extension lo, which calls no function of SQL: the lock that this takes tells.
-CREATE OR REPLACE FUNCTION tutti.collect_with_large_objects(name text) RETURNS bytea LANGUAGE plpgsql SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.collect_with_large_objects(name text) RETURNS bytea LANGUAGE plpgsql <fixed settings>
     AS $function$
 DECLARE
     own int := age(pg_current_xact_id_if_assigned()::xid);
@@ -195,7 +195,7 @@ $function$;
 
 -- Makes an object that another node has made, or unlinks one that another node has unlinked.
 CREATE OR REPLACE FUNCTION tutti.apply_large_object(secret bytea, object text, owner text, rights text) RETURNS void LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     before text := current_setting('<mark>');
     g record;
@@ -219,7 +219,7 @@ $function$;
 
 -- Pages that another node has written; an object keeps no others from this one on.
 CREATE OR REPLACE FUNCTION tutti.apply_large_pages(secret bytea, object text, keeps text, pages bytea) RETURNS void LANGUAGE plpgsql
-    SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     place int := 1;
     page int;

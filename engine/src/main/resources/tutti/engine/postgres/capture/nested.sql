@@ -11,13 +11,14 @@ DECLARE
 BEGIN
     GET DIAGNOSTICS stack = PG_CONTEXT;
     PERFORM pg_catalog.set_config('tutti.asked_in', stack, true),
+        pg_catalog.set_config('tutti.asked_strings', pg_catalog.current_setting('standard_conforming_strings'), true),
         pg_catalog.set_config('tutti.asked_path', pg_catalog.current_setting('search_path'), true),
         pg_catalog.set_config('tutti.asked_as', CURRENT_USER::pg_catalog.text, true);
 END
 $function$;
 
 -- The token of SQL or PL/pgSQL that a text begins with, space and comments included; NULL if it has no end.
-CREATE OR REPLACE FUNCTION tutti.next_token(rest text) RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.next_token(rest text) RETURNS text LANGUAGE plpgsql IMMUTABLE <fixed settings>
     AS $function$
 DECLARE
     mark text;
@@ -51,9 +52,11 @@ BEGIN
 END
 $function$;
 
--- Whether a text is one whole statement, but for what follows its semicolon: space and comments.
+-- Whether a text is one whole statement, but for what follows its semicolon: space and comments. It is none if it ends in a comment
+-- of one line: where a text is cut too early, the line may go on, and the next one with it. (Behind a semicolon it does not matter: no statement
+-- begins as a line of PL/pgSQL's does.)
 CREATE OR REPLACE FUNCTION tutti.is_one_statement(body text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     rest text := body;
     token text;
@@ -76,6 +79,8 @@ BEGIN
                 WHEN token = 'end' AND atomic > 0 THEN -1 ELSE 0 END;
             over := over OR token = ';' AND depth = 0 AND atomic = 0;
             word := token;
+        ELSIF NOT over AND token ~ '^--' AND length(token) = length(rest) THEN
+            RETURN false;
         END IF;
         rest := substr(rest, length(token) + 1);
     END LOOP;
@@ -85,7 +90,7 @@ $function$;
 
 -- The statement of a function, procedure or DO block that is under way, by the stack of contexts of what it calls; NULL if a client has
 -- sent it, or if the stack does not tell.
-CREATE OR REPLACE FUNCTION tutti.nested_statement(stack text) RETURNS text LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.nested_statement(stack text) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings>
     AS $function$
     SELECT substring(substr(stack, nullif(strpos(stack, chr(10)), 0) + 1)
         FROM '^SQL statement "(.*?)"(?:\nPL/pgSQL function |$)')
@@ -99,19 +104,19 @@ END
 $function$;
 
 -- A part of a recorded statement, after its length in units of UTF-16.
-CREATE OR REPLACE FUNCTION tutti.statement_part(part text) RETURNS text LANGUAGE sql IMMUTABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.statement_part(part text) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings>
     AS $function$
     SELECT concat(length(part) + length(regexp_replace(part, '[^\U00010000-\U0010FFFF]', '', 'g')), ':', part)
 $function$;
 
 -- The tables as the transaction sees them, in the form that the node reads (CatalogQuery).
-CREATE OR REPLACE FUNCTION tutti.catalog_text() RETURNS text LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.catalog_text() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT string_agg(catalog_row::text, '') FROM (<catalog>) catalog_row
 $function$;
 
 -- A statement as it is recorded (Statement).
 CREATE OR REPLACE FUNCTION tutti.nested_text(statement text, role text, path text) RETURNS text LANGUAGE sql STABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT concat(tutti.statement_part('<nested>'), tutti.statement_part(role), tutti.statement_part(statement),
         (SELECT string_agg(concat(tutti.statement_part(name), tutti.statement_part(CASE name WHEN 'search_path' THEN path
             ELSE current_setting(name) END)), '' ORDER BY name) FROM unnest(ARRAY[<statement settings>]) name))
@@ -119,7 +124,7 @@ $function$;
 
 -- Records a statement among the row changes, whose captures have been flushed. Returns the entry's number.
 CREATE OR REPLACE FUNCTION tutti.note_nested(statement text, role text, path text) RETURNS bigint LANGUAGE sql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     INSERT INTO tutti.pending SELECT pg_current_xact_id(), concat('s', octet_length(made), ':', made)
         FROM tutti.nested_text(statement, role, path) made
         RETURNING number
@@ -127,7 +132,7 @@ $function$;
 
 -- Lets a schema change happen that a function, procedure or DO block makes, and records it among the row changes, with the catalog before it if
 -- rows have to be understood by that. What turns out to concern a temporary object is taken back (tutti.end_nested).
-CREATE OR REPLACE FUNCTION tutti.begin_nested(tag text, statement text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.begin_nested(tag text, statement text) RETURNS void LANGUAGE plpgsql <fixed settings>
     AS $function$
 DECLARE
     tables text;
@@ -136,7 +141,9 @@ DECLARE
     last bigint;
 BEGIN
     IF NOT tutti.is_one_statement(statement) THEN
-        PERFORM tutti.refuse_nested(tag, 'EXECUTE one statement at a time.');
+        PERFORM tutti.refuse_nested(tag, 'EXECUTE one statement at a time, and end a comment after -- with a line break.');
+    ELSIF current_setting('tutti.asked_strings') = 'off' AND strpos(statement, chr(92)) > 0 THEN
+        PERFORM tutti.refuse_nested(tag, 'SET standard_conforming_strings = on, and write strings with a backslash accordingly.');
     ELSIF starts_with(session_user, '<executor>') THEN
         PERFORM tutti.refuse_nested(tag, 'Every node executes this request: send the schema change as a statement of its own.');
     ELSIF tag ~ 'SUBSCRIPTION' OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' THEN
@@ -164,13 +171,13 @@ END
 $function$;
 
 -- It has changed nothing that is replicated.
-CREATE OR REPLACE FUNCTION tutti.take_back_nested(mark text) RETURNS void LANGUAGE sql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.take_back_nested(mark text) RETURNS void LANGUAGE sql <fixed settings> AS $function$
     DELETE FROM tutti.pending WHERE number = ANY (string_to_array(split_part(mark, chr(10), 4), ' ')::bigint[])
 $function$;
 
 -- Code with calls of pg_notify() in place of NOTIFY, which nobody could tell to other nodes. Its meaning is the same.
 CREATE OR REPLACE FUNCTION tutti.with_notify_calls(code text, verb text) RETURNS text LANGUAGE plpgsql IMMUTABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     statement CONSTANT text := '^notify\s+([[:alpha:]_][[:alnum:]_$]*|"(?:[^"]|"")+")\s*(?:,\s*([eE]?''(?:[^'']|'''')*'')\s*)?(?:;|$)';
     rest text := code;
@@ -207,7 +214,7 @@ END
 $function$;
 
 -- A function or procedure has been made or replaced: what its code does must be told to other nodes.
-CREATE OR REPLACE FUNCTION tutti.adopt_code(routine oid) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.adopt_code(routine oid) RETURNS void LANGUAGE plpgsql <fixed settings>
     SET check_function_bodies = off AS $function$
 DECLARE
     code text;
@@ -231,7 +238,7 @@ $function$;
 
 -- Whether the transaction has changed what no event trigger tells of, and no client's own statement: roles, their memberships and
 -- settings, databases, event triggers. Asked only if the session's counters say that it may.
-CREATE OR REPLACE FUNCTION tutti.server_changed(gathered text) RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION tutti.server_changed(gathered text) RETURNS boolean LANGUAGE sql STABLE <fixed settings>
     AS $function$
     SELECT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode = 'RowExclusiveLock'
             AND relation IN (1260, 1261, 1262, 2964, 3466))
@@ -254,6 +261,11 @@ CREATE OR REPLACE FUNCTION tutti.execute_shared(statement text) RETURNS void LAN
 DECLARE
     noted pg_catalog.bool;
 BEGIN
+    IF pg_catalog.current_setting('standard_conforming_strings') OPERATOR(pg_catalog.=) 'off'
+            AND pg_catalog.strpos(statement, pg_catalog.chr(92)) OPERATOR(pg_catalog.>) 0 THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'this statement cannot be replicated from a DO block',
+            HINT = 'SET standard_conforming_strings = on, and write strings with a backslash accordingly.';
+    END IF;
     noted := tutti.note_shared(statement, CURRENT_USER::pg_catalog.text, pg_catalog.current_setting('search_path'));
     EXECUTE statement;
 END
@@ -262,7 +274,7 @@ $function$;
 -- Only execute_shared() may call this. Its line is the next one of the stack, where no code of a client's can put another one like it: a function
 -- in the schema tutti cannot be made, and texts of statements have lines that begin otherwise.
 CREATE OR REPLACE FUNCTION tutti.note_shared(statement text, role text, path text) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     stack text;
     kind CONSTANT text := '^\s*(?:(?:create|alter|drop)\s+(?:role|user|group)|grant|revoke|reassign\s+owned|comment\s+on\s+(?:role|user|group))\M';

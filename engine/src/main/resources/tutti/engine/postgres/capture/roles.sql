@@ -17,6 +17,10 @@ BEGIN
         EXECUTE format('ALTER ROLE %I IN DATABASE %I SET session_preload_libraries FROM CURRENT', name, current_database());
         EXECUTE format('ALTER ROLE %I IN DATABASE %I SET session_replication_role = %L', name, current_database(),
             CASE name WHEN '<applier>' THEN 'replica' ELSE 'origin' END);
+        -- An event trigger on login would keep them out; tutti.begin_as() has event triggers fire again.
+        IF name IN ('<applier>', '<executor>') AND current_setting('event_triggers', true) IS NOT NULL THEN
+            EXECUTE format('ALTER ROLE %I IN DATABASE %I SET event_triggers = off', name, current_database());
+        END IF;
         EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
         FOR g IN SELECT m.roleid::regrole AS role, m.member::regrole AS member, m.grantor::regrole AS grantor
                 FROM pg_auth_members m WHERE name::regrole IN (m.roleid, m.member) LOOP

@@ -58,7 +58,7 @@ $block$;
 
 -- Where a sequence stands, as a dump has to tell it: beyond all values that some node may have drawn.
 CREATE OR REPLACE FUNCTION pg_catalog.pg_get_sequence_data(sequence_oid regclass, OUT last_value bigint, OUT is_called boolean)
-    RETURNS record LANGUAGE plpgsql STRICT SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    RETURNS record LANGUAGE plpgsql STRICT SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     s tutti.sequences%ROWTYPE;
 BEGIN
@@ -81,13 +81,13 @@ CREATE OR REPLACE VIEW tutti.declared_sequences AS SELECT * FROM information_sch
 
 -- How many values a share has: at most as many as a transaction may insert rows, less if there are not so many.
 CREATE OR REPLACE FUNCTION tutti.share(low bigint, high bigint, step bigint) RETURNS numeric LANGUAGE sql IMMUTABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT least(262144, greatest(32, trunc((trunc((high::numeric - low) / abs(step::numeric)) + 1) / 64)))
 $function$;
 
 -- The last value of a share that begins with this one; before it, if there are no more.
 CREATE OR REPLACE FUNCTION tutti.last_of(s tutti.sequences, first numeric, factor bigint) RETURNS numeric LANGUAGE sql IMMUTABLE
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT CASE WHEN first NOT BETWEEN s.low AND s.high THEN first - s.step
         WHEN s.step > 0 THEN least(s.high, first + s.step * (factor * tutti.share(s.low, s.high, s.step) - 1))
         ELSE greatest(s.low, first + s.step * (factor * tutti.share(s.low, s.high, s.step) - 1)) END
@@ -95,21 +95,21 @@ $function$;
 
 -- What nextval() keeps to.
 CREATE OR REPLACE FUNCTION tutti.bound(bounded oid, low bigint, high bigint, cycles boolean) RETURNS void LANGUAGE sql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     UPDATE pg_sequence_here q SET seqmin = low, seqmax = high, seqcycle = cycles
         WHERE q.seqrelid = bounded AND (q.seqmin, q.seqmax, q.seqcycle) IS DISTINCT FROM (low, high, cycles)
 $function$;
 
 -- Lets a sequence give values up to this one; none, if it is null or lies before the first.
 CREATE OR REPLACE FUNCTION tutti.bound_to(s tutti.sequences, own numeric) RETURNS void LANGUAGE sql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
     SELECT tutti.bound(s.sequence,
         CASE WHEN s.step > 0 THEN s.low WHEN own BETWEEN s.low AND s.high THEN own::bigint ELSE 9223372036854775807 END,
         CASE WHEN s.step < 0 THEN s.high WHEN own BETWEEN s.low AND s.high THEN own::bigint ELSE -9223372036854775808 END, false)
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.state(sequence oid, OUT last bigint, OUT called boolean) LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     EXECUTE format('SELECT last_value, is_called FROM %s', sequence::regclass) INTO STRICT last, called;
 END
@@ -117,7 +117,7 @@ $function$;
 
 -- The node has no share of it any more. What it would have given next without a look at its bound is skipped.
 CREATE OR REPLACE FUNCTION tutti.void_share(s tutti.sequences) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     IF NOT (SELECT called FROM tutti.state(s.sequence)) THEN
         PERFORM nextval(s.sequence::regclass);
@@ -128,7 +128,7 @@ $function$;
 
 -- A sequence is made or restarted: whoever does it has the first share, and nobody else has one. The one here stands there already.
 CREATE OR REPLACE FUNCTION tutti.restart(restarted oid, last bigint, called boolean, here boolean) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     s tutti.sequences%ROWTYPE;
     first numeric;
@@ -148,14 +148,14 @@ END
 $function$;
 
 -- Whether the statement under way comes from this life of this node: clients' own sessions are here, appliers are told.
-CREATE OR REPLACE FUNCTION tutti.is_here() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.is_here() RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT CASE WHEN current_setting('tutti.origin', true) <> '' THEN current_setting('tutti.origin') = life
         ELSE current_setting('session_replication_role') <> 'replica' END FROM tutti.node
 $function$;
 
 -- All nodes grant the next values to one life of a node.
 CREATE OR REPLACE FUNCTION tutti.grant_share(secret bytea, schema_name text, name text, life text, factor text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    LANGUAGE plpgsql SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     s tutti.sequences%ROWTYPE;
     first numeric;
@@ -200,7 +200,7 @@ CREATE OR REPLACE VIEW tutti.asked_for AS
 
 -- What has been drawn from this node's shares is known only if the server has neither crashed since nor come from elsewhere.
 CREATE OR REPLACE FUNCTION tutti.forget_shares(node_index bigint) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     IF EXISTS (SELECT FROM tutti.shares s WHERE s.node_index = $1) THEN
         RETURN;
@@ -214,7 +214,7 @@ END
 $function$;
 
 -- ALTER is to see what was declared. Those of the sequences whose names, or whose tables' names, are in its text; more do no harm.
-CREATE OR REPLACE FUNCTION tutti.open_named(text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.open_named(text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 BEGIN
     IF $1 ~* '\m(sequence|restart|generated|identity|minvalue|maxvalue|increment|start|cycle|type|logged|unlogged)\M' THEN
         PERFORM tutti.open_sequence(s) FROM tutti.sequences s JOIN pg_class c ON c.oid = s.sequence
@@ -228,7 +228,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.open_sequence(s tutti.sequences) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     next bigint;
 BEGIN
@@ -242,7 +242,7 @@ $function$;
 
 -- After an ALTER: keeps the sequence to the node's share again, which is another one if it was restarted.
 CREATE OR REPLACE FUNCTION tutti.close_sequence(s tutti.sequences) RETURNS void LANGUAGE plpgsql
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 DECLARE
     q record;
     state record;
@@ -272,7 +272,7 @@ BEGIN
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.adopt_sequences() RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.adopt_sequences() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     s tutti.sequences%ROWTYPE;
     made record;
@@ -297,7 +297,7 @@ END
 $function$;
 
 -- A transaction has restarted a sequence by TRUNCATE or setval(): other nodes hear where it stands.
-CREATE OR REPLACE FUNCTION tutti.note_restart(restarted oid) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.note_restart(restarted oid) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     state record := tutti.state(restarted);
 BEGIN
@@ -310,7 +310,7 @@ END
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.apply_restart(secret bytea, schema_name text, name text, last text, called text) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+    LANGUAGE plpgsql SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     restarted oid := to_regclass(format('%I.%I', schema_name, name));
     before text := current_setting('<mark>');
@@ -328,7 +328,7 @@ END
 $function$;
 
 -- setval() takes effect at its transaction's position, at all nodes; here it is done at once, and undone if the transaction is rolled back.
-CREATE OR REPLACE FUNCTION tutti.set_value() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $function$
+CREATE OR REPLACE FUNCTION tutti.set_value() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER <fixed settings> AS $function$
 DECLARE
     s tutti.sequences%ROWTYPE;
     before text := current_setting('<mark>');
@@ -352,7 +352,7 @@ $function$;
 CREATE OR REPLACE TRIGGER set_value BEFORE INSERT ON tutti.restarts FOR EACH ROW EXECUTE FUNCTION tutti.set_value();
 
 CREATE OR REPLACE FUNCTION pg_catalog.setval(regclass, bigint, boolean) RETURNS bigint LANGUAGE plpgsql STRICT
-    SET search_path = pg_catalog AS $function$
+    <fixed settings> AS $function$
 BEGIN
     IF EXISTS (SELECT FROM pg_class WHERE oid = $1 AND relkind = 'S' AND relpersistence <> 't') THEN
         INSERT INTO tutti.restarts (sequence, last, called) VALUES ($1, $2, $3);

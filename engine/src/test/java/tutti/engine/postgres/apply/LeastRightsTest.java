@@ -10,6 +10,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -20,6 +21,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.Statement;
@@ -281,6 +283,31 @@ class LeastRightsTest {
         assertEquals(rows(one, "SELECT * FROM alice.rows"), rows(other, "SELECT * FROM alice.rows"));
         assertEquals(List.of(), rows(other,
                 "SELECT roleid::regrole FROM pg_auth_members WHERE member::regrole::text LIKE 'tutti%'"));
+    }
+
+    /** An event trigger on login keeps nobody out who applies, and others fire as ever. */
+    @Test
+    void whoeverMayNotLogInApplies() throws Exception {
+        BackendConnection admin = TestServer.connect(other);
+        TestServer.execute(admin,
+                "SET event_triggers = off; CREATE FUNCTION public.keep_out() RETURNS event_trigger LANGUAGE plpgsql AS"
+                        + " $$ BEGIN RAISE EXCEPTION 'no'; END $$; CREATE EVENT TRIGGER keep_out ON login EXECUTE FUNCTION public.keep_out();"
+                        + " ALTER EVENT TRIGGER keep_out ENABLE ALWAYS");
+        admin.close();
+        apply(List.of(session.commit(ALICES)));
+        assertTrue(execute("CREATE TABLE evil.made (id int PRIMARY KEY)", "mallory").tookEffect());
+        assertTrue(execute(Statement.request(List.of(Statement.Call.plain("SELECT 1")), "mallory", Map.of()))
+                .tookEffect());
+        BackendConnection node = BackendConnection
+                .connect(TestServer.loops().next(), OwnSessions.superuser(TestServer.reach(other), "test"))
+                .get(20, TimeUnit.SECONDS);
+        assertEquals("4",
+                TestServer.execute(node,
+                        "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'evil.made'::regclass AND NOT tgisinternal")
+                        .value());
+        TestServer.execute(node, "DROP EVENT TRIGGER keep_out");
+        node.close();
+        assertEquals(rows(one, "SELECT * FROM alice.rows"), rows(other, "SELECT * FROM alice.rows"));
     }
 
     @Test
