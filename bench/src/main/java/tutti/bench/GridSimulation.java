@@ -72,7 +72,9 @@ final class GridSimulation {
             nodes.add(new GridNode(plan.config(i, addresses), new SimMachine(hosts.get(i), network),
                     GridNode.Observer.NONE));
         }
-        kernel.runUntil(100 * Nanos.MILLI);
+        while (!nodes.stream().allMatch(GridNode::isMember)) {
+            kernel.runUntil(kernel.now() + 10 * Nanos.MILLI);
+        }
         int clients = 0;
         for (GridNode node : nodes) {
             for (int i = 0; i < plan.threads(); i++) {

@@ -11,18 +11,19 @@ import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Key;
 
 /**
- * What a node of a grid must know. All nodes must be given the same, but for {@code self}. Immutable.
+ * What a node of a grid must know. All nodes must be given the same, but for {@code self}, {@code nodes} of those that join, times and limits. Immutable.
  *
  * @param name of the grid: nodes of another one are refused
  * @param self this node
- * @param nodes addresses of all nodes, by number, 0 to 255
+ * @param nodes addresses by number, 0 to 255: of the nodes that found the grid, or, for one that joins it, of some that are there, and its own. A node that has founded the grid and is started
+ *            anew must be given the same as before
  * @param caches with different names; their order counts
  * @param protocol how transactions commit
  * @param crashes how many nodes may crash at a time without anything being undone that somebody has seen; with 0 the
  *            protocols are those of the paper
  * @param heartbeat how often nodes hear of each other
  * @param failureTimeout after which a node that is not heard any more is taken for dead, by a majority; one that was never heard
- *            gets the operation timeout besides, to be started. It must then be started anew, with all others
+ *            gets the operation timeout besides, to be started
  * @param lockTimeout for locks of two-phase commit
  * @param operationTimeout after which a read or a commit that has no answer fails
  * @param transactionTimeout after which a transaction that has not ended is rolled back
@@ -139,7 +140,8 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
 
     /** In what nodes must agree, as text. */
     public String agreement() {
-        return name + ", " + protocol + ", crashes " + crashes + ", nodes " + new TreeMap<>(nodes).keySet()
-                + ", caches " + caches;
+        return name + ", " + protocol + ", crashes " + crashes
+                + (protocol == CommitProtocol.GROUPS ? ", nodes " + new TreeMap<>(nodes).keySet() : "") + ", caches "
+                + caches;
     }
 }

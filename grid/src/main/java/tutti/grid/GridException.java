@@ -18,8 +18,10 @@ public final class GridException extends RuntimeException {
         OWNER_UNAVAILABLE,
         /** Fewer owners of a key are left than its cache asks for. Nothing was changed. */
         NOT_ENOUGH_OWNERS,
-        /** The node is closed, or the others go on without it. */
+        /** The node is closed; or the others go on without what it had, and it joins anew: then a commit that was under way may have happened. */
         CLOSED,
+        /** The node is not a member of the grid yet. Nothing was changed. */
+        JOINING,
         /** A key, a value or a transaction is larger than may be. Nothing was changed. */
         TOO_LARGE,
         /** The node has as much to do as it may. Nothing was changed; try again later. */

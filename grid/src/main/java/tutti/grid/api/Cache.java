@@ -138,9 +138,13 @@ public final class Cache<K, V> {
         return grid.changes().listen(number, keys, values, listener);
     }
 
-    /** The nodes that own a key, whether they live or not; {@link tutti.grid.node.GridStatus#members} says who does. */
+    /**
+     * The nodes that own a key now, whether they live or not; {@link tutti.grid.node.GridStatus#members} says who does.
+     *
+     * @throws tutti.grid.GridException if the node does not become a member in time
+     */
     public List<Integer> owners(K key) {
-        return Arrays.stream(grid.node().owners().of(key(key))).boxed().toList();
+        return Arrays.stream(grid.owners(key(key))).boxed().toList();
     }
 
     /** Reads a key in a transaction of its own; see {@link Grid#readOnly}. */

@@ -9,12 +9,14 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.node.GridNode;
 import tutti.grid.node.GridStatus;
 import tutti.grid.node.GridTransaction;
+import tutti.grid.store.Key;
 import tutti.runtime.Machine;
 import tutti.runtime.real.RealMachine;
 
@@ -89,15 +91,7 @@ public final class Grid implements AutoCloseable {
      * @param readOnly it will write nothing, reads a consistent snapshot whatever the level, and never fails for what others do
      */
     public Transaction begin(IsolationLevel of, boolean readOnly) {
-        CompletableFuture<GridTransaction> begun = new CompletableFuture<>();
-        onLoop(() -> {
-            try {
-                begun.complete(node.begin(of, readOnly));
-            } catch (GridException why) {
-                begun.completeExceptionally(why);
-            }
-        });
-        return new Transaction(this, await(begun));
+        return new Transaction(this, ask(answer -> whenMember(answer, () -> node.begin(of, readOnly))));
     }
 
     /**
@@ -148,9 +142,58 @@ public final class Grid implements AutoCloseable {
 
     /** What the node says of itself. */
     public GridStatus status() {
-        CompletableFuture<GridStatus> status = new CompletableFuture<>();
-        onLoop(() -> status.complete(node.status()));
-        return await(status);
+        return ask(answer -> whenMember(answer, node::status));
+    }
+
+    /** Which nodes own a key. */
+    int[] owners(Key key) {
+        return ask(answer -> whenMember(answer, () -> node.owners().of(key)));
+    }
+
+    /** Answers when the node is a member. */
+    private <T> void whenMember(GridTransaction.Answer<T> answer, Supplier<T> then) {
+        node.whenMember(new GridTransaction.Answer<>() {
+            @Override
+            public void is(GridNode value) {
+                try {
+                    answer.is(then.get());
+                } catch (GridException why) {
+                    answer.failed(why);
+                }
+            }
+
+            @Override
+            public void failed(GridException why) {
+                answer.failed(why);
+            }
+        });
+    }
+
+    /**
+     * Leaves the grid, and closes this node: what lies on it is moved to the others first, while all goes on.
+     *
+     * @throws GridException if too few nodes would be left, or it takes very long; then the node goes on
+     */
+    public void leave() {
+        GridNode _ = this.<GridNode>ask(answer -> {
+            try {
+                node.leave(answer);
+            } catch (GridException why) {
+                answer.failed(why);
+            }
+        });
+        close();
+    }
+
+    /**
+     * Takes keys all of whose owners have crashed for removed. Until somebody says so, at one node, they cannot be read or written
+     * ({@code OWNER_UNAVAILABLE}), and no keys are moved; see {@link GridStatus#lost}.
+     */
+    public void acceptLoss() {
+        boolean _ = this.<Boolean>ask(answer -> whenMember(answer, () -> {
+            node.acceptLoss();
+            return true;
+        }));
     }
 
     /** What the node says of itself, in the text format of Prometheus: answer it wherever your application is asked for metrics. */

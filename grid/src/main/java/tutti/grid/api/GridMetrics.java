@@ -3,6 +3,7 @@ package tutti.grid.api;
 import java.util.Locale;
 import tutti.grid.GridConfig;
 import tutti.grid.node.GridStatus;
+import tutti.grid.view.Layout;
 
 /** A node's figures in the text format of Prometheus. */
 final class GridMetrics {
@@ -39,6 +40,10 @@ final class GridMetrics {
                 status.unsentBytes());
         all.one("kept", "gauge", "Transactions and messages that this node still remembers.", status.kept());
         all.one("members", "gauge", "Nodes that take part, as far as this one knows.", status.members().size());
+        all.one("owners", "gauge", "Nodes on which keys lie.", status.layout().readers().size());
+        all.one("moving", "gauge", "1 while keys are moved.",
+                status.layout().phase() == Layout.Phase.STABLE ? 0 : 1);
+        all.one("lost", "gauge", "1 if there may be keys all of whose owners have crashed.", status.lost() ? 1 : 0);
         all.one("view", "gauge", "The number of this node's view.", status.view());
         return all.text.toString();
     }

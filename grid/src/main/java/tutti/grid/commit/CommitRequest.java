@@ -16,15 +16,17 @@ import tutti.grid.store.Version;
 /**
  * What a transaction asks its owners to commit.
  *
+ * @param layout by which layout its owners were found; 0 as long as they were not
  * @param begin what its node's clock had seen when it began
  * @param writes what it writes, each key once
  * @param checks what must be as it has read it, each key once; if there is none, it cannot fail
  */
-public record CommitRequest(long begin, List<Write> writes, List<Check> checks) implements Encoded {
+public record CommitRequest(long layout, long begin, List<Write> writes, List<Check> checks) implements Encoded {
     private static final int KEYS_MAX = 1 << 20;
 
     static final Schema<CommitRequest> SCHEMA = Schema
             .message("commit request", 1, CommitRequest.class, "What a transaction asks its owners to commit.").of(
+                    Field.of("layout", Types.NATURAL, CommitRequest::layout),
                     Field.of("begin", Types.NATURAL, CommitRequest::begin),
                     Field.of("writes", Types.list(Write.SCHEMA, KEYS_MAX), CommitRequest::writes),
                     Field.of("checks", Types.list(Check.SCHEMA, KEYS_MAX), CommitRequest::checks), CommitRequest::new);
@@ -65,6 +67,16 @@ public record CommitRequest(long begin, List<Write> writes, List<Check> checks) 
     public CommitRequest {
         writes = List.copyOf(writes);
         checks = List.copyOf(checks);
+    }
+
+    /** Whose owners are not found yet. */
+    public CommitRequest(long begin, List<Write> writes, List<Check> checks) {
+        this(0, begin, writes, checks);
+    }
+
+    /** The same, its owners found by a layout. */
+    CommitRequest in(long number) {
+        return new CommitRequest(number, begin, writes, checks);
     }
 
     /** All keys, each once. */

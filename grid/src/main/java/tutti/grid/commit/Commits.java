@@ -42,6 +42,16 @@ public interface Commits {
     /** Another view; see {@link tutti.grid.multicast.Multicast#view}. */
     void view(long number, Set<Integer> members);
 
+    /** Whether nothing is under way here any more that was sent in an earlier layout than the present one. */
+    default boolean isDrained() {
+        return true;
+    }
+
+    /** Whether nothing is kept here of nodes that are not in the view. */
+    default boolean isClean() {
+        return true;
+    }
+
     /**
      * Time has passed.
      *

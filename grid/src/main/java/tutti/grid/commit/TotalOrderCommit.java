@@ -18,6 +18,7 @@ import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.Ordered;
 import tutti.grid.store.Floors;
 import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
 import tutti.grid.store.Owners;
 import tutti.grid.store.Store;
 
@@ -54,7 +55,7 @@ import tutti.grid.store.Store;
  */
 public final class TotalOrderCommit implements Commits, Multicast.World {
     private final int self;
-    private final Owners owners;
+    private final Layouts layouts;
     private final Store store;
     private final World world;
     private final LamportClock clock;
@@ -70,6 +71,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     private final class Transaction implements Store.Writer {
         private final TransactionId id;
         private final CommitRequest request;
+        private final Owners owners;
         private final List<Key> writtenHere = new ArrayList<>();
         private final List<CommitRequest.Check> checkedHere = new ArrayList<>();
         private @Nullable Ordered ordered;
@@ -86,6 +88,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         Transaction(TransactionId id, CommitRequest request) {
             this.id = id;
             this.request = request;
+            this.owners = layouts.in(request.layout());
         }
 
         @Override
@@ -100,14 +103,29 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
 
         Set<Integer> destinations() {
             Set<Integer> nodes = new TreeSet<>();
-            for (Key key : request.keys()) {
-                for (int owner : owners.of(key)) {
-                    if (view.contains(owner)) {
-                        nodes.add(owner);
-                    }
+            request.writes().forEach(write -> addLeft(owners.writers(write.key()), nodes));
+            request.checks().forEach(check -> addLeft(owners.of(check.key()), nodes));
+            return nodes;
+        }
+
+        private void addLeft(int[] all, Set<Integer> to) {
+            for (int node : all) {
+                if (view.contains(node)) {
+                    to.add(node);
                 }
             }
-            return nodes;
+        }
+
+        /** Whether it is over, as far as this node takes part in it. */
+        boolean isOver() {
+            return ordered == null ? done == null : closed && done == null;
+        }
+
+        /** Whether a node that is gone takes part in it. */
+        boolean isDisturbed() {
+            Ordered known = ordered;
+            return !view.contains(id.node())
+                    || (known != null && left(known).size() < known.destinations().length);
         }
 
         int coordinator() {
@@ -141,15 +159,15 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     }
 
     /**
-     * In the view of all nodes, number 0.
+     * In its first view.
      *
      * @param clock of this node
      * @param crashes see {@link Multicast}
      */
     public TotalOrderCommit(int self, Multicast.Steps steps, int crashes, LamportClock clock, Set<Integer> nodes,
-            Owners owners, Store store, World world) {
+            Layouts layouts, Store store, World world) {
         this.self = self;
-        this.owners = owners;
+        this.layouts = layouts;
         this.store = store;
         this.world = world;
         this.clock = clock;
@@ -158,7 +176,8 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     }
 
     @Override
-    public void commit(TransactionId id, CommitRequest request, Consumer<Result> done) {
+    public void commit(TransactionId id, CommitRequest asked, Consumer<Result> done) {
+        CommitRequest request = asked.in(layouts.number());
         Transaction transaction = new Transaction(id, request);
         for (Key key : request.keys()) {
             if (!anyOwnerLeft(key)) {
@@ -172,7 +191,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     }
 
     private boolean anyOwnerLeft(Key key) {
-        for (int owner : owners.of(key)) {
+        for (int owner : layouts.present().of(key)) {
             if (view.contains(owner)) {
                 return true;
             }
@@ -232,13 +251,13 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         transaction.ordered = message;
         floors.add(transaction.request.begin());
         for (CommitRequest.Write write : transaction.request.writes()) {
-            if (owners.isOwner(self, write.key())) {
+            if (transaction.owners.isWriter(self, write.key())) {
                 transaction.writtenHere.add(write.key());
                 store.announce(write.key(), transaction);
             }
         }
         for (CommitRequest.Check check : transaction.request.checks()) {
-            if (owners.isOwner(self, check.key())) {
+            if (transaction.owners.isOwner(self, check.key())) {
                 transaction.checkedHere.add(check);
             }
         }
@@ -305,7 +324,7 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         floors.remove(transaction.request.begin());
         if (commit) {
             for (CommitRequest.Write write : transaction.request.writes()) {
-                if (owners.isOwner(self, write.key())) {
+                if (transaction.owners.isWriter(self, write.key())) {
                     store.apply(write.key(), write.version(transaction.stamp));
                 }
             }
@@ -416,7 +435,18 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         }
     }
 
-    // ------------------------------------------------------------------------------------------ crashes
+    // ------------------------------------------------------------------------------------------ crashes and moves
+
+    @Override
+    public boolean isDrained() {
+        return transactions.values().stream()
+                .allMatch(transaction -> transaction.request.layout() == layouts.number() || transaction.isOver());
+    }
+
+    @Override
+    public boolean isClean() {
+        return multicast.isClean() && transactions.values().stream().noneMatch(Transaction::isDisturbed);
+    }
 
     @Override
     public void view(long number, Set<Integer> members) {

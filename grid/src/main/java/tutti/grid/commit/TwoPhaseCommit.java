@@ -13,11 +13,13 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Floors;
 import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
 import tutti.grid.store.Owners;
 import tutti.grid.store.Store;
 
@@ -44,7 +46,7 @@ import tutti.grid.store.Store;
 public final class TwoPhaseCommit implements Commits {
     private final int self;
     private final LamportClock clock;
-    private final Owners owners;
+    private final Layouts layouts;
     private final Store store;
     private final World world;
     private final long lockTimeoutNanos;
@@ -59,10 +61,11 @@ public final class TwoPhaseCommit implements Commits {
     private long nowNanos;
 
     /** A transaction at one of its owners. */
-    private static final class Participant implements Store.Writer {
+    private final class Participant implements Store.Writer {
         private final TransactionId id;
         private final int[] destinations;
         private final CommitRequest request;
+        private final Owners owners;
         /** What to lock here, in order; those before {@link #locked} are. */
         private final List<Key> keys;
         private int locked;
@@ -72,11 +75,28 @@ public final class TwoPhaseCommit implements Commits {
         private boolean closed;
         private boolean committed;
 
-        Participant(TransactionId id, int[] destinations, CommitRequest request, List<Key> keys) {
+        Participant(TransactionId id, int[] destinations, CommitRequest request) {
             this.id = id;
             this.destinations = destinations;
             this.request = request;
-            this.keys = keys;
+            this.owners = layouts.in(request.layout());
+            this.keys = Stream.concat(written().map(CommitRequest.Write::key), checked().map(CommitRequest.Check::key))
+                    .distinct().sorted(Comparator.comparingLong(Key::hash).thenComparing(Key::toString)).toList();
+        }
+
+        /** What it writes here. */
+        Stream<CommitRequest.Write> written() {
+            return request.writes().stream().filter(write -> owners.isWriter(self, write.key()));
+        }
+
+        /** What must be checked here. */
+        Stream<CommitRequest.Check> checked() {
+            return request.checks().stream().filter(check -> owners.isOwner(self, check.key()));
+        }
+
+        /** Whether a node that is gone takes part in it. */
+        boolean isDisturbed() {
+            return !view.contains(id.node()) || Arrays.stream(destinations).anyMatch(node -> !view.contains(node));
         }
 
         @Override
@@ -92,6 +112,7 @@ public final class TwoPhaseCommit implements Commits {
     /** A transaction at the node where it ran. */
     private static final class Coordinator {
         private final CommitRequest request;
+        private final Owners owners;
         private final Set<Integer> destinations;
         private final Consumer<Result> done;
         private final Set<Integer> votes = new HashSet<>();
@@ -101,8 +122,9 @@ public final class TwoPhaseCommit implements Commits {
         private long stamp;
         private boolean committing;
 
-        Coordinator(CommitRequest request, Set<Integer> destinations, Consumer<Result> done) {
+        Coordinator(CommitRequest request, Owners owners, Set<Integer> destinations, Consumer<Result> done) {
             this.request = request;
+            this.owners = owners;
             this.destinations = destinations;
             this.done = done;
         }
@@ -119,16 +141,16 @@ public final class TwoPhaseCommit implements Commits {
     }
 
     /**
-     * In the view of all nodes, number 0.
+     * In its first view.
      *
      * @param clock of this node
      * @param lockTimeoutNanos after which a transaction that waits for a lock is aborted, by {@link #tick}
      */
-    public TwoPhaseCommit(int self, LamportClock clock, Set<Integer> nodes, Owners owners, Store store,
+    public TwoPhaseCommit(int self, LamportClock clock, Set<Integer> nodes, Layouts layouts, Store store,
             long lockTimeoutNanos, World world) {
         this.self = self;
         this.clock = clock;
-        this.owners = owners;
+        this.layouts = layouts;
         this.store = store;
         this.lockTimeoutNanos = lockTimeoutNanos;
         this.world = world;
@@ -138,17 +160,18 @@ public final class TwoPhaseCommit implements Commits {
     // ------------------------------------------------------------------------------------------ as a coordinator
 
     @Override
-    public void commit(TransactionId id, CommitRequest request, Consumer<Result> done) {
+    public void commit(TransactionId id, CommitRequest asked, Consumer<Result> done) {
+        CommitRequest request = asked.in(layouts.number());
+        Owners owners = layouts.present();
         Set<Integer> destinations = new TreeSet<>();
-        for (Key key : request.keys()) {
-            List<Integer> left = Arrays.stream(owners.of(key)).boxed().filter(view::contains).toList();
-            if (left.isEmpty()) {
-                done.accept(Result.failed(Result.Kind.OWNER_UNAVAILABLE));
-                return;
-            }
-            destinations.addAll(left);
+        if (!request.keys().stream().allMatch(key -> Arrays.stream(owners.of(key)).anyMatch(view::contains))) {
+            done.accept(Result.failed(Result.Kind.OWNER_UNAVAILABLE));
+            return;
         }
-        coordinators.put(id, new Coordinator(request, destinations, done));
+        request.writes().forEach(write -> Arrays.stream(owners.writers(write.key())).forEach(destinations::add));
+        request.checks().forEach(check -> Arrays.stream(owners.of(check.key())).forEach(destinations::add));
+        destinations.retainAll(view);
+        coordinators.put(id, new Coordinator(request, owners, destinations, done));
         CommitMessage.Prepare prepare = new CommitMessage.Prepare(id,
                 destinations.stream().mapToInt(Integer::intValue).toArray(), request.bytes());
         sendTo(destinations, prepare);
@@ -283,9 +306,7 @@ public final class TwoPhaseCommit implements Commits {
     }
 
     private void prepare(CommitMessage.Prepare prepare, CommitRequest request) {
-        List<Key> keys = request.keys().stream().filter(key -> owners.isOwner(self, key))
-                .sorted(Comparator.comparingLong(Key::hash).thenComparing(Key::toString)).toList();
-        Participant participant = new Participant(prepare.id(), prepare.destinations(), request, keys);
+        Participant participant = new Participant(prepare.id(), prepare.destinations(), request);
         participants.put(prepare.id(), participant);
         floors.add(request.begin());
         lock(participant);
@@ -307,18 +328,14 @@ public final class TwoPhaseCommit implements Commits {
             }
             participant.locked++;
         }
-        boolean unchanged = participant.request.checks().stream().filter(check -> owners.isOwner(self, check.key()))
+        boolean unchanged = participant.checked()
                 .allMatch(check -> store.newest(check.key()).stamp() <= check.stamp());
         if (!unchanged) {
             refuse(participant, Result.Kind.CONFLICT);
             return;
         }
         participant.stamp = clock.next();
-        for (CommitRequest.Write write : participant.request.writes()) {
-            if (owners.isOwner(self, write.key())) {
-                store.announce(write.key(), participant);
-            }
-        }
+        participant.written().forEach(write -> store.announce(write.key(), participant));
         tell(participant.id.node(), new CommitMessage.Vote(participant.id, true, participant.stamp));
     }
 
@@ -350,14 +367,9 @@ public final class TwoPhaseCommit implements Commits {
         boolean prepared = participant.isPrepared();
         clock.seen(stamp);
         participant.stamp = commit ? stamp : clock.latest();
-        List<Key> written = participant.request.writes().stream().map(CommitRequest.Write::key)
-                .filter(key -> owners.isOwner(self, key)).toList();
+        List<Key> written = participant.written().map(CommitRequest.Write::key).toList();
         if (commit) {
-            for (CommitRequest.Write write : participant.request.writes()) {
-                if (owners.isOwner(self, write.key())) {
-                    store.apply(write.key(), write.version(stamp));
-                }
-            }
+            participant.written().forEach(write -> store.apply(write.key(), write.version(stamp)));
             world.applied(id, stamp, participant.request);
         }
         List<Participant> next = new ArrayList<>();
@@ -423,7 +435,21 @@ public final class TwoPhaseCommit implements Commits {
         return participants.size();
     }
 
-    // ------------------------------------------------------------------------------------------ crashes
+    // ------------------------------------------------------------------------------------------ crashes and moves
+
+    @Override
+    public boolean isDrained() {
+        return coordinators.values().stream().allMatch(one -> one.request.layout() == layouts.number())
+                && participants.values().stream()
+                        .allMatch(one -> one.closed || one.request.layout() == layouts.number());
+    }
+
+    @Override
+    public boolean isClean() {
+        return participants.values().stream().noneMatch(Participant::isDisturbed)
+                && coordinators.values().stream().allMatch(one -> view.containsAll(one.destinations))
+                && recoveries.isEmpty();
+    }
 
     @Override
     public void view(long number, Set<Integer> members) {
@@ -433,7 +459,7 @@ public final class TwoPhaseCommit implements Commits {
         for (Map.Entry<TransactionId, Coordinator> entry : List.copyOf(coordinators.entrySet())) {
             Coordinator coordinator = entry.getValue();
             boolean owned = coordinator.request.keys().stream()
-                    .allMatch(key -> Arrays.stream(owners.of(key)).anyMatch(view::contains));
+                    .allMatch(key -> Arrays.stream(coordinator.owners.of(key)).anyMatch(view::contains));
             if (!owned && !coordinator.committing) {
                 abort(entry.getKey(), Result.Kind.OWNER_UNAVAILABLE);
             } else {
@@ -473,6 +499,7 @@ public final class TwoPhaseCommit implements Commits {
         List<Integer> left = Arrays.stream(recovery.destinations).filter(view::contains).boxed().toList();
         if (recovery.answers.keySet().containsAll(left)) {
             long stamp = recovery.answers.values().stream().mapToLong(Long::longValue).max().orElse(0);
+            recoveries.remove(id);
             sendTo(left, new CommitMessage.Outcome(id, stamp > 0, stamp));
             close(id, stamp > 0, stamp);
         }

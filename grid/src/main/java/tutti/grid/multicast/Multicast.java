@@ -36,8 +36,9 @@ import tutti.core.txn.TransactionId;
  *
  * <p>
  * <b>What it stands on.</b> Channels between nodes that live are reliable and first in, first out. Nodes stop and do not come
- * back. All are told the same sequence of {@linkplain #view views}, each a subset of the one before, from which a crashed
- * node is missing in the end; a node that is missing by mistake counts as crashed. A message that was sent in a view is not
+ * back. All are told the same sequence of {@linkplain #view views}, each a subset of the one before, or it and nodes that are new to all,
+ * from which a crashed node is missing in the end; a node that is missing by mistake counts as crashed. A number is given to another node only when nothing
+ * {@linkplain #isClean is kept} of the one before. A message that was sent in a view is not
  * received before the receiver has that view, and nothing is received from nodes that are not in the receiver's view.
  *
  * <p>
@@ -162,7 +163,7 @@ public class Multicast {
      * Another view.
      *
      * @param number larger than before; the same view has the same number at all nodes
-     * @param members those that are left, this node among them
+     * @param members those that are left, this node among them, and those that have joined
      */
     public void view(long number, Set<Integer> members) {
         viewNumber = number;
@@ -207,6 +208,11 @@ public class Multicast {
     public boolean isSettled() {
         return messages.values().stream().filter(this::isDisturbed)
                 .allMatch(message -> message.isKnown() && (isHeld(message) || !message.goesTo(self)));
+    }
+
+    /** Whether nothing is kept that nodes take part in which are not in the view. */
+    public boolean isClean() {
+        return messages.values().stream().noneMatch(this::isDisturbed);
     }
 
     /** How many messages are kept. */

@@ -1,5 +1,6 @@
 package tutti.grid.node;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
@@ -21,6 +22,17 @@ sealed interface GridMessage extends Encoded {
     /** After how many bytes of keys an answer goes on in another message. */
     int PART_BYTES = 1 << 16;
 
+    /** Before each message: the sender's view and clock. */
+    int ENVELOPE_BYTES = 2 * Long.BYTES;
+
+    /** A message as it is sent, with the sender's view and clock. */
+    static byte[] frame(long view, long clock, Encoded message) {
+        ByteBuffer bytes = ByteBuffer.allocate(ENVELOPE_BYTES + message.encodedSize());
+        bytes.putLong(view).putLong(clock);
+        message.encode(bytes);
+        return bytes.array();
+    }
+
     /** All messages of nodes. */
     static MessageSet<Encoded> set() {
         return Holder.SET;
@@ -38,7 +50,7 @@ sealed interface GridMessage extends Encoded {
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
             all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
-                    Scan.SCHEMA, Keys.SCHEMA));
+                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -50,14 +62,80 @@ sealed interface GridMessage extends Encoded {
      * @param settled what it, and what it asks of others from now on, needs nothing below of
      * @param timeMillis no transaction that it has, or begins from now on, has an earlier time; see {@link Times}
      * @param full whether it stores as much as it may
+     * @param moving how far it is with what the next view must wait for; see {@link Relocation}
      */
-    record Heartbeat(long view, long settled, long timeMillis, boolean full) implements GridMessage {
+    record Heartbeat(long view, long settled, long timeMillis, boolean full,
+            Moving moving) implements GridMessage {
         static final Schema<Heartbeat> SCHEMA = Schema.message("heartbeat", 50, Heartbeat.class,
                 "The sender lives, in this view, and needs nothing below a stamp, nor what has expired at a time.").of(
                         Field.of("view", Types.NATURAL, Heartbeat::view),
                         Field.of("settled", Types.NATURAL, Heartbeat::settled),
                         Field.of("time", Types.NATURAL, Heartbeat::timeMillis),
-                        Field.of("full", Types.BOOLEAN, Heartbeat::full), Heartbeat::new);
+                        Field.of("full", Types.BOOLEAN, Heartbeat::full),
+                        Field.of("moving", Moving.SCHEMA, Heartbeat::moving), Heartbeat::new);
+    }
+
+    /** How far a node is with something. */
+    enum Step {
+        /** It is not done here. */
+        OPEN,
+        /** It is done here. */
+        DONE,
+        /** It is done here, and was when all others were known to be done. */
+        DONE_BY_ALL
+    }
+
+    /**
+     * What a node says of itself, for keys to be moved.
+     *
+     * @param drained nothing is under way here that was sent in an earlier layout
+     * @param clean nothing is kept here of nodes that are not in the view
+     * @param copied the last layout of which this node has copied what it must
+     * @param leaving whether it wants to leave
+     * @param acceptsLoss whether what has no owner any more may be taken for removed
+     */
+    record Moving(Step drained, Step clean, long copied, boolean leaving, boolean acceptsLoss) {
+        static final Moving NOTHING = new Moving(Step.OPEN, Step.OPEN, 0, false, false);
+        static final Schema<Moving> SCHEMA = Schema.part("moving keys", Moving.class).of(
+                Field.of("drained", Types.oneOf(Step.class), Moving::drained),
+                Field.of("clean", Types.oneOf(Step.class), Moving::clean),
+                Field.of("copied", Types.NATURAL, Moving::copied),
+                Field.of("leaving", Types.BOOLEAN, Moving::leaving),
+                Field.of("acceptsLoss", Types.BOOLEAN, Moving::acceptsLoss), Moving::new);
+    }
+
+    /** The sender is no member, and wants to be one. */
+    record Apply(long process, String address) implements GridMessage {
+        static final Schema<Apply> SCHEMA = Schema.message("apply", 57, Apply.class, "A process wants to join.").of(
+                Field.of("process", Types.LONG, Apply::process),
+                Field.of("address", Types.text(1 << 10), Apply::address), Apply::new);
+    }
+
+    /** In a view: asks for what the receiver has to give of keys that the sender must copy; the first part, or another. */
+    record Fetch(long view, boolean first) implements GridMessage {
+        static final Schema<Fetch> SCHEMA = Schema.message("fetch", 58, Fetch.class,
+                "Asks for a part of the keys that are copied from the receiver to the sender, in a view.").of(
+                        Field.of("view", Types.NATURAL, Fetch::view), Field.of("first", Types.BOOLEAN, Fetch::first),
+                        Fetch::new);
+    }
+
+    /** A version of a key. */
+    record Copy(Key key, Version version) {
+        static final Schema<Copy> SCHEMA = Schema.part("copied version", Copy.class).of(
+                Field.of("key", Key.SCHEMA, Copy::key),
+                Field.of("version", Version.SCHEMA, Copy::version), Copy::new);
+    }
+
+    /** The part that was asked for. */
+    record Copies(long view, boolean last, List<Copy> copies) implements GridMessage {
+        static final Schema<Copies> SCHEMA = Schema
+                .message("copies", 59, Copies.class, "A part of the keys that are copied.").of(
+                        Field.of("view", Types.NATURAL, Copies::view), Field.of("last", Types.BOOLEAN, Copies::last),
+                        Field.of("copies", Types.list(Copy.SCHEMA, 1 << 20), Copies::copies), Copies::new);
+
+        public Copies {
+            copies = List.copyOf(copies);
+        }
     }
 
     /** Asks for the value of a key; see {@link tutti.grid.store.Store#read}. */
@@ -82,11 +160,13 @@ sealed interface GridMessage extends Encoded {
                         Field.of("stamp", Types.NATURAL, Present::stamp), Present::new);
     }
 
-    /** Asks which of the keys that a node owns begin like this and are in a snapshot; see {@link Scans}. */
-    record Scan(long number, int cache, byte[] prefix, long stamp, long timeMillis) implements GridMessage {
+    /** Asks which of the keys that a node owns, by a layout, begin like this and are in a snapshot; see {@link Scans}. */
+    record Scan(long number, long layout, int cache, byte[] prefix, long stamp,
+            long timeMillis) implements GridMessage {
         static final Schema<Scan> SCHEMA = Schema
                 .message("scan", 55, Scan.class, "Asks for the keys of a snapshot that a node owns.").of(
                         Field.of("number", Types.POSITIVE, Scan::number),
+                        Field.of("layout", Types.NATURAL, Scan::layout),
                         Field.of("cache", Types.u8(0, Key.CACHES_MAX - 1), Scan::cache),
                         Field.of("prefix", Types.bytes(Key.BYTES_MAX), Scan::prefix),
                         Field.of("stamp", Types.NATURAL, Scan::stamp),

@@ -1,12 +1,15 @@
 package tutti.grid.node;
 
 import java.util.Set;
+import tutti.grid.view.Layout;
 
 /**
  * What a node says of itself.
  *
  * @param view number of its view
  * @param members of its view
+ * @param layout on which nodes keys lie, and to which they are moved
+ * @param lost whether there may be keys all of whose owners have crashed
  * @param keys that it has
  * @param bytes of the keys and values of all versions that it has
  * @param expired entries that it has dropped since they had expired
@@ -23,7 +26,8 @@ import java.util.Set;
  * @param waitingReads reads at this node that had to wait for a transaction on its way
  * @param messages that it has sent
  */
-public record GridStatus(long view, Set<Integer> members, int keys, long bytes, long expired, boolean full,
+public record GridStatus(long view, Set<Integer> members, Layout layout, boolean lost, int keys, long bytes,
+        long expired, boolean full,
         long unsentBytes,
         int kept,
         int committing, long committed,

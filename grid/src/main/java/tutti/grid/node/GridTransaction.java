@@ -44,7 +44,7 @@ public final class GridTransaction {
         ENDED
     }
 
-    private final GridNode node;
+    private final GridMember node;
     private final TransactionId id;
     private final IsolationLevel level;
     private final boolean readOnly;
@@ -57,7 +57,7 @@ public final class GridTransaction {
     private boolean expired;
     private long bytes;
 
-    GridTransaction(GridNode node, TransactionId id, IsolationLevel level, boolean readOnly, long begin,
+    GridTransaction(GridMember node, TransactionId id, IsolationLevel level, boolean readOnly, long begin,
             long timeMillis, long deadlineNanos) {
         this.node = node;
         this.id = id;

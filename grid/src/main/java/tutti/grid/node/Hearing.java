@@ -38,4 +38,14 @@ final class Hearing {
         }
         return silent;
     }
+
+    /** Whether nothing is known of a node. */
+    boolean isNew(int node) {
+        return !heardNanos.containsKey(node);
+    }
+
+    /** Forgets all others. */
+    void retain(Set<Integer> nodes) {
+        heardNanos.keySet().retainAll(nodes);
+    }
 }

@@ -40,9 +40,20 @@ sealed interface LinkMessage extends Encoded {
                         Field.of("received", Types.NATURAL, Welcome::received), Welcome::new);
     }
 
+    /** What becomes of who is not accepted. */
+    enum Refusal {
+        /** It does not belong here. */
+        FOREIGN,
+        /** The others go on without it; it may join as another process. */
+        EXCLUDED,
+        /** Another process is that node, and may have crashed: it may try again. */
+        LATER
+    }
+
     /** It is not. */
-    record Refused(String why) implements LinkMessage {
+    record Refused(Refusal kind, String why) implements LinkMessage {
         static final Schema<Refused> SCHEMA = Schema.message("refused", 3, Refused.class, "It is not accepted.").of(
+                Field.of("kind", Types.oneOf(Refusal.class), Refused::kind),
                 Field.of("why", Types.text(1 << 16), Refused::why), Refused::new);
     }
 

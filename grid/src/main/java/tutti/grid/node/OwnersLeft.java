@@ -22,7 +22,7 @@ final class OwnersLeft {
         for (CommitRequest.Write write : request.writes()) {
             Key key = write.key();
             GridConfig.CacheConfig cache = config.caches().get(key.cache());
-            OptionalInt full = Arrays.stream(owners.of(key)).filter(isThere).filter(isFull).findFirst();
+            OptionalInt full = Arrays.stream(owners.writers(key)).filter(isThere).filter(isFull).findFirst();
             if (write.value() != null && full.isPresent()) {
                 return new GridException(GridException.Reason.FULL, "node " + full.getAsInt() + ", an owner of key "
                         + key
@@ -32,7 +32,7 @@ final class OwnersLeft {
             if (left > 0 && left < cache.ownersMin()) {
                 return new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "key " + key + " has " + left
                         + " owners left, and cache '" + cache.name() + "' is written with " + cache.ownersMin()
-                        + " at least: start the grid anew with all nodes, or lower ownersMin");
+                        + " at least: wait until it is copied to another node, add nodes, or lower ownersMin");
             }
         }
         return request.keys().stream().map(key -> refusal(config, owners, isThere, key)).filter(Objects::nonNull)

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -15,15 +16,21 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
+import tutti.grid.CommitProtocol;
 import tutti.grid.GridConfig;
+import tutti.grid.view.View;
 import tutti.runtime.Network;
 import tutti.runtime.PeerIdentity;
 
 /**
  * Reliable channels to the other nodes, first in, first out, as long as both processes live. Every node keeps one connection to every other
  * for what it sends. Frames are counted; the receiver says now and then how many have come, and when a connection is made anew,
- * the sender repeats those that have not. A process has a number that no other has; the first one that comes as a node stays that
- * node, since a node that was started anew has lost what it had.
+ * the sender repeats those that have not. A process has a number that no other has: a node that was started anew, or that was
+ * excluded, is another process, which has lost what it had, and with which channels begin anew.
+ *
+ * <p>
+ * <b>Who is a node.</b> With views, the process that the view names, and no other; for a node that is not in the view, the process that came last, except one that
+ * was in an earlier view. Without views, the first one that came.
  *
  * <p>
  * Everything belongs to the network's loop.
@@ -46,16 +53,25 @@ final class PeerLinks {
         void received(int from, ByteBuffer frame) throws IOException;
 
         /** Another node does not accept this one. */
-        void refused(int by, String why);
+        void refused(int by, LinkMessage.Refusal kind, String why);
+
+        /** Another process comes as a node, than the one that is a member. */
+        void superseded(int node);
     }
 
     private final GridConfig config;
-    private final long process;
+    private long process;
     private final Network network;
     private final Receiver receiver;
+    private final boolean byViews;
+    /** With views: members. */
+    private Map<Integer, View.Member> members = Map.of();
+    /** Processes that were members, and are not any more. */
+    private final Set<Long> excluded = new HashSet<>();
     private final Map<Integer, Outbound> outbound = new TreeMap<>();
     private final Map<Integer, Inbound> inbound = new HashMap<>();
     private final Set<Integer> givenUp = new HashSet<>();
+    private final AutoCloseable listening;
     private boolean closed;
 
     PeerLinks(GridConfig config, long process, Network network, Receiver receiver) throws IOException {
@@ -63,22 +79,109 @@ final class PeerLinks {
         this.process = process;
         this.network = network;
         this.receiver = receiver;
+        this.byViews = config.protocol() != CommitProtocol.GROUPS;
         PeerIdentity identity = network.identity();
         if (identity != null && identity.node() != config.self()) {
             throw new IOException("node " + config.self() + " has the certificate of " + identity
                     + ": give each node its own");
         }
-        var _ = network.listen(config.nodes().get(config.self()), Incoming::new);
+        listening = network.listen(config.nodes().get(config.self()), Incoming::new);
     }
 
-    /** Begins to connect. */
+    /** Begins to connect to the nodes of the configuration. */
     void start() {
-        config.nodes().forEach((node, address) -> {
-            if (node != config.self()) {
-                outbound.put(node, new Outbound(node, address));
+        new TreeMap<>(config.nodes()).forEach(this::connect);
+    }
+
+    /** Begins to connect to a node. Without effect if that has begun. */
+    void connect(int node, InetSocketAddress address) {
+        if (node != config.self() && !outbound.containsKey(node)) {
+            Outbound link = new Outbound(node, address);
+            outbound.put(node, link);
+            link.connect();
+        }
+    }
+
+    /** Goes on as another process, which knows nobody. */
+    void restart(long as) {
+        process = as;
+        members = Map.of();
+        List.copyOf(outbound.keySet()).forEach(this::forget);
+        List.copyOf(inbound.keySet()).forEach(this::forget);
+        start();
+    }
+
+    /** A process that applies is at this address. */
+    void applied(int node, InetSocketAddress address) {
+        Outbound link = outbound.get(node);
+        if (link != null && (link.isAnother(knownProcess(node)) || !text(link.address).equals(text(address)))) {
+            forgetOutbound(node);
+        }
+        connect(node, address);
+    }
+
+    /** The process that comes as a node; 0 if none does. */
+    long knownProcess(int node) {
+        Inbound known = inbound.get(node);
+        return known == null ? 0 : known.process;
+    }
+
+    /** From now on these are the members. */
+    void members(Map<Integer, View.Member> now) {
+        Map<Integer, View.Member> before = members;
+        members = now;
+        before.forEach((node, was) -> {
+            View.Member is = now.get(node);
+            if (node != config.self() && (is == null || is.id() != was.id())) {
+                excluded.add(was.id());
+                forgetOutbound(node);
+                if (knownProcess(node) == was.id()) {
+                    forget(node);
+                }
             }
         });
-        outbound.values().forEach(Outbound::connect);
+        now.forEach((node, is) -> {
+            if (node != config.self()) {
+                Inbound known = inbound.get(node);
+                if (known != null && known.process != is.id()) {
+                    forget(node);
+                }
+                Outbound link = outbound.get(node);
+                if (link != null && link.isAnother(is.id())) {
+                    forgetOutbound(node);
+                }
+                if (!is.address().isEmpty()) {
+                    connect(node, address(is.address()));
+                }
+            }
+        });
+    }
+
+    /** As text: host, colon, port. */
+    static String text(InetSocketAddress address) {
+        return address.getHostString() + ':' + address.getPort();
+    }
+
+    /** From text. */
+    static InetSocketAddress address(String text) {
+        int colon = text.lastIndexOf(':');
+        return InetSocketAddress.createUnresolved(text.substring(0, colon),
+                Integer.parseInt(text.substring(colon + 1)));
+    }
+
+    private void forgetOutbound(int node) {
+        Outbound link = outbound.remove(node);
+        if (link != null) {
+            link.giveUp();
+        }
+    }
+
+    private void forget(int node) {
+        forgetOutbound(node);
+        Inbound known = inbound.remove(node);
+        if (known != null && known.connection != null) {
+            known.connection.stop();
+        }
     }
 
     /** Sends a message, now or when there is a connection. */
@@ -89,13 +192,21 @@ final class PeerLinks {
         }
     }
 
+    /** Whether there is a connection to a node. */
+    boolean isConnected(int node) {
+        Outbound link = outbound.get(node);
+        return link != null && link.welcome;
+    }
+
+    /** The nodes that are connected to, or tried. */
+    List<Integer> nodes() {
+        return List.copyOf(outbound.keySet());
+    }
+
     /** Nothing is sent to a node any more, and nothing is taken from it. */
     void giveUp(int node) {
         givenUp.add(node);
-        Outbound link = outbound.remove(node);
-        if (link != null) {
-            link.giveUp();
-        }
+        forgetOutbound(node);
         Inbound known = inbound.get(node);
         if (known != null && known.connection != null) {
             known.connection.stop();
@@ -119,6 +230,11 @@ final class PeerLinks {
 
     void close() {
         closed = true;
+        try {
+            listening.close();
+        } catch (Exception failure) {
+            LOGGER.debug("node {} has stopped to listen badly", config.self(), failure);
+        }
     }
 
     private static ByteBuffer control(LinkMessage message) {
@@ -155,6 +271,12 @@ final class PeerLinks {
                 stream = network.connect(InetSocketAddress.createUnresolved(address.getHostString(), address.getPort()),
                         CONNECT_NANOS, this);
             }
+        }
+
+        /** Whether it is to another process than this; not if it does not know yet. */
+        boolean isAnother(long than) {
+            Long theirs = theirProcess;
+            return theirs != null && theirs != than;
         }
 
         void giveUp() {
@@ -197,19 +319,35 @@ final class PeerLinks {
             switch (LinkMessage.set().decode(frame)) {
                 case LinkMessage.Welcome come -> welcome(come);
                 case LinkMessage.Received come -> received(come.frames());
-                case LinkMessage.Refused come -> receiver.refused(node, come.why());
+                case LinkMessage.Refused come -> {
+                    Network.Stream open = stream;
+                    if (outbound.get(node) == this && open != null) {
+                        open.close();
+                        closed(come.why());
+                        receiver.refused(node, come.kind(), come.why());
+                    }
+                }
                 case LinkMessage.Hello _ -> throw new IOException("a hello from who accepts");
             }
         }
 
         private void welcome(LinkMessage.Welcome come) throws IOException {
             Network.Stream open = stream;
-            if (open == null) {
+            if (open == null || outbound.get(node) != this) {
                 return;
             }
+            View.Member member = members.get(node);
+            if (member != null && member.id() != come.process()) {
+                throw new IOException("node " + node + " was started anew, or is not yet who it will be");
+            }
             if (theirProcess != null && theirProcess != come.process()) {
-                // It has lost what it had; it counts as crashed.
-                throw new IOException("node " + node + " was started anew");
+                if (!byViews) {
+                    // It has lost what it had; it counts as crashed.
+                    throw new IOException("node " + node + " was started anew");
+                }
+                unacknowledged.clear();
+                bytes = 0;
+                first = 0;
             }
             theirProcess = come.process();
             received(come.received());
@@ -311,25 +449,37 @@ final class PeerLinks {
 
         private void greeted(LinkMessage.Hello hello) {
             Inbound known = inbound.get(hello.node());
+            View.Member member = members.get(hello.node());
+            LinkMessage.Refusal kind = LinkMessage.Refusal.FOREIGN;
             String why = "";
             if (!hello.agreement().equals(config.agreement())) {
                 why = "node " + config.self() + " is of grid " + config.agreement() + ", node " + hello.node()
                         + " of grid " + hello.agreement() + ": give all nodes the same configuration";
-            } else if (!config.nodes().containsKey(hello.node()) || hello.node() == config.self()
-                    || !isPeer(stream, hello.node())) {
+            } else if (hello.node() == config.self() || !isPeer(stream, hello.node())
+                    || !(byViews || config.nodes().containsKey(hello.node()))) {
                 why = "node " + config.self() + " does not expect node " + hello.node() + " there";
+            } else if (byViews && excluded.contains(hello.process())) {
+                kind = LinkMessage.Refusal.EXCLUDED;
+                why = "the others go on without node " + hello.node();
+            } else if (byViews && member != null && member.id() != hello.process()) {
+                kind = LinkMessage.Refusal.LATER;
+                why = "another process is node " + hello.node();
+                receiver.superseded(hello.node());
             } else if (givenUp.contains(hello.node())) {
                 why = "node " + hello.node() + " was not heard for too long, and is not waited for any more: start all"
                         + " nodes anew";
-            } else if (known != null && known.process != hello.process()) {
+            } else if (!byViews && known != null && known.process != hello.process()) {
                 why = "node " + hello.node() + " was there before, and what it had is lost: start all nodes anew";
             }
             if (!why.isEmpty()) {
-                stream.send(control(new LinkMessage.Refused(why)));
+                stream.send(control(new LinkMessage.Refused(kind, why)));
                 over = true;
                 return;
             }
-            if (known == null) {
+            if (known == null || known.process != hello.process()) {
+                if (known != null && known.connection != null) {
+                    known.connection.stop();
+                }
                 known = new Inbound(hello.process());
                 inbound.put(hello.node(), known);
             }

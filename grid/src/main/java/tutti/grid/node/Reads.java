@@ -11,13 +11,17 @@ import java.util.function.LongSupplier;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
 import tutti.grid.store.Owners;
 import tutti.grid.store.Version;
 
-/** Reads that were asked of owners, this node or others, until they are answered. On the node's loop. */
+/**
+ * Reads that were asked of owners, this node or others, until they are answered. On the node's loop. When keys have come to lie elsewhere, what was asked of who owns them
+ * no more is asked anew, and an answer from there is not taken: it may lack what is written from now on.
+ */
 final class Reads {
     private final GridConfig config;
-    private final Owners owners;
+    private final Layouts layouts;
     private final LongSupplier nanos;
     private final World world;
     private final Map<Long, Waiting> waiting = new LinkedHashMap<>();
@@ -45,15 +49,16 @@ final class Reads {
     private record Waiting(GridMessage.Read question, GridTransaction.Answer<Version> answer, long deadlineNanos,
             int owner) {}
 
-    Reads(GridConfig config, Owners owners, LongSupplier nanos, World world) {
+    Reads(GridConfig config, Layouts layouts, LongSupplier nanos, World world) {
         this.config = config;
-        this.owners = owners;
+        this.layouts = layouts;
         this.nanos = nanos;
         this.world = world;
     }
 
     /** Reads a key; see {@link tutti.grid.store.Store#read}. */
     void read(Key key, long stamp, boolean latest, GridTransaction.Answer<Version> answer) {
+        Owners owners = layouts.present();
         GridException refusal = OwnersLeft.refusal(config, owners, world::isThere, key);
         if (refusal != null) {
             world.later(() -> answer.failed(refusal));
@@ -107,11 +112,12 @@ final class Reads {
                 "the other nodes had given this one up, and its snapshot is too old: run the transaction again");
     }
 
-    /** Somebody is not there any more: asks others for what was asked there. */
+    /** Somebody is not there any more, or owns no more what it did: asks others for what was asked there. */
     void ownersChanged() {
+        Owners owners = layouts.present();
         for (Waiting read : List.copyOf(waiting.values())) {
             GridMessage.Read question = read.question;
-            if (!world.isThere(read.owner)
+            if (!world.isThere(read.owner) || !owners.isOwner(read.owner, question.key())
                     || OwnersLeft.refusal(config, owners, world::isThere, question.key()) != null) {
                 waiting.remove(question.number());
                 read(question.key(), question.stamp(), question.latest(), read.answer);
@@ -126,7 +132,7 @@ final class Reads {
             if (!quiet.contains(read.owner)) {
                 return read;
             }
-            int[] all = owners.of(read.question.key());
+            int[] all = layouts.present().of(read.question.key());
             int next = choose(all, Arrays.stream(all).boxed().toList().indexOf(read.owner) + 1);
             world.send(next, read.question);
             return new Waiting(read.question, read.answer, read.deadlineNanos, next);

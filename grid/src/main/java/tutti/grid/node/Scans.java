@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
+import tutti.grid.store.Owners;
 import tutti.grid.store.Store;
 
 /**
@@ -22,15 +24,21 @@ import tutti.grid.store.Store;
  * <p>
  * Each node tells of those keys that it owns, once it knows for each whether the snapshot has it, as for a read of that key: whatever is not announced
  * there yet will have a stamp above. All owners of a key tell the same, so it is enough that one of each is heard: nodes that are not there are not
- * asked, as long as they are fewer than a key has owners.
+ * asked, as long as they are fewer than a key has owners. Who owns keys is judged by the layout in which it is asked, by all alike, so that none is
+ * missed while keys are moved; in another layout it is asked anew.
  */
 final class Scans {
     private final GridConfig config;
+    private final Layouts layouts;
+    private final Ring ring;
     private final Supplier<Set<Integer>> there;
     private final BiConsumer<Integer, GridMessage.Scan> ask;
     private final Consumer<Runnable> later;
     private final Map<Long, Waiting> waiting = new LinkedHashMap<>();
     private long number;
+
+    /** The nodes on which keys lie. */
+    interface Ring extends Supplier<Set<Integer>> {}
 
     private record Waiting(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
             Set<Integer> asked, Set<Key> found) {}
@@ -38,24 +46,35 @@ final class Scans {
     /**
      * None yet.
      *
+     * @param ring nodes whose keys are asked for
      * @param there which nodes take part, as far as this one knows
      * @param ask asks a node, this one too, which answers by {@link GridMessage.Keys}, later
      * @param later never from inside of a state machine
      */
-    Scans(GridConfig config, Supplier<Set<Integer>> there, BiConsumer<Integer, GridMessage.Scan> ask,
+    Scans(GridConfig config, Layouts layouts, Ring ring, Supplier<Set<Integer>> there,
+            BiConsumer<Integer, GridMessage.Scan> ask,
             Consumer<Runnable> later) {
         this.config = config;
+        this.layouts = layouts;
+        this.ring = ring;
         this.there = there;
         this.ask = ask;
         this.later = later;
     }
 
     /** Answers the question of a node, or of this one, when the store can. */
-    static void answer(Store store, GridMessage.Scan question, Consumer<GridMessage.Keys> to) {
+    void answer(Store store, GridMessage.Scan question, Consumer<GridMessage.Keys> to) {
+        if (!layouts.has(question.layout())) {
+            // It has been asked anew.
+            return;
+        }
+        Owners owners = layouts.in(question.layout());
         if (store.isTrimmed(question.stamp())) {
             to.accept(new GridMessage.Keys(question.number(), GridMessage.Part.TRIMMED, List.of()));
         } else {
-            store.keys(question.cache(), question.prefix(), question.stamp(), question.timeMillis(),
+            store.keys(question.cache(),
+                    key -> key.beginsWith(question.prefix()) && owners.isOwner(config.self(), key), question.stamp(),
+                    question.timeMillis(),
                     keys -> GridMessage.Keys.send(question.number(), keys, to));
         }
     }
@@ -68,14 +87,18 @@ final class Scans {
             later.accept(() -> answer.failed(refusal));
             return;
         }
-        GridMessage.Scan question = new GridMessage.Scan(++number, cache, prefix, of.beginStamp(), of.timeMillis());
-        waiting.put(number, new Waiting(question, answer, nowNanos + config.operationTimeout().toNanos(), asked,
-                new LinkedHashSet<>()));
-        Set.copyOf(asked).forEach(node -> ask.accept(node, question));
+        ask(new GridMessage.Scan(++number, layouts.number(), cache, prefix, of.beginStamp(), of.timeMillis()), answer,
+                nowNanos + config.operationTimeout().toNanos(), asked);
+    }
+
+    private void ask(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
+            Set<Integer> asked) {
+        waiting.put(question.number(), new Waiting(question, answer, deadlineNanos, asked, new LinkedHashSet<>()));
+        List.copyOf(asked).forEach(node -> ask.accept(node, question));
     }
 
     private @Nullable GridException refusal(int cache, Set<Integer> asked) {
-        int missing = config.nodes().size() - asked.size();
+        long missing = ring.get().stream().filter(node -> !asked.contains(node)).count();
         return missing < config.caches().get(cache).degree()
                 ? null
                 : new GridException(GridException.Reason.OWNER_UNAVAILABLE,
@@ -107,14 +130,20 @@ final class Scans {
         }
     }
 
-    /** Nodes may be gone. */
+    /** Nodes may be gone, or keys lie elsewhere. */
     void ownersChanged() {
         Set<Integer> left = there.get();
         for (Waiting scan : List.copyOf(waiting.values())) {
-            GridException refusal = refusal(scan.question.cache(), left);
+            GridMessage.Scan question = scan.question;
+            GridException refusal = refusal(question.cache(), left);
             if (refusal != null) {
                 waiting.remove(scan.question.number());
                 scan.answer.failed(refusal);
+            } else if (question.layout() != layouts.number()) {
+                waiting.remove(question.number());
+                ask(new GridMessage.Scan(++number, layouts.number(), question.cache(), question.prefix(),
+                        question.stamp(), question.timeMillis()), scan.answer, scan.deadlineNanos,
+                        new TreeSet<>(left));
             } else if (scan.asked.retainAll(left)) {
                 finish(scan);
             }

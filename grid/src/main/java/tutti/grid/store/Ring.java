@@ -68,4 +68,18 @@ public final class Ring {
         int at = found >= 0 ? found : -found - 1;
         return Arrays.copyOf(met[at % points.length], Math.min(degree, nodes));
     }
+
+    /** Whether there is a place on the ring whose owners are all gone. */
+    public boolean isLost(int degree, Set<Integer> left) {
+        for (int[] from : met) {
+            boolean lost = true;
+            for (int i = 0; i < Math.min(degree, from.length); i++) {
+                lost &= !left.contains(from[i]);
+            }
+            if (lost) {
+                return true;
+            }
+        }
+        return false;
+    }
 }

@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -134,15 +135,14 @@ public final class Store {
      * Looks which keys a snapshot has, as if each was read.
      *
      * @param cache whose
-     * @param prefix how their bytes begin
+     * @param which of them are asked for
      * @param stamp seen by the clock of this node
      * @param timeMillis by which it is judged what has expired
      * @param reader told them, now or later
      */
-    public void keys(int cache, byte[] prefix, long stamp, long timeMillis, Consumer<List<byte[]>> reader) {
+    public void keys(int cache, Predicate<Key> which, long stamp, long timeMillis, Consumer<List<byte[]>> reader) {
         List<byte[]> found = new ArrayList<>();
-        List<Key> asked = cells.keySet().stream().filter(key -> key.cache() == cache && key.beginsWith(prefix))
-                .toList();
+        List<Key> asked = cells.keySet().stream().filter(key -> key.cache() == cache && which.test(key)).toList();
         int[] open = {asked.size()};
         for (Key key : asked) {
             read(key, stamp, false, version -> {
@@ -188,16 +188,19 @@ public final class Store {
         return cell == null ? List.of() : cell.writers;
     }
 
-    /** Adds a version, at its place by stamp. */
+    /** Adds a version, at its place by stamp. Without effect if it is there. */
     public void apply(Key key, Version version) {
         Cell cell = cell(key);
-        bytes += bytes(key, version);
         Version above = null;
         Version below = cell.newest;
         while (below != null && below.stamp() > version.stamp()) {
             above = below;
             below = below.older;
         }
+        if (below != null && below.stamp() == version.stamp()) {
+            return;
+        }
+        bytes += bytes(key, version);
         version.older = below;
         if (above == null) {
             if (below != null) {
@@ -238,6 +241,39 @@ public final class Store {
         if (cell.isEmpty()) {
             // A reader may have come back, and the cell may be another.
             cells.remove(key, cell);
+        }
+    }
+
+    /** The keys that have a version and are as they should be. */
+    public List<Key> keys(Predicate<Key> which) {
+        return cells.entrySet().stream().filter(cell -> cell.getValue().newest != null).map(Map.Entry::getKey)
+                .filter(which).toList();
+    }
+
+    /** All versions of a key that are kept, copied, the newest first. */
+    public List<Version> versions(Key key) {
+        List<Version> versions = new ArrayList<>();
+        for (Version version = newest(key); version != null && version.stamp() > 0; version = version.older) {
+            versions.add(new Version(version.stamp(), version.value(), version.expiryMillis()));
+        }
+        return versions;
+    }
+
+    /** Drops all versions of keys of which nothing will be read here, nor written before they are copied here anew. */
+    public void drop(Predicate<Key> which) {
+        for (Key key : keys(which)) {
+            Cell cell = cell(key);
+            for (Version version = cell.newest; version != null; version = version.older) {
+                bytes -= bytes(key, version);
+            }
+            Version newest = cell.newest;
+            if (newest != null) {
+                expiresNoMore(key, newest);
+            }
+            cell.newest = null;
+            if (cell.isEmpty()) {
+                cells.remove(key);
+            }
         }
     }
 

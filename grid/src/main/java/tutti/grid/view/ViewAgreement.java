@@ -6,16 +6,19 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One node's side of the agreement on views: which nodes go on when some are suspected to have crashed. A pure state machine. Whoever
- * suspects somebody proposes the next view without it, if it is the lowest that is not suspected.
+ * One node's side of the agreement on views: which nodes go on when some are suspected to have crashed, which join, and where keys lie. A
+ * pure state machine. Whoever suspects somebody, or has a {@linkplain #wish}, proposes the next view, if it is the lowest that is not
+ * suspected. What may be wished for is another question; see {@code tutti.grid.node.Relocation}.
  *
  * <p>
  * <b>One view of each number.</b> The members of a view decide on the next one by single-decree Paxos (Lamport, Paxos Made Simple,
  * 2001), with {@link View#isQuorum quorums} of the present view. Any two quorums share a member, which is what Paxos needs; who knows
- * the next view answers with it and takes part no more in the ballots for it. Views are told on, so a node may skip some.
+ * the next view answers with it and takes part no more in the ballots for it. Views are told on, so a node may skip some. A node that
+ * joins takes part from the view on that it is in.
  *
  * <p>
  * <b>What it survives.</b> Any loss, delay, repetition and order of messages, and any suspicion, right or wrong. There is a next view as
@@ -28,6 +31,7 @@ public final class ViewAgreement {
     private final BiConsumer<Integer, ViewMessage> sender;
     private final Consumer<View> installer;
     private View view;
+    private Function<View, @Nullable View> wish = _ -> null;
     private final Set<Integer> suspects = new TreeSet<>();
     // As an acceptor, for the view after the present one.
     private long promised;
@@ -40,7 +44,7 @@ public final class ViewAgreement {
     private @Nullable View proposal;
 
     /**
-     * In the view of all nodes.
+     * In its first view.
      *
      * @param sender sends a message to a node, or drops it; to this node it returns at once, and hands it in later
      * @param installer told of each view, which may lack this node: then it was taken for dead, and must stop
@@ -55,6 +59,15 @@ public final class ViewAgreement {
     /** The present view. */
     public View view() {
         return view;
+    }
+
+    /** From now on, what the next view should be if nobody is suspected, made from the present one; null if it is as it should be. */
+    public void wish(Function<View, @Nullable View> next) {
+        wish = next;
+    }
+
+    private @Nullable View wanted() {
+        return suspects.isEmpty() ? wish.apply(view) : view.without(suspects);
     }
 
     /** Members that are believed to have crashed. */
@@ -74,7 +87,7 @@ public final class ViewAgreement {
     /** To be called now and then, and when somebody has become suspect: proposes, or proposes again. */
     public void tick() {
         int lowest = view.members().stream().filter(node -> !suspects.contains(node)).findFirst().orElse(self);
-        if (suspects.isEmpty() || lowest != self || !view.has(self)) {
+        if (lowest != self || !view.has(self) || wanted() == null) {
             return;
         }
         // Ballots of different nodes differ in the last eight bits.
@@ -133,9 +146,10 @@ public final class ViewAgreement {
                 }
             }
             if (next == null) {
-                Set<Integer> members = new TreeSet<>(view.members());
-                members.removeAll(suspects);
-                next = new View(view.number() + 1, members);
+                next = wanted();
+            }
+            if (next == null) {
+                return;
             }
             proposal = next;
             send(new ViewMessage.Accept(ballot, next));
@@ -158,8 +172,10 @@ public final class ViewAgreement {
         }
         acceptors.add(from);
         if (view.isQuorum(acceptors)) {
-            // Those who are left out are told, too.
-            view.members().stream().filter(node -> node != self)
+            // Those who are left out, and those who join, are told, too.
+            Set<Integer> all = new TreeSet<>(view.members());
+            all.addAll(decided.members());
+            all.stream().filter(node -> node != self)
                     .forEach(node -> sender.accept(node, new ViewMessage.Installed(decided)));
             install(decided);
         }

@@ -36,6 +36,7 @@ import tutti.grid.GridException.Reason;
 import tutti.grid.IsolationLevel;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
+import tutti.grid.view.Layout;
 import tutti.runtime.real.FreePorts;
 
 /** Nodes in this process, over real sockets. */
@@ -447,5 +448,118 @@ class GridTest {
         assertThrows(IllegalArgumentException.class, () -> compact.read(new byte[]{6, 100}));
         assertThrows(IllegalArgumentException.class, () -> compact.read(new byte[]{1, 1}));
         assertThrows(IllegalArgumentException.class, () -> Serializers.compact(String.class).read(compact.write(1)));
+    }
+
+    /** As a process that is not one of the founders. */
+    private Grid join(int number, CommitProtocol protocol, Map<Integer, InetSocketAddress> known, CacheConfig cache)
+            throws IOException {
+        Map<Integer, InetSocketAddress> all = new LinkedHashMap<>(known);
+        all.put(number, FreePorts.addresses(1).getFirst());
+        Grid joined = Grid.open(GridConfig.of("test", number, all, List.of(cache), protocol)
+                .withHeartbeat(Duration.ofMillis(50), silence), IsolationLevel.SERIALIZABLE);
+        grids.add(joined);
+        return joined;
+    }
+
+    private static void awaitOwners(Grid grid, Set<Integer> nodes) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        while (!grid.status().layout().equals(new Layout(grid.status().layout().number(), Layout.Phase.STABLE, nodes,
+                nodes))) {
+            assertTrue(System.nanoTime() < deadline, grid.status().toString());
+            Thread.onSpinWait();
+        }
+    }
+
+    /** A node joins and another leaves while all count up; then one crashes, its keys are copied anew, and another one crashes. */
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(names = "GROUPS", mode = EnumSource.Mode.EXCLUDE)
+    void nodesJoinAndLeaveAndCrashAndNothingIsLost(CommitProtocol protocol)
+            throws IOException, InterruptedException, ExecutionException {
+        silence = Duration.ofMillis(1500);
+        CacheConfig cache = CacheConfig.of("stock", 2);
+        open(protocol, IsolationLevel.SERIALIZABLE, cache);
+        Grid grid = grids.getFirst();
+        for (int i = 0; i < 300; i++) {
+            stock(grid).put("still " + i, i);
+        }
+        Map<Integer, InetSocketAddress> known = Map.of(0, grid.node().config().nodes().get(0));
+        AtomicReference<Boolean> over = new AtomicReference<>(false);
+        int counted = 0;
+        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            Future<Integer> counting = thread.submit(() -> {
+                int times = 0;
+                for (; !over.get(); times++) {
+                    countUp(grid, 1);
+                }
+                return times;
+            });
+            try {
+                Grid joined = join(7, protocol, known, cache);
+                awaitOwners(joined, Set.of(0, 1, 2, 7));
+                assertTrue(joined.status().keys() > 50, joined.status().toString());
+                grids.get(2).leave();
+                assertEquals(Reason.CLOSED, reason(() -> grids.get(2).begin()));
+                awaitOwners(grid, Set.of(0, 1, 7));
+                grids.get(1).close();
+                awaitOwners(grid, Set.of(0, 7));
+            } finally {
+                over.set(true);
+            }
+            counted = counting.get();
+        }
+        Grid other = grids.getLast();
+        int inTheEnd = counted;
+        other.run(in -> {
+            for (int key = 0; key < 4; key++) {
+                assertEquals(Optional.of(inTheEnd), stock(other).get(in, "key " + key));
+                stock(other).put(in, "key " + key, 0);
+            }
+        });
+        for (int i = 0; i < 300; i++) {
+            int number = i;
+            assertEquals(Optional.of(number), other.readOnly(in -> stock(other).get(in, "still " + number)));
+        }
+        assertEquals(304, other.readOnly(in -> stock(other).keys(in)).size());
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(other::leave));
+    }
+
+    /** What had its only owner on the node that has crashed is not taken for removed, until somebody says so; then the node may come back. */
+    @Tag("long")
+    @Test
+    void whatIsLostIsNotTakenForRemoved() throws IOException {
+        silence = Duration.ofMillis(1500);
+        CacheConfig cache = CacheConfig.of("stock", 1);
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, cache);
+        Grid grid = grids.getFirst();
+        for (int i = 0; i < 30; i++) {
+            stock(grid).put("key " + i, i);
+        }
+        int lost = 0;
+        while (stock(grid).owners("key " + lost).getFirst() != 2) {
+            lost++;
+        }
+        String key = "key " + lost;
+        GridConfig config = grids.get(2).node().config();
+        grids.get(2).close();
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        while (!grid.status().lost()) {
+            assertTrue(System.nanoTime() < deadline, grid.status().toString());
+            Thread.onSpinWait();
+        }
+        assertEquals(Reason.OWNER_UNAVAILABLE, reason(() -> stock(grid).get(key)));
+        grid.acceptLoss();
+        awaitOwners(grid, Set.of(0, 1));
+        assertEquals(Optional.empty(), stock(grid).get(key));
+        grids.add(Grid.open(config, IsolationLevel.SERIALIZABLE));
+        awaitOwners(grids.getLast(), Set.of(0, 1, 2));
+        stock(grids.getLast()).put(key, 7);
+        assertEquals(Optional.of(7), stock(grids.getLast()).get(key));
+    }
+
+    @Test
+    void groupsSayThatTheirMembersAreFixed() throws IOException {
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(grids.getFirst()::leave));
     }
 }

@@ -13,6 +13,7 @@ import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
 import tutti.grid.store.Owners;
 import tutti.grid.store.RingOwners;
 import tutti.grid.store.Store;
@@ -34,7 +35,8 @@ class TwoPhaseCommitTest {
         Owners owners = new RingOwners(Set.of(0, 1), new int[]{2});
         for (int i = 0; i < 2; i++) {
             int self = i;
-            nodes.add(new TwoPhaseCommit(i, new LamportClock(i), Set.of(0, 1), owners, new Store(), LOCK_TIMEOUT,
+            nodes.add(new TwoPhaseCommit(i, new LamportClock(i), Set.of(0, 1), new Layouts(0, owners), new Store(),
+                    LOCK_TIMEOUT,
                     new Commits.World() {
                         @Override
                         public void send(int to, Encoded message) {

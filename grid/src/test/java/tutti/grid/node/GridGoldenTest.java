@@ -15,6 +15,7 @@ import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
+import tutti.grid.view.Layout;
 import tutti.grid.view.View;
 import tutti.grid.view.ViewMessage;
 
@@ -26,7 +27,10 @@ class GridGoldenTest extends GoldenContract {
     private static final byte[] PAYLOAD = {9};
     private static final List<GenuineMessage.Entry> ENTRIES = List
             .of(new GenuineMessage.Entry(ID, GROUPS, PAYLOAD, 769, 770));
-    private static final View VIEW = new View(4, Set.of(0, 2, 3));
+    private static final View VIEW = new View(4,
+            Map.of(0, new View.Member(77, "localhost:7801"), 2, new View.Member(78, "localhost:7802"), 3,
+                    View.Member.UNKNOWN),
+            new Layout(2, Layout.Phase.COPY, Set.of(0, 2), Set.of(0, 2, 3)));
 
     @Override
     protected Catalogue catalogue() {
@@ -37,7 +41,8 @@ class GridGoldenTest extends GoldenContract {
     protected Map<String, List<? extends Encoded>> samples() {
         return Map.of("grid links",
                 List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12),
-                        new LinkMessage.Refused("another grid"), new LinkMessage.Received(13)),
+                        new LinkMessage.Refused(LinkMessage.Refusal.FOREIGN, "another grid"),
+                        new LinkMessage.Received(13)),
                 "grid messages",
                 List.of(new MulticastMessage.Data(ID, new int[]{0, 2}, new byte[]{9}),
                         new MulticastMessage.Propose(ID, 514), new MulticastMessage.Order(ID, 770),
@@ -52,13 +57,18 @@ class GridGoldenTest extends GoldenContract {
                         new CommitMessage.Refused(ID, Result.Kind.DEADLOCK), new CommitMessage.Done(ID),
                         new CommitMessage.Waits(ID, OTHER), new CommitMessage.Orphan(ID, new int[]{0, 2}),
                         new CommitMessage.Inquire(ID, 4), new CommitMessage.Known(ID, 4, 770),
-                        new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L, true),
+                        new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L, true,
+                                new GridMessage.Moving(GridMessage.Step.DONE_BY_ALL, GridMessage.Step.DONE, 3, true,
+                                        false)),
                         new GridMessage.Read(6, KEY, 1000, true),
                         new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)),
                         new GridMessage.Trimmed(6),
                         new GridMessage.Present(770),
-                        new GridMessage.Scan(6, 1, new byte[]{1, 2}, 1000, 1_700_000_000_000L),
+                        new GridMessage.Scan(6, 3, 1, new byte[]{1, 2}, 1000, 1_700_000_000_000L),
                         new GridMessage.Keys(6, GridMessage.Part.LAST, List.of(new byte[]{1, 2, 3}, new byte[]{1, 2})),
+                        new GridMessage.Apply(77, "localhost:7801"), new GridMessage.Fetch(4, true),
+                        new GridMessage.Copies(4, true, List.of(new GridMessage.Copy(KEY,
+                                new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)))),
                         new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
                         new GenuineMessage.Accept(ID, GROUPS, 1, 3, 770, 0, PAYLOAD),
                         new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),
@@ -66,7 +76,7 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Install(4, 1030, ENTRIES), new GenuineMessage.Installed(4),
                         new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12)),
                 "grid payloads",
-                List.of(new CommitRequest(1000,
+                List.of(new CommitRequest(3, 1000,
                         List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}, 1_700_000_000_000L),
                                 new CommitRequest.Write(new Key(0, new byte[0]), null, Version.NEVER)),
                         List.of(new CommitRequest.Check(KEY, 770)))),

@@ -29,6 +29,7 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
+import tutti.grid.view.Layout;
 import tutti.grid.view.View;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.FaultPlan;
@@ -56,16 +57,19 @@ final class GridRun {
     private static final int CLIENTS = 3;
     private static final long INITIAL = 0;
     private static final long CLOCKS_APART = 15;
+    /** Nodes that may join and are no founders. */
+    private static final int EXTRA = 2;
 
     /** What to run. */
     record Setting(CommitProtocol protocol, IsolationLevel level, int nodes, int degree, int keys, int crashes,
-            int crashing, boolean faults) {}
+            int crashing, boolean faults, int moves) {}
 
     /** What came of it. */
     record Outcome(List<String> failures, int committed, int conflicts, int others, int expired,
-            long waitingReads, String fingerprint) {}
+            long waitingReads, long layouts, int lost, String fingerprint) {}
 
     private final Setting setting;
+    private final Relocation.Factory relocation;
     private final Kernel kernel;
     private final Network network;
     private final RandomStream random;
@@ -91,7 +95,13 @@ final class GridRun {
     private record CheckedWrite(TransactionId id, Key key, long read) {}
 
     GridRun(long seed, Setting setting) {
+        this(seed, setting, Relocation::new);
+    }
+
+    /** The same with another way of moving keys. */
+    GridRun(long seed, Setting setting, Relocation.Factory relocation) {
         this.setting = setting;
+        this.relocation = relocation;
         kernel = new Kernel(seed);
         random = kernel.random("run");
         network = new Network(kernel);
@@ -103,7 +113,8 @@ final class GridRun {
             members.put(i, InetSocketAddress.createUnresolved("n" + i, PORT));
             names.add("n" + i);
         }
-        for (int i = 0; i < setting.nodes; i++) {
+        int hostCount = setting.nodes + (setting.moves > 0 ? EXTRA : 0);
+        for (int i = 0; i < hostCount; i++) {
             int number = i;
             Host host = new Host(kernel, threads, "n" + i, HostConfig.DEFAULT);
             network.attach(host, lan);
@@ -118,7 +129,9 @@ final class GridRun {
                 : null;
     }
 
-    private void boot(int number, Host host, Map<Integer, InetSocketAddress> members) {
+    private void boot(int number, Host host, Map<Integer, InetSocketAddress> founders) {
+        Map<Integer, InetSocketAddress> members = new TreeMap<>(founders);
+        members.putIfAbsent(number, InetSocketAddress.createUnresolved("n" + number, PORT));
         GridConfig config = GridConfig
                 .of("test", number, members, List.of(GridConfig.CacheConfig.of("cache", setting.degree)),
                         setting.protocol)
@@ -126,10 +139,12 @@ final class GridRun {
                 .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))
                 .withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(5));
         try {
-            GridNode node = new GridNode(config, new SimMachine(host, network), this::applied);
+            GridNode node = new GridNode(config, new SimMachine(host, network), this::applied, relocation);
             nodes.put(number, node);
             for (int i = 0; i < CLIENTS; i++) {
-                clients.add(new Client(clients.size(), node));
+                Client client = new Client(clients.size(), node);
+                clients.add(client);
+                node.loop().execute(client::start);
             }
         } catch (IOException failure) {
             failures.add(failure.toString());
@@ -149,9 +164,10 @@ final class GridRun {
     }
 
     Outcome run() {
-        hosts.values().forEach(Host::boot);
+        for (int i = 0; i < setting.nodes; i++) {
+            hosts.get(i).boot();
+        }
         kernel.runUntil(100 * Nanos.MILLI);
-        clients.forEach(client -> client.node.loop().execute(client::next));
         if (injector != null) {
             injector.start();
         }
@@ -170,11 +186,42 @@ final class GridRun {
                 kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
             }
         }
-        kernel.runUntil(kernel.now() + REST_NANOS);
+        if (setting.moves > 0) {
+            new Moves(random, kernel, hosts, nodes, setting, this::crash).run();
+        }
+        kernel.runUntil(kernel.now() + (setting.moves > 0 ? 2 : 1) * REST_NANOS);
         victims.forEach(nodes::remove);
-        check(victims);
+        nodes.values().removeIf(node -> node.ended() != null && setting.moves > 0);
+        List<String> before = List.copyOf(failures);
+        int lost = (int) nodes.values().stream().filter(node -> node.isMember() && node.status().lost()).count();
+        if (lost > 0) {
+            // What has no owner is taken for removed, and all goes on, though what is found from now on is not what was written.
+            GridNode member = nodes.values().stream().filter(GridNode::isMember).findFirst().orElseThrow();
+            member.loop().execute(member::acceptLoss);
+            kernel.runUntil(kernel.now() + 2 * REST_NANOS);
+            failures.clear();
+            failures.addAll(before);
+            nodes.values().removeIf(node -> node.ended() != null);
+        }
+        if (!nodes.values().stream().allMatch(GridNode::isMember)) {
+            List<String> all = new ArrayList<>();
+            nodes.forEach((number, node) -> all.add(number + ": " + (node.isMember() ? node.view() : "no member")));
+            failures.add("not all are members: " + all);
+        } else {
+            check(victims, lost > 0);
+        }
         return new Outcome(failures, committed, conflicts, others, gone,
-                nodes.values().stream().mapToLong(node -> node.status().waitingReads()).sum(), kernel.fingerprint());
+                nodes.values().stream().filter(GridNode::isMember).mapToLong(node -> node.status().waitingReads())
+                        .sum(),
+                nodes.values().stream().filter(GridNode::isMember)
+                        .mapToLong(node -> node.status().layout().number()).max().orElse(0),
+                lost, kernel.fingerprint());
+    }
+
+    private void crash(int number) {
+        GridNode node = nodes.remove(number);
+        clients.stream().filter(client -> client.node == node).forEach(client -> client.crashed = true);
+        hosts.get(number).crash();
     }
 
     private boolean isByGroups() {
@@ -208,8 +255,9 @@ final class GridRun {
         private final int session;
         private final GridNode node;
         private final RandomStream dice;
-        private int left = TRANSACTIONS;
+        private int left = setting.moves > 0 ? 10 * TRANSACTIONS : TRANSACTIONS;
         private boolean done;
+        private boolean crashed;
 
         Client(int session, GridNode node) {
             this.session = session;
@@ -217,7 +265,29 @@ final class GridRun {
             this.dice = random.fork("client " + session);
         }
 
+        /** When the node is a member, be it for the first time or again. */
+        void start() {
+            node.whenMember(new GridTransaction.Answer<>() {
+                @Override
+                public void is(GridNode member) {
+                    next();
+                }
+
+                @Override
+                public void failed(GridException why) {
+                    done = node.ended() != null;
+                    if (!done) {
+                        start();
+                    }
+                }
+            });
+        }
+
         void next() {
+            if (!node.isMember()) {
+                start();
+                return;
+            }
             if (left-- == 0 || node.ended() != null) {
                 done = true;
                 return;
@@ -338,7 +408,8 @@ final class GridRun {
                         recorder.committed(transaction.id(), stamp);
                         read.forEach((key, version) -> {
                             if (written.containsKey(key)) {
-                                checkedWrites.add(new CheckedWrite(transaction.id(), key, version));
+                                checkedWrites.add(new CheckedWrite(transaction.id(), key,
+                                        version == INITIAL ? dropped(key, transaction) : version));
                             }
                         });
                     }
@@ -368,18 +439,19 @@ final class GridRun {
         }
 
         private void go() {
-            node.loop().schedule(dice.between(0, 3000) * Nanos.MICRO, this::next);
+            node.loop().schedule(dice.between(0, setting.moves > 0 ? 20_000 : 3000) * Nanos.MICRO, this::next);
         }
     }
 
     // ------------------------------------------------------------------------------------------ checks
 
-    private void check(List<Integer> crashed) {
+    private void check(List<Integer> crashed, boolean lost) {
         View last = nodes.values().stream().map(GridNode::view).max((a, b) -> Long.compare(a.number(), b.number()))
                 .orElseThrow();
         for (Client client : clients) {
-            if (!client.done && !crashed.contains(client.node.config().self())) {
-                failures.add("client " + client.session + " has not ended");
+            if (!client.done && !client.crashed && client.node.ended() == null
+                    && !crashed.contains(client.node.config().self())) {
+                failures.add("client " + client.session + " has not ended, and has " + client.left + " left");
             }
         }
         for (int i : crashed) {
@@ -392,10 +464,29 @@ final class GridRun {
             if (ended != null && (last.has(number) || String.valueOf(ended.getMessage()).contains("has failed"))) {
                 failures.add("node " + number + ": " + ended.getMessage());
             }
+            if (ended == null && !isByGroups()) {
+                Layout layout = node.status().layout();
+                if (node.view().number() != last.number() || !last.members().equals(nodes.keySet())) {
+                    failures.add("node " + number + " is in " + node.view() + ", the last is " + last
+                            + ", and there are " + nodes.keySet());
+                }
+                if (layout.phase() != Layout.Phase.STABLE || !layout.after().equals(last.members())) {
+                    failures.add("node " + number + " has " + layout + " in " + last);
+                }
+                if (node.status().lost()) {
+                    failures.add("node " + number + " still says that keys are lost");
+                }
+                if (node.hasForeignKeys()) {
+                    failures.add("node " + number + " has keys that it does not own");
+                }
+            }
             if (ended == null && node.status().kept() > 0) {
                 failures.add("node " + number + " still keeps " + node.status().kept() + " transactions");
             }
         });
+        if (lost) {
+            return;
+        }
         owners(last);
         failed.keySet().stream().filter(applied::containsKey)
                 .forEach(id -> failures.add(id + " was applied, but its client was told " + failed.get(id)));
@@ -452,4 +543,5 @@ final class GridRun {
                             + ", and did not see version " + stamp));
         }
     }
+
 }

@@ -16,7 +16,7 @@ import tutti.grid.IsolationLevel;
 class GridSimulationTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 3);
 
-    private static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
+    static GridRun.Setting setting(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
         Random random = new Random(seed);
         boolean byGroups = protocol == CommitProtocol.GROUPS;
         int nodes = 3 + random.nextInt(byGroups ? 5 : 3);
@@ -24,7 +24,7 @@ class GridSimulationTest {
         int keys = 2 + random.nextInt(random.nextBoolean() ? 5 : 40);
         // What is left can always go on.
         int crashing = faults ? 0 : random.nextInt((nodes - 1) / 2 + 1);
-        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes - 1 : 1, crashing, faults);
+        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes - 1 : 1, crashing, faults, 0);
     }
 
     @ParameterizedTest
@@ -51,6 +51,64 @@ class GridSimulationTest {
     @EnumSource(names = {"TOM_2", "TOM_3", "GROUPS"})
     void keepsWhatItsLevelPromisesOverABadNetworkWithMoreSeeds(CommitProtocol protocol) {
         check(protocol, true, 10 * SEEDS);
+    }
+
+    static GridRun.Setting moving(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
+        Random random = new Random(seed);
+        int nodes = 3 + random.nextInt(3);
+        int degree = 2 + random.nextInt(2);
+        int keys = 2 + random.nextInt(random.nextBoolean() ? 5 : 40);
+        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes + 1 : degree - 1, 0, faults,
+                faults ? 4 : 6);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "TOM_3", "TWO_PHASE"})
+    void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveAndCrash(CommitProtocol protocol) {
+        checkMoves(protocol, false, Math.max(1, SEEDS / 3));
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "TOM_3", "TWO_PHASE"})
+    void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveAndCrashWithMoreSeeds(CommitProtocol protocol) {
+        checkMoves(protocol, false, 10 * SEEDS);
+    }
+
+    /** Nodes are taken for dead by mistake, too, and join anew; more of them at a time than keys have owners, now and then. */
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource(names = {"TOM_2", "TOM_3"})
+    void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveOverABadNetwork(CommitProtocol protocol) {
+        checkMoves(protocol, true, 3 * SEEDS);
+    }
+
+    /** Here a node is started again while keys lie on it still: what it does not have must not be read from it. */
+    @Test
+    void aNodeThatIsStartedAgainAnswersForNothingThatItHasLost() {
+        long seed = 21;
+        GridRun.Setting setting = moving(seed, CommitProtocol.TOM_2, IsolationLevel.SERIALIZABLE, false);
+        assertEquals(List.of(), new GridRun(seed, setting).run().failures());
+    }
+
+    private static void checkMoves(CommitProtocol protocol, boolean faults, int seeds) {
+        long committed = 0;
+        long layouts = 0;
+        int lost = 0;
+        for (IsolationLevel level : IsolationLevel.values()) {
+            for (long seed = 1; seed <= seeds; seed++) {
+                GridRun.Setting setting = moving(seed, protocol, level, faults);
+                GridRun.Outcome outcome = new GridRun(seed, setting).run();
+                assertEquals(List.of(), outcome.failures(), "seed " + seed + ", " + setting);
+                committed += outcome.committed();
+                layouts += outcome.layouts();
+                lost += outcome.lost() > 0 ? 1 : 0;
+                assertTrue(faults || outcome.lost() == 0, "seed " + seed + ", " + setting + " has lost keys");
+            }
+        }
+        String figures = committed + " committed, " + layouts + " layouts, " + lost + " runs have lost keys";
+        System.getLogger("grid").log(System.Logger.Level.INFO, protocol + ": " + figures);
+        assertTrue(committed > 400L * seeds && layouts > 8L * seeds, figures);
     }
 
     private static void check(CommitProtocol protocol, boolean faults, int seeds) {

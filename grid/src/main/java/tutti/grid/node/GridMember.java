@@ -1,0 +1,598 @@
+package tutti.grid.node;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.schema.DecodeException;
+import tutti.core.schema.Encoded;
+import tutti.core.txn.TransactionId;
+import tutti.grid.CommitProtocol;
+import tutti.grid.GridConfig;
+import tutti.grid.GridException;
+import tutti.grid.IsolationLevel;
+import tutti.grid.commit.CommitRequest;
+import tutti.grid.commit.Commits;
+import tutti.grid.commit.Result;
+import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.Floors;
+import tutti.grid.store.GroupOwners;
+import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
+import tutti.grid.store.Owners;
+import tutti.grid.store.Store;
+import tutti.grid.store.Version;
+import tutti.grid.view.View;
+import tutti.grid.view.ViewAgreement;
+import tutti.grid.view.ViewMessage;
+import tutti.runtime.Clock;
+import tutti.runtime.Loop;
+
+/**
+ * What a {@link GridNode} is from when it becomes a member until it is none: the keys that it owns, and the transactions that run here. On
+ * the node's loop. Answers come on the loop, too, and never before the question has returned.
+ *
+ * <p>
+ * <b>Clock and views.</b> Every message carries the sender's clock, which the receiver sees before anything else, and its view. What was
+ * sent in a later view than the receiver's waits until the receiver has it; what comes from outside of the receiver's view is
+ * dropped, but for what agrees on views and who applies.
+ *
+ * <p>
+ * <b>Who is there.</b> A node that was not heard for the failure timeout is suspected; a majority then goes on without it. Without views ({@link CommitProtocol#GROUPS}) nothing is agreed on: a node does
+ * without those that it has not heard for the failure timeout, and gives them up for good after ten times as long, so that nothing need be
+ * kept for them.
+ *
+ * <p>
+ * <b>What is forgotten.</b> With each heartbeat a node says below which stamp it needs nothing: neither its open transactions nor what it
+ * has not applied yet. What is below that of all members, as they say it in the present view, is dropped. So is what has expired for all; see {@link Times}.
+ * Who joins begins with the clock of who tells it of its view, which is not below what that one has said before.
+ */
+final class GridMember {
+    private static final Logger LOGGER = LoggerFactory.getLogger(GridMember.class);
+    /** Without views: after so many failure timeouts a node is given up for good. */
+    private static final int GIVEN_UP_TIMEOUTS = 10;
+    /** Without views: after so many heartbeats without a word another owner is asked. */
+    private static final int HEARTBEATS_FOR_ANSWER = 2;
+
+    /** The node. */
+    interface World {
+        /** The others go on without this process. Told once. */
+        void excluded(View by);
+
+        /** Hears what is applied. */
+        GridNode.Observer observer();
+
+        /** How keys are moved. */
+        Relocation.Factory relocation();
+    }
+
+    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos) {}
+
+    private final GridConfig config;
+    private final int[] degrees;
+    private final Clock machineClock;
+    private final Loop loop;
+    private final PeerLinks links;
+    private final World world;
+    private final LamportClock clock;
+    private final Layouts layouts;
+    private final boolean byGroups;
+    private final Store store = new Store();
+    private final Commits commits;
+    private final ViewAgreement agreement;
+    private final Relocation relocation;
+    private final Floors begins = new Floors();
+    private final Map<TransactionId, GridTransaction> open = new LinkedHashMap<>();
+    private final Reads reads;
+    private final Scans scans;
+    private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
+    private final HeldFrames held;
+    private final Hearing hearing = new Hearing();
+    /** Nodes as which another process has come. */
+    private final Set<Integer> superseded = new HashSet<>();
+    /** Without views: who was not heard for some time; those of them who were given up. */
+    private Set<Integer> silent = Set.of();
+    private final Set<Integer> gone = new TreeSet<>();
+    private final Times times;
+    /** What each member has said of itself in the present view. */
+    private final Map<Integer, GridMessage.Heartbeat> heartbeats = new HashMap<>();
+    private final long process;
+    private final long incarnation;
+    private volatile @Nullable GridException over;
+    private long transactions;
+    /** What others have been told of as present. */
+    private long told;
+    private final GridCounts counts;
+
+    /**
+     * Becomes a member.
+     *
+     * @param clockSeen by who has told of the view
+     * @param incarnation not used before by this node
+     * @param held what has come from members before; see {@link #dispatchHeld}
+     */
+    GridMember(GridConfig config, long process, long incarnation, View first, long clockSeen, Clock machineClock,
+            Loop loop, PeerLinks links, GridCounts counts, HeldFrames held, World world) {
+        this.config = config;
+        this.process = process;
+        this.incarnation = incarnation;
+        this.machineClock = machineClock;
+        this.loop = loop;
+        this.links = links;
+        this.counts = counts;
+        this.held = held;
+        held.retain(first.members());
+        this.world = world;
+        this.times = new Times(machineClock);
+        this.degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
+        int degreeMax = Arrays.stream(degrees).max().orElse(1);
+        GroupOwners groups = new GroupOwners(config.nodes().keySet(), degreeMax);
+        this.byGroups = config.protocol() == CommitProtocol.GROUPS;
+        this.clock = new LamportClock(byGroups ? groups.groupOf(config.self()) : config.self());
+        this.layouts = new Layouts(first.layout().number(),
+                byGroups ? groups : Relocation.owners(first.layout(), degrees));
+        Commits.World commitWorld = new Commits.World() {
+            @Override
+            public void send(int to, Encoded message) {
+                GridMember.this.send(to, message);
+            }
+
+            @Override
+            public void applied(TransactionId id, long stamp, CommitRequest request) {
+                world.observer().applied(id, stamp, request);
+            }
+        };
+        this.commits = CommitProtocols.start(config, first.members(), groups, layouts, clock, store, commitWorld);
+        this.relocation = world.relocation().of(config.self(), degreeMax, commits, store, layouts, this::send, first);
+        this.reads = new Reads(config, layouts, machineClock::nanoTime, new Reads.World() {
+            @Override
+            public boolean isThere(int node) {
+                return GridMember.this.isThere(node);
+            }
+
+            @Override
+            public void send(int to, GridMessage.Read question) {
+                GridMember.this.send(to, question);
+            }
+
+            @Override
+            public void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
+                GridMember.this.readHere(question, reader, trimmed);
+            }
+
+            @Override
+            public void later(Runnable task) {
+                GridMember.this.later(task);
+            }
+        });
+        this.scans = new Scans(config, layouts, () -> view().layout().readers(), this::there, (to, question) -> {
+            if (to == config.self()) {
+                later(() -> scanHere(to, question));
+            } else {
+                send(to, question);
+            }
+        }, this::later);
+        this.agreement = new ViewAgreement(config.self(), first, this::sendViewMessage, this::install);
+        agreement.wish(relocation::wish);
+        clock.seen(clockSeen);
+        long start = byGroups ? config.operationTimeout().toNanos() : 0;
+        hearing.start(first.members(), machineClock.nanoTime(), start);
+        if (!byGroups) {
+            commits.view(first.number(), new TreeSet<>(first.members()));
+            relocation.installed(first);
+        }
+    }
+
+    /** The view that it is in. */
+    View view() {
+        return agreement.view();
+    }
+
+    /** What its clock has seen. */
+    long clock() {
+        return clock.latest();
+    }
+
+    GridConfig config() {
+        return config;
+    }
+
+    Loop loop() {
+        return loop;
+    }
+
+    /** The newest version that this node has applied of a key. */
+    Version newest(Key key) {
+        return store.newest(key);
+    }
+
+    boolean hasForeignKeys() {
+        return !store.keys(key -> !owners().isWriter(config.self(), key)).isEmpty();
+    }
+
+    /** Which nodes own keys. */
+    Owners owners() {
+        return layouts.present();
+    }
+
+    /** Whether a node takes part, as far as this one knows. */
+    private boolean isThere(int node) {
+        return view().has(node) && !silent.contains(node);
+    }
+
+    /** Whether a node has stored as much as it may, as of its last heartbeat. */
+    private boolean isFull(int node) {
+        GridMessage.Heartbeat last = heartbeats.get(node);
+        return last != null && last.full();
+    }
+
+    private Set<Integer> there() {
+        Set<Integer> there = new TreeSet<>(view().members());
+        there.removeAll(silent);
+        return there;
+    }
+
+    /** Figures. */
+    GridStatus status() {
+        return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
+                store.size(), store.bytes(), store.expired(), isFull(config.self()), links.unsentBytes(there()),
+                commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
+                counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
+                counts.messages);
+    }
+
+    /** Is a member no more: all that waits is told. */
+    void end(GridException reason) {
+        if (over != null) {
+            return;
+        }
+        over = reason;
+        reads.fail(reason);
+        scans.fail(reason);
+        new ArrayList<>(commitAnswers.values()).forEach(commit -> commit.answer.failed(reason));
+        commitAnswers.clear();
+    }
+
+    /** Another process has come as a member: that one has crashed, or will be taken for it. */
+    void superseded(int node) {
+        superseded.add(node);
+    }
+
+    /** Wants to leave; see {@link GridNode#leave}. */
+    void leave() {
+        if (byGroups) {
+            throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS,
+                    "with GROUPS, nodes can neither join nor leave: the members of a group are fixed, since it has no views by which others could"
+                            + " agree on them; use TOM_2 or TOM_3, or start all nodes anew");
+        }
+        if (!relocation.mayLeave()) {
+            throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + config.self()
+                    + " cannot leave: fewer nodes than a cache's degree would be left; add nodes first, or close it");
+        }
+        relocation.leave();
+    }
+
+    /** See {@link GridNode#acceptLoss}. */
+    void acceptLoss() {
+        relocation.acceptLoss();
+    }
+
+    // ------------------------------------------------------------------------------------------ transactions
+
+    /** Begins a transaction; see {@link GridNode#begin}. */
+    GridTransaction begin(IsolationLevel level, boolean readOnly) {
+        if (open.size() >= config.transactionsMax()) {
+            throw new GridException(GridException.Reason.BUSY, open.size()
+                    + " transactions are open on this node, and more may not be: end some, or raise transactionsMax");
+        }
+        if (links.unsentBytes(there()) > config.unsentBytesMax()) {
+            throw new GridException(GridException.Reason.BUSY, "more than " + config.unsentBytesMax()
+                    + " bytes wait to be sent to a node that does not keep up: try again later");
+        }
+        TransactionId id = new TransactionId(config.self(), incarnation << Integer.SIZE | ++transactions);
+        long begin = commits.present();
+        begins.add(begin);
+        GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin, times.begin(),
+                machineClock.nanoTime() + config.transactionTimeout().toNanos());
+        open.put(id, transaction);
+        return transaction;
+    }
+
+    /** A transaction has ended. */
+    void ended(GridTransaction transaction, boolean hasCommitted) {
+        if (open.remove(transaction.id(), transaction)) {
+            begins.remove(transaction.beginStamp());
+            times.ended(transaction.timeMillis());
+            counts.committed += hasCommitted ? 1 : 0;
+        }
+    }
+
+    /** Whether the question cannot be asked any more; then it is answered. */
+    private boolean isOver(GridTransaction.Answer<?> answer) {
+        GridException why = over;
+        if (why != null) {
+            later(() -> answer.failed(new GridException(why)));
+        }
+        return why != null;
+    }
+
+    /** Reads a key; see {@link Store#read}. */
+    void read(Key key, long stamp, boolean latest, GridTransaction.Answer<Version> answer) {
+        if (!isOver(answer)) {
+            reads.read(key, stamp, latest, answer);
+        }
+    }
+
+    /** Finds the keys of a snapshot; see {@link Scans}. */
+    void scan(int cache, byte[] prefix, GridTransaction of, GridTransaction.Answer<List<Key>> answer) {
+        if (!isOver(answer)) {
+            scans.scan(cache, prefix, of, machineClock.nanoTime(), answer);
+        }
+    }
+
+    private void scanHere(int from, GridMessage.Scan question) {
+        Consumer<GridMessage.Keys> answer = from == config.self()
+                ? keys -> later(() -> scans.answered(from, keys))
+                : keys -> send(from, keys);
+        commits.whenThere(question.stamp(), () -> scans.answer(store, question, answer));
+    }
+
+    private void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
+        commits.whenThere(question.stamp(), () -> {
+            if (!question.latest() && store.isTrimmed(question.stamp())) {
+                trimmed.run();
+            } else {
+                store.read(question.key(), question.stamp(), question.latest(), reader);
+            }
+        });
+    }
+
+    /** Commits a transaction that writes something. */
+    void commit(TransactionId id, CommitRequest request, GridTransaction.Answer<Result> answer) {
+        if (isOver(answer)) {
+            return;
+        }
+        GridException refusal = OwnersLeft.refusal(config, layouts.present(), this::isThere, this::isFull, request);
+        if (refusal != null) {
+            later(() -> answer.failed(refusal));
+            return;
+        }
+        long deadline = machineClock.nanoTime() + config.operationTimeout().toNanos();
+        commitAnswers.put(id, new Waiting<>(answer, deadline));
+        commits.commit(id, request, result -> later(() -> result(id, result)));
+    }
+
+    private void result(TransactionId id, Result result) {
+        counts.ended(result.kind());
+        Waiting<Result> waiting = commitAnswers.remove(id);
+        if (waiting != null) {
+            waiting.answer.is(result);
+        }
+    }
+
+    /** Never from inside of a state machine. */
+    private void later(Runnable task) {
+        loop.execute(task);
+    }
+
+    // ------------------------------------------------------------------------------------------ messages
+
+    private void send(int to, Encoded message) {
+        counts.messages++;
+        links.send(to, GridMessage.frame(view().number(), clock.latest(), message));
+    }
+
+    private void sendViewMessage(int to, ViewMessage message) {
+        if (to == config.self()) {
+            later(() -> {
+                if (over == null) {
+                    agreement.received(to, message);
+                }
+            });
+        } else {
+            send(to, message);
+        }
+    }
+
+    /** A frame has come; see {@link PeerLinks.Receiver#received}. */
+    void received(int from, ByteBuffer frame) throws IOException {
+        if (over != null) {
+            return;
+        }
+        hearing.heard(from, machineClock.nanoTime());
+        if (frame.getLong(frame.position()) > view().number() || held.has(from)) {
+            // What agrees on views must not wait for one.
+            if (GridMessage.set()
+                    .decode(frame.slice().position(GridMessage.ENVELOPE_BYTES)) instanceof ViewMessage message) {
+                agreement.received(from, message);
+            } else {
+                held.add(from, frame);
+            }
+            return;
+        }
+        dispatch(from, frame);
+    }
+
+    private void dispatch(int from, ByteBuffer frame) throws IOException {
+        frame.getLong();
+        long stamp = frame.getLong();
+        Encoded message;
+        try {
+            message = GridMessage.set().decode(frame);
+        } catch (DecodeException wrong) {
+            throw new IOException("node " + from + " has sent what no node would: " + wrong.getMessage(), wrong);
+        }
+        if (message instanceof ViewMessage change) {
+            agreement.received(from, change);
+        } else if (message instanceof GridMessage.Apply apply) {
+            applies(from, apply);
+        } else if (!view().has(from)) {
+            agreement.tell(from);
+        } else {
+            clock.seen(stamp);
+            switch (message) {
+                case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
+                case GridMessage.Read read -> readHere(read,
+                        version -> send(from, new GridMessage.Value(read.number(), version)),
+                        () -> send(from, new GridMessage.Trimmed(read.number())));
+                case GridMessage.Scan scan -> scanHere(from, scan);
+                case GridMessage.Keys keys -> scans.answered(from, keys);
+                case GridMessage.Present now -> commits.seen(now.stamp());
+                case GridMessage.Trimmed trimmed -> reads.trimmed(trimmed.number());
+                case GridMessage.Value value -> {
+                    commits.seen(value.version().stamp());
+                    reads.value(value.number(), value.version());
+                }
+                case GridMessage.Fetch fetch -> relocation.fetch(from, fetch);
+                case GridMessage.Copies copies -> relocation.copies(from, copies);
+                default -> commits.received(from, message);
+            }
+        }
+    }
+
+    private void applies(int from, GridMessage.Apply apply) {
+        links.applied(from, PeerLinks.address(apply.address()));
+        if (!view().has(from, apply.process())) {
+            relocation.applied(from, new View.Member(apply.process(), apply.address()));
+        }
+        // It learns of its view, or of the members to apply to.
+        agreement.tell(from);
+    }
+
+    // ------------------------------------------------------------------------------------------ time and views
+
+    private void heartbeat(int from, GridMessage.Heartbeat heartbeat) {
+        if (heartbeat.view() < view().number()) {
+            agreement.tell(from);
+        } else {
+            heartbeats.put(from, heartbeat);
+            relocation.heard(from, heartbeat.moving());
+        }
+    }
+
+    /** To be called with each heartbeat. */
+    void tick() {
+        long now = machineClock.nanoTime();
+        long often = config.heartbeat().toNanos();
+        hearing.heard(config.self(), now);
+        hearing.tick(now, 3 * often);
+        Set<Integer> unheard = hearing.silent(view().members(), config.failureTimeout().toNanos());
+        GridMessage.Moving moving = GridMessage.Moving.NOTHING;
+        if (byGroups) {
+            absent(unheard);
+        } else {
+            view().members().forEach(
+                    node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
+            moving = relocation.say();
+            agreement.tick();
+        }
+        commits.tick(now);
+        Set<Integer> members = new TreeSet<>(view().members());
+        members.removeAll(gone);
+        GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
+                Math.min(commits.settled(), begins.lowest(commits.present())), times.earliest(),
+                store.bytes() >= config.storedBytesMax(), moving);
+        heartbeats.put(config.self(), heartbeat);
+        members.stream().filter(node -> node != config.self()).forEach(node -> {
+            send(node, heartbeat);
+            if (byGroups && commits.present() > told) {
+                send(node, new GridMessage.Present(commits.present()));
+            }
+        });
+        told = commits.present();
+        if (heartbeats.keySet().containsAll(members)) {
+            forget(members.stream().map(heartbeats::get).toList());
+        }
+        expire(now);
+    }
+
+    private void forget(List<GridMessage.Heartbeat> ofAll) {
+        store.trim(commits.forget(ofAll.stream().mapToLong(GridMessage.Heartbeat::settled).min().orElse(0)),
+                ofAll.stream().mapToLong(GridMessage.Heartbeat::timeMillis).min().orElse(0));
+    }
+
+    /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
+    private void absent(Set<Integer> unheard) {
+        if (!unheard.equals(silent)) {
+            LOGGER.info("node {} of grid {} does not hear {}", config.self(), config.name(), unheard);
+        }
+        silent = unheard;
+        for (int node : hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos())) {
+            if (gone.add(node)) {
+                links.giveUp(node);
+            }
+        }
+        commits.absent(silent, gone);
+        reads.ownersChanged();
+        scans.ownersChanged();
+        reads.askOthers(hearing.silent(view().members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
+    }
+
+    private void expire(long now) {
+        reads.expire(now);
+        scans.expire(now);
+        List<Waiting<Result>> expired = new ArrayList<>();
+        commitAnswers.values().removeIf(one -> one.deadlineNanos - now <= 0 && expired.add(one));
+        expired.forEach(one -> one.answer.failed(Reads.timeout(config,
+                "a commit, which may have happened or may happen yet,")));
+        for (GridTransaction transaction : List.copyOf(open.values())) {
+            if (transaction.deadlineNanos() - now <= 0) {
+                transaction.expire();
+            }
+        }
+    }
+
+    private void install(View view) {
+        if (!view.has(config.self(), process)) {
+            world.excluded(view);
+            return;
+        }
+        LOGGER.info("node {} of grid {} goes on in {}", config.self(), config.name(), view);
+        heartbeats.clear();
+        superseded.clear();
+        links.members(view.processes());
+        long now = machineClock.nanoTime();
+        view.members().stream().filter(hearing::isNew).forEach(node -> hearing.heard(node, now));
+        hearing.retain(view.members());
+        held.retain(view.members());
+        if (view.layout().number() > layouts.number()) {
+            layouts.next(view.layout().number(), Relocation.owners(view.layout(), degrees));
+        }
+        commits.view(view.number(), new TreeSet<>(view.members()));
+        relocation.installed(view);
+        reads.ownersChanged();
+        scans.ownersChanged();
+        later(this::dispatchHeld);
+    }
+
+    /** Takes what was sent in the present view, or an earlier one, and had to wait for it. */
+    void dispatchHeld() {
+        held.dispatch(new HeldFrames.Taker() {
+            @Override
+            public void take(int from, ByteBuffer frame) throws IOException {
+                dispatch(from, frame);
+            }
+
+            @Override
+            public boolean isOver() {
+                return over != null;
+            }
+
+            @Override
+            public long view() {
+                return GridMember.this.view().number();
+            }
+        });
+    }
+}

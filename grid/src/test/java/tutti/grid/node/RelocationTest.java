@@ -1,0 +1,86 @@
+package tutti.grid.node;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tutti.grid.CommitProtocol;
+import tutti.grid.IsolationLevel;
+import tutti.grid.commit.Commits;
+import tutti.grid.node.GridMessage.Moving;
+import tutti.grid.node.GridMessage.Step;
+import tutti.grid.store.Layouts;
+import tutti.grid.store.Store;
+import tutti.grid.view.Layout;
+import tutti.grid.view.View;
+
+/** Ways of moving keys that are wrong, each of which the simulation must find. */
+class RelocationTest {
+    private static final int RUNS_MAX = 60;
+
+    /** One class of them: what is wrong with it is said by its name. */
+    private static final class Wrong extends Relocation {
+        private final Kind kind;
+
+        Wrong(Kind kind, int self, int degreeMax, Commits commits, Store store, Layouts layouts,
+                BiConsumer<Integer, GridMessage> sender, View first) {
+            super(self, degreeMax, commits, store, layouts, sender, first);
+            this.kind = kind;
+        }
+
+        @Override
+        Step step(boolean done, Function<Moving, Step> of) {
+            return kind == Kind.WAITS_FOR_NOTHING ? Step.DONE_BY_ALL : super.step(done, of);
+        }
+
+        @Override
+        void drop(Store from) {
+            if (kind != Kind.KEEPS_WHAT_IT_DOES_NOT_OWN) {
+                super.drop(from);
+            }
+        }
+
+        @Override
+        boolean mayJoin(int node, Layout layout) {
+            return kind == Kind.JOINS_AS_AN_OWNER_WITHOUT_KEYS || super.mayJoin(node, layout);
+        }
+    }
+
+    /** What is wrong. */
+    enum Kind {
+        WAITS_FOR_NOTHING,
+        KEEPS_WHAT_IT_DOES_NOT_OWN,
+        JOINS_AS_AN_OWNER_WITHOUT_KEYS
+    }
+
+    @Tag("long")
+    @ParameterizedTest
+    @EnumSource
+    void whatIsWrongIsFound(Kind kind) {
+        int runs = runsUntilFound(kind);
+        System.getLogger("grid").log(System.Logger.Level.INFO, kind + " found after " + runs + " runs");
+        assertTrue(runs <= RUNS_MAX, kind + " was not found");
+    }
+
+    static int runsUntilFound(Kind kind) {
+        CommitProtocol[] protocols = {CommitProtocol.TOM_3, CommitProtocol.TOM_2, CommitProtocol.TWO_PHASE};
+        for (int run = 1; run <= RUNS_MAX; run++) {
+            GridRun.Setting setting = GridSimulationTest.moving(run, protocols[run % protocols.length],
+                    IsolationLevel.SERIALIZABLE, false);
+            try {
+                GridRun found = new GridRun(run, setting,
+                        (self, degreeMax, commits, store, layouts, sender, first) -> new Wrong(
+                                kind, self, degreeMax, commits, store, layouts, sender, first));
+                if (!found.run().failures().isEmpty()) {
+                    return run;
+                }
+            } catch (IllegalStateException | IllegalArgumentException thrown) {
+                return run;
+            }
+        }
+        return RUNS_MAX + 1;
+    }
+}
