@@ -224,7 +224,7 @@ class HybridTest {
         sites.get(1).protocol.timer(2);
         assertEquals(1, order.size(), "one of them is the heir");
         deliver();
-        assertTrue(told(0).contains("undertake 1"));
+        assertTrue(told(0).contains("undertake 1 and 1 others"));
         undertaken(0, 1, "new");
         order.addFirst(late);
         deliverNext();
@@ -269,13 +269,15 @@ class HybridTest {
 
     @Test
     void nobodyIsTakenAlongBeforeWhomSomebodyElseStands() {
-        queueBehindFirst(() -> {
-            submit(2, 2L);
-            submit(3, 5L);
-            submit(4, 2L, 5L);
-            submit(5, 2L);
-        });
-        assertEquals(List.of("undertake 3", "commit 1", "committed 1", "undertake 2"), told(2),
+        submit(1, 2L);
+        submit(2, 2L);
+        submit(3, 5L);
+        submit(4, 2L, 5L);
+        submit(5, 2L);
+        assertEquals(List.of("undertake 1", "undertake 3"), told(2));
+        undertaken(2, 1, "first");
+        deliver();
+        assertEquals(List.of("commit 1", "committed 1", "undertake 2"), told(2),
                 "4 stands behind 3, too, and 5 behind 4");
     }
 
@@ -368,7 +370,7 @@ class HybridTest {
         again.protocol.restore(snapshot);
         assertEquals(List.of(), again.told());
         again.protocol.committed(position, 0);
-        assertEquals(List.of("undertake 1"), again.told());
+        assertEquals(List.of("undertake 1 and 1 others"), again.told());
     }
 
     @Test
