@@ -139,12 +139,12 @@ final class ClientTransactions {
         return admission;
     }
 
-    /** What transactions of all nodes look at one after the other. */
     /** Which commit together. */
     Included included() {
         return included;
     }
 
+    /** What transactions of all nodes look at one after the other. */
     Bookings bookings() {
         return bookings;
     }
