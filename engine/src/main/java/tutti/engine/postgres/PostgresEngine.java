@@ -85,7 +85,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private static final Set<String> PASSING_REFUSALS = Set.of("53", "57");
 
     /** See {@link ExecutorServices#together}; words in strings and behind comments are taken for commands, too: at worst nothing is executed together. */
-    private static final String TOGETHER = """
+    static final String TOGETHER = """
             SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.condeferred
                     AND NOT (c.contype = 't' AND (c.conname LIKE 'tutti\\_%' OR c.connamespace = 'tutti'::pg_catalog.regnamespace)))
                 AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
