@@ -12,7 +12,7 @@ final class HybridDescriptor implements ProtocolDescriptor {
                     + " one owner of all logs.");
     private static final Parameter.Count LOGS = new Parameter.Count("logs", 1, RequestLogs.LOGS_MAX, 64, "logs",
             "Among how many request logs the conflict classes are divided; each has one owner at a time.");
-    private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "requests",
+    private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "transactions",
             "In how many transactions of its database a replica executes requests of its logs at a time; each takes a connection.");
     private static final Parameter.Count BATCH = new Parameter.Count("batch-requests", 1, Hybrid.BATCH_MAX, 32,
             "requests",
