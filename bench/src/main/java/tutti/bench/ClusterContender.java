@@ -27,13 +27,18 @@ final class ClusterContender implements Contender {
      * @param nodeCommand what starts a node, without the arguments of {@code tutti node}
      */
     ClusterContender(Kind kind, Path directory, List<String> nodeCommand) {
-        this(kind, directory, nodeCommand, "si");
+        this(kind, directory, nodeCommand, "si", Map.of());
     }
 
-    /** Likewise, under another protocol. */
-    ClusterContender(Kind kind, Path directory, List<String> nodeCommand, String protocol) {
+    /**
+     * Likewise, under another protocol.
+     *
+     * @param settings further lines of the nodes' configuration, by top-level key
+     */
+    ClusterContender(Kind kind, Path directory, List<String> nodeCommand, String protocol,
+            Map<String, String> settings) {
         this.kind = kind;
-        spec = new ClusterSpec(directory, kind.nodes(), 0, protocol, "tutti", "tutti", Map.of(), nodeCommand);
+        spec = new ClusterSpec(directory, kind.nodes(), 0, protocol, "tutti", "tutti", settings, nodeCommand);
     }
 
     @Override

@@ -1,10 +1,6 @@
 package tutti.bench;
 
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -18,15 +14,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
-import tutti.cluster.ClusterFile;
 import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
@@ -34,6 +27,7 @@ import tutti.command.Trees;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.report.BenchFiles;
 import tutti.report.MeasurementConditions;
+import tutti.report.ProcessorQuota;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
@@ -42,11 +36,11 @@ import tutti.workload.tpcc.TpccScale;
 /** Measures log-based replication beside PostgreSQL's own, as the SQLware thesis does (section 5, tables 6 to 10). */
 @Command(name = "sqlware", description = "TPC-C as stored transactions in one run against PostgreSQL with a synchronous standby, with an"
         + " asynchronous one, and three nodes under hybrid that acknowledge when a transaction is executed, and when it is logged."
-        + " Prints what was accepted, aborts, mean latency, and the throughput until every copy has applied everything.")
+        + " Prints what was accepted, aborts, mean latency, and the throughput until every copy has applied everything, with the thesis'"
+        + " tables beside it; with --sweep also what each parameter does.")
 final class SqlwareCommand implements Callable<Integer> {
     private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(10);
     private static final long LOOK_MILLIS = 20;
-    private static final Pattern BACKLOG = Pattern.compile("(?m)^tutti_request_backlog (\\S+)$");
     private static final long WARM_UP_SEED = 0x5DEECE66DL;
     private static final long SOURCES_PER_RUN = 1_000;
     /** What is the same in two copies only if both have made the same transactions. */
@@ -76,10 +70,14 @@ final class SqlwareCommand implements Callable<Integer> {
      * @param drained the same, up to when every copy had applied everything
      * @param drainSeconds from the last acknowledgement to that
      * @param backlog requests that had been logged and not executed when the terminals stopped
+     * @param lagMax most positions that a node was behind in what was ordered, while the terminals worked
+     * @param together mean number of requests in a transaction of an owner's database
      * @param same whether all copies that can be asked had the same totals in the end
+     * @param samples backlog and lag, once a second
      */
     record Row(String system, double accepted, double tpmC, double latencyMillis, double abortPercent, double drained,
-            double drainSeconds, long backlog, boolean same) {}
+            double drainSeconds, long backlog, long lagMax, double together, boolean same,
+            List<HybridGauges.Sample> samples) {}
 
     @Option(names = "--seconds", paramLabel = "N", defaultValue = "30", description = "Length of each measurement (default: ${DEFAULT-VALUE}).")
     private int seconds;
@@ -93,6 +91,15 @@ final class SqlwareCommand implements Callable<Integer> {
     @Mixin
     private TpccOptions tpcc = new TpccOptions();
 
+    @Option(names = "--in-flight", paramLabel = "N", defaultValue = "20", description = "How many transactions a terminal hands in at once when they are logged, as TuttiLog.submitAll does (default: ${DEFAULT-VALUE}).")
+    private int inFlight;
+
+    @Option(names = "--machine-cpus", paramLabel = "N", defaultValue = "0", description = "Processors that each machine of a system has, such as 0.45: the server, the standby, and each node with its server are given this quota by a control group (Linux, as root). Without it, all share this machine's.")
+    private double machineCpus;
+
+    @Option(names = "--sweep", description = "Afterwards measure hybrid when logged once more for each parameter that has a counterpart in the thesis' tables 1 to 3, with another value.")
+    private boolean sweep;
+
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -104,6 +111,9 @@ final class SqlwareCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        if (inFlight < 1 || inFlight > 250) {
+            throw Failure.usage("--in-flight must be 1 to 250", "");
+        }
         if (seconds < 1 || warmup < 1 || rounds < 1 || tpcc.terminals() < 1 || tpcc.terminals() > 150) {
             throw Failure.usage("--seconds, --warmup and --rounds must be 1 or more, --terminals 1 to 150", "");
         }
@@ -126,23 +136,42 @@ final class SqlwareCommand implements Callable<Integer> {
             }
             for (int round = 1; round <= rounds; round++) {
                 for (Map.Entry<Measured, Contender> each : contenders.entrySet()) {
-                    Row row = measure(each.getKey(), each.getValue(), population, round);
+                    Row row = measure(each.getKey(), each.getKey().title, each.getValue(), population, round);
                     rows.add(row);
                     screen.line(line(row));
-                    if (json != null) {
-                        BenchFiles.writeJson(json, Map.of("conditions", ground.lines(), "rows", rows));
-                    }
+                    write(ground, rows);
                 }
             }
+            if (sweep) {
+                for (SqlwareParameter parameter : SqlwareParameter.ALL) {
+                    Contender changed = new ClusterContender(Contender.Kind.D, data.resolve(parameter.directory()),
+                            NodeJvm.command(), "hybrid", parameter.settings());
+                    load(changed, population);
+                    Row row = measure(Measured.LOGGED, parameter.title(), changed, population, rounds + 1);
+                    rows.add(row);
+                    screen.line(line(row));
+                    write(ground, rows);
+                    Trees.delete(data.resolve(parameter.directory()));
+                }
+            }
+            SqlwareThesis.lines().forEach(screen::line);
         } finally {
             Trees.delete(data);
         }
         return rows.stream().allMatch(Row::same) ? 0 : 1;
     }
 
+    private void write(MeasurementConditions ground, List<Row> rows) throws IOException {
+        if (json != null) {
+            BenchFiles.writeJson(json,
+                    Map.of("conditions", ground.lines(), "rows", rows, "thesis", SqlwareThesis.TABLES));
+        }
+    }
+
     private static Map<Measured, Contender> contenders(Path data) throws IOException, InterruptedException {
         ServerBinaries binaries = ServerBinaries.unpacked();
-        Contender hybrid = new ClusterContender(Contender.Kind.D, data.resolve("hybrid"), NodeJvm.command(), "hybrid");
+        Contender hybrid = new ClusterContender(Contender.Kind.D, data.resolve("hybrid"), NodeJvm.command(), "hybrid",
+                Map.of());
         Map<Measured, Contender> contenders = new java.util.EnumMap<>(Measured.class);
         contenders.put(Measured.SYNCHRONOUS,
                 new PostgresContender(Contender.Kind.E, data.resolve("synchronous"), binaries, 1));
@@ -169,36 +198,46 @@ final class SqlwareCommand implements Callable<Integer> {
         contender.loaded();
     }
 
-    private Row measure(Measured system, Contender contender, TpccPopulation population, int round)
+    private Row measure(Measured system, String title, Contender contender, TpccPopulation population, int round)
             throws IOException, SQLException, InterruptedException {
         boolean logged = system == Measured.LOGGED;
         long source = ((long) round * Measured.values().length + system.ordinal()) * 2 * SOURCES_PER_RUN;
-        try (Contender.Running started = contender.start()) {
+        try (ProcessorQuota quota = machineCpus > 0 ? new ProcessorQuota(machineCpus) : null;
+                Contender.Running started = contender.start();
+                HybridGauges gauges = new HybridGauges(started)) {
+            if (quota != null) {
+                quota.limit(started.machines());
+            }
             new SqlwareTerminals(started.databases(), population, tpcc.terminals(), logged,
-                    tpcc.seed() + round ^ WARM_UP_SEED, source).work(warmup);
-            drain(started);
+                    inFlight, tpcc.seed() + round ^ WARM_UP_SEED, source).work(warmup);
+            drain(started, gauges);
+            gauges.watch();
             long begun = System.nanoTime();
             SqlwareTerminals.Result result = new SqlwareTerminals(started.databases(), population, tpcc.terminals(),
-                    logged, tpcc.seed() + round, source + SOURCES_PER_RUN).work(seconds);
+                    logged, inFlight, tpcc.seed() + round, source + SOURCES_PER_RUN).work(seconds);
             long stopped = System.nanoTime();
-            long backlog = backlog(started);
-            drain(started);
+            List<HybridGauges.Sample> samples = gauges.watched();
+            long backlog = gauges.now().backlog();
+            drain(started, gauges);
             long drained = System.nanoTime();
             if (result.accepted() == 0) {
-                throw new Failure(system.title + " has accepted no transaction; the last error: " + result.lastError(),
+                throw new Failure(title + " has accepted no transaction; the last error: " + result.lastError(),
                         "see the logs of the nodes");
             }
             double work = (stopped - begun) / 1e9;
-            return new Row(system.title, result.accepted() / work, 60 * result.newOrders() / work,
+            return new Row(title, result.accepted() / work, 60 * result.newOrders() / work,
                     result.latencyMillis(), result.abortPercent(), result.accepted() * 1e9 / (drained - begun),
-                    (drained - stopped) / 1e9, backlog, same(started.copies()));
+                    (drained - stopped) / 1e9, backlog,
+                    samples.stream().mapToLong(HybridGauges.Sample::lag).max().orElse(0), gauges.together(),
+                    same(started.copies()), samples);
         }
     }
 
     /** Waits until nothing is left that was logged and not executed, and all copies have what was ordered. */
-    private static void drain(Contender.Running started) throws SQLException, InterruptedException {
+    private static void drain(Contender.Running started, HybridGauges gauges)
+            throws SQLException, InterruptedException {
         long deadline = System.nanoTime() + DRAIN_PATIENCE.toNanos();
-        while (backlog(started) > 0) {
+        while (gauges.now().backlog() > 0) {
             if (System.nanoTime() > deadline) {
                 throw new Failure("requests are logged and not executed after " + DRAIN_PATIENCE,
                         "see the logs of the nodes");
@@ -206,25 +245,6 @@ final class SqlwareCommand implements Callable<Integer> {
             TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
         }
         started.settle();
-    }
-
-    private static long backlog(Contender.Running started) throws InterruptedException {
-        if (!(started instanceof ClusterContender.Started cluster)) {
-            return 0;
-        }
-        long all = 0;
-        try (HttpClient client = HttpClient.newHttpClient()) {
-            for (ClusterFile.Node node : cluster.nodes()) {
-                Matcher found = BACKLOG.matcher(client.send(
-                        HttpRequest.newBuilder(URI.create(node.httpUrl() + "/metrics")).build(),
-                        HttpResponse.BodyHandlers.ofString()).body());
-                all += found.find() ? Math.round(Double.parseDouble(found.group(1))) : 0;
-            }
-        } catch (IOException lost) {
-            throw new Failure("a node does not tell its metrics: " + lost.getMessage(), "see the logs of the nodes",
-                    lost);
-        }
-        return all;
     }
 
     private static boolean same(List<TpccDatabase> copies) throws SQLException {
@@ -246,9 +266,9 @@ final class SqlwareCommand implements Callable<Integer> {
 
     private static String line(Row row) {
         return String.format(Locale.ROOT,
-                "%-33s accepted %,7.0f/s, %,8.0f tpmC, mean %6.2f ms, aborted %4.1f %%; drained %,7.0f/s, %5.1f s after the last,"
-                        + " backlog %,d%s",
+                "%-48s accepted %,7.0f/s, %,8.0f tpmC, mean %6.2f ms, aborted %4.1f %%; drained %,7.0f/s, %5.1f s after the last,"
+                        + " backlog %,d, lag %,d positions, %.1f requests together%s",
                 row.system, row.accepted, row.tpmC, row.latencyMillis, row.abortPercent, row.drained, row.drainSeconds,
-                row.backlog, row.same ? "" : "; COPIES DIFFER");
+                row.backlog, row.lagMax, row.together, row.same ? "" : "; COPIES DIFFER");
     }
 }

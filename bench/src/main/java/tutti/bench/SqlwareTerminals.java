@@ -27,13 +27,17 @@ import tutti.workload.tpcc.TpccTransaction;
  * @param databases where they work, in turns
  * @param count how many
  * @param logged whether they hear only that a transaction is logged, if it changes something
+ * @param inFlight how many transactions a terminal hands in at once when they are logged, at least 1
  * @param seed of the inputs
  * @param source of the keys of rows of HISTORY; no other run may have the same
  */
-record SqlwareTerminals(List<TpccDatabase> databases, TpccPopulation population, int count, boolean logged, long seed,
+record SqlwareTerminals(List<TpccDatabase> databases, TpccPopulation population, int count, boolean logged,
+        int inFlight, long seed,
         long source) {
     /** What a client says to have its transactions acknowledged when they are logged. */
     private static final String LOGGED = "set tutti.acknowledge = 'logged'";
+    /** And to have each of several that it hands in at once be one by itself. */
+    private static final String SEPARATE = "set tutti.requests = 'statement'";
 
     /**
      * What came of it.
@@ -91,6 +95,7 @@ record SqlwareTerminals(List<TpccDatabase> databases, TpccPopulation population,
         long accepted = 0;
         long newOrders = 0;
         long aborted = 0;
+        long collectedNewOrders = 0;
         long latency = 0;
         String lastError = "";
         var connection = databases.get(number % databases.size()).open();
@@ -98,6 +103,9 @@ record SqlwareTerminals(List<TpccDatabase> databases, TpccPopulation population,
             if (logged) {
                 try (var statement = connection.createStatement()) {
                     statement.execute(LOGGED);
+                    if (inFlight > 1) {
+                        statement.execute(SEPARATE);
+                    }
                 }
             }
             for (long history = 1; System.nanoTime() < until; history++) {
@@ -107,7 +115,20 @@ record SqlwareTerminals(List<TpccDatabase> databases, TpccPopulation population,
                 long begun = System.nanoTime();
                 try {
                     boolean ordered = true;
-                    if (logged) {
+                    if (logged && inFlight > 1) {
+                        session.collect(input, now, key);
+                        boolean full = history % inFlight == 0;
+                        if (full) {
+                            session.handIn();
+                        }
+                        // All that were collected have waited for the last.
+                        collectedNewOrders += input.type() == TpccTransaction.NEW_ORDER ? 1 : 0;
+                        latency += (System.nanoTime() - begun) * (full ? inFlight : 0);
+                        accepted += full ? inFlight : 0;
+                        newOrders += full ? collectedNewOrders : 0;
+                        collectedNewOrders = full ? 0 : collectedNewOrders;
+                        continue;
+                    } else if (logged) {
                         session.submit(input, now, key);
                     } else {
                         ordered = !(session.execute(input, now, key) instanceof TpccOutput.UnknownItem);

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -14,11 +15,13 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import tutti.core.protocol.Response;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.Engine.Executor;
+import tutti.core.spi.Engine.Request;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
@@ -73,8 +76,20 @@ public abstract class ExecutorContract {
 
     private Result<Executed> execute(LocalTransaction transaction, byte[] request) {
         Result<Executed> executed = new Result<>();
-        executor.execute(transaction, request, ConflictClasses.ALL, executed);
+        executor.execute(transaction, List.of(new Request(request, ConflictClasses.ALL)), executed);
         return executed;
+    }
+
+    private Executed together(byte[]... requests) throws Exception {
+        Result<Executed> executed = new Result<>();
+        executor.execute(new Undertaken(executor),
+                Arrays.stream(requests).map(each -> new Request(each, ConflictClasses.ALL)).toList(), executed);
+        return executed.success();
+    }
+
+    private static Response response(Executed executed) {
+        assertEquals(1, executed.responses().size());
+        return executed.responses().getFirst();
     }
 
     private Executed execute(byte[] request) throws Exception {
@@ -104,8 +119,8 @@ public abstract class ExecutorContract {
     @Test
     void aRequestIsVisibleWithItsPosition() throws Exception {
         Executed executed = execute(harness.putRequest(1, "a"));
-        assertTrue(executed.response().tookEffect(), executed.response().toString());
-        assertTrue(executed.response().content().length > 0);
+        assertTrue(response(executed).tookEffect(), response(executed).toString());
+        assertTrue(response(executed).content().length > 0);
         assertFalse(executed.writes().isEmpty());
         assertEquals(Map.of(), harness.contents());
         commit(5);
@@ -114,6 +129,44 @@ public abstract class ExecutorContract {
         execute(harness.putRequest(1, "b"));
         commit(6);
         assertEquals(Map.of(1, "b"), harness.contents());
+    }
+
+    @Test
+    void severalAreVisibleAtOnce() throws Exception {
+        Executed executed = together(harness.putRequest(1, "a"), harness.putRequest(2, "b"),
+                harness.putRequest(1, "c"));
+        assertEquals(3, executed.responses().size());
+        assertTrue(executed.responses().stream().allMatch(each -> each.content().length > 0));
+        assertEquals(Map.of(), harness.contents());
+        commit(5);
+        assertEquals(Map.of(1, "c", 2, "b"), harness.contents());
+        assertEquals(5, EngineContract.position(harness.engine()));
+    }
+
+    @Test
+    void othersApplyWhatSeveralHaveChanged() throws Exception {
+        WriteSet writes = together(harness.putRequest(1, "a"), harness.putRequest(2, "b"),
+                harness.putRequest(1, "c")).writes();
+        rollback();
+        assertEquals(Map.of(), harness.contents());
+        apply(1, writes);
+        assertEquals(Map.of(1, "c", 2, "b"), harness.contents());
+    }
+
+    /** What is refused takes nobody with it, is not executed, and is the result when it is the first. */
+    @Test
+    void oneThatIsRefusedIsLeftToTheNextTime() throws Exception {
+        apply(1, harness.put(1, "theirs"));
+        byte[] refused = harness.insertRequest(1, "mine");
+        Executed executed = together(harness.putRequest(2, "a"), harness.putRequest(3, "b"), refused,
+                harness.putRequest(4, "c"));
+        assertEquals(2, executed.responses().size());
+        commit(2);
+        assertEquals(Map.of(1, "theirs", 2, "a", 3, "b"), harness.contents());
+        assertEquals("23505", response(together(refused, harness.putRequest(4, "c"))).sqlState());
+        execute(harness.putRequest(4, "c"));
+        commit(3);
+        assertEquals(Map.of(1, "theirs", 2, "a", 3, "b", 4, "c"), harness.contents());
     }
 
     @Test
@@ -130,8 +183,8 @@ public abstract class ExecutorContract {
         apply(1, harness.put(1, "theirs"));
         Executed executed = execute(harness.insertRequest(1, "mine"));
         assertTrue(executed.writes().isEmpty());
-        assertEquals("23505", executed.response().sqlState());
-        assertFalse(executed.response().message().isEmpty());
+        assertEquals("23505", response(executed).sqlState());
+        assertFalse(response(executed).message().isEmpty());
         execute(harness.insertRequest(2, "mine"));
         commit(2);
         assertEquals(Map.of(1, "theirs", 2, "mine"), harness.contents());
@@ -142,7 +195,7 @@ public abstract class ExecutorContract {
         apply(1, harness.put(1, "a"));
         Executed executed = execute(harness.readRequest());
         assertTrue(executed.writes().isEmpty());
-        assertTrue(executed.response().tookEffect());
+        assertTrue(response(executed).tookEffect());
         rollback();
         execute(harness.putRequest(1, "b"));
         commit(2);

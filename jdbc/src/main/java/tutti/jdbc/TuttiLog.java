@@ -7,8 +7,12 @@ import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -23,9 +27,14 @@ import java.util.regex.Pattern;
  */
 public final class TuttiLog implements AutoCloseable {
     private static final Pattern TICKET = Pattern.compile("\\d{1,10}:\\d{1,10}\\.\\d{1,10}(?:@[0-9a-f]{1,8})?");
-    private static final Pattern LOGGED = Pattern.compile("logged as (" + TICKET + ")");
+    private static final Pattern LOGGED = Pattern
+            .compile("logged as (" + TICKET + ")(?:, statement (\\d+) of the cycle)?");
+    /** The driver sends more in several cycles, of which a later one is not sent when one has failed. */
+    private static final int BATCH_MAX = 100;
 
     private final Connection connection;
+    /** Each statement of a cycle is a request by itself. */
+    private boolean separately;
 
     private TuttiLog(Connection connection) {
         this.connection = connection;
@@ -100,6 +109,87 @@ public final class TuttiLog implements AutoCloseable {
                 }
             }
             throw new SQLException("the statement changes nothing, and has been executed without being logged: use an"
+                    + " ordinary connection for queries", "0A000");
+        }
+    }
+
+    /** Some of several requests have not been logged; what is known of each. */
+    public static final class NotAllLoggedException extends SQLException {
+        private static final long serialVersionUID = 1;
+        private final transient List<Optional<Ticket>> tickets;
+
+        private NotAllLoggedException(SQLException cause, List<Optional<Ticket>> tickets) {
+            super(cause.getMessage(), cause.getSQLState(), cause);
+            this.tickets = tickets;
+        }
+
+        /** Of each request, in order, its ticket if it is logged. If the SQL state is of class {@code 08} others may be logged, too. */
+        public List<Optional<Ticket>> tickets() {
+            return tickets;
+        }
+    }
+
+    /**
+     * Hands requests in that differ in their parameters only, and returns when all are logged. They travel together and are ordered
+     * together, so that many cost little more time than one; each is a transaction by itself, and executed in their order where they meet. Waits before that
+     * while the node has too many that have not been executed. Needs nodes with PostgreSQL.
+     *
+     * @param sql as for {@link #submit}
+     * @param parameters of each
+     * @return the tickets, in order
+     * @throws NotAllLoggedException if some have been refused, or the connection was lost; those that are logged will be executed
+     * @throws SQLException as {@link #submit}, if none was logged
+     */
+    public List<Ticket> submitAll(String sql, List<Object[]> parameters) throws SQLException {
+        List<Optional<Ticket>> tickets = new ArrayList<>();
+        if (!separately) {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("SET tutti.requests = 'statement'");
+            }
+            separately = true;
+        }
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            for (int from = 0; from < parameters.size(); from += BATCH_MAX) {
+                submit(statement, parameters.subList(from, Math.min(parameters.size(), from + BATCH_MAX)), tickets);
+            }
+        } catch (SQLException failed) {
+            if (tickets.stream().noneMatch(Optional::isPresent)) {
+                throw failed;
+            }
+            while (tickets.size() < parameters.size()) {
+                tickets.add(Optional.empty());
+            }
+            throw new NotAllLoggedException(failed, List.copyOf(tickets));
+        }
+        return tickets.stream().map(Optional::orElseThrow).toList();
+    }
+
+    private static void submit(PreparedStatement statement, List<Object[]> parameters, List<Optional<Ticket>> tickets)
+            throws SQLException {
+        for (Object[] each : parameters) {
+            for (int i = 0; i < each.length; i++) {
+                statement.setObject(i + 1, each[i]);
+            }
+            statement.addBatch();
+        }
+        List<Optional<Ticket>> here = new ArrayList<>(Collections.nCopies(parameters.size(), Optional.empty()));
+        try {
+            statement.executeBatch();
+        } finally {
+            int next = 0;
+            for (SQLWarning told = statement.getWarnings(); told != null; told = told.getNextWarning()) {
+                Matcher logged = LOGGED.matcher(String.valueOf(told.getMessage()));
+                if (logged.matches()) {
+                    String number = logged.group(2);
+                    int at = number == null ? next++ : Integer.parseInt(number) - 1;
+                    here.set(at, Optional.of(new Ticket(Objects.requireNonNull(logged.group(1)))));
+                }
+            }
+            statement.clearWarnings();
+            tickets.addAll(here);
+        }
+        if (here.stream().anyMatch(Optional::isEmpty)) {
+            throw new SQLException("a statement changes nothing, and has been executed without being logged: use an"
                     + " ordinary connection for queries", "0A000");
         }
     }

@@ -65,17 +65,17 @@ final class Ballots {
     /**
      * What is known of one position.
      *
-     * @param transaction whose effects they are
+     * @param transactions whose effects they are, at least one
      * @param everywhere whether each node executes it by itself; if not, its own node has, and the others have its changes
      * @param sqlState of the error of the first node that said so
      * @param message likewise
      * @param votes by node: whether it has made the effects
      */
-    record Ballot(long position, TransactionId transaction, boolean everywhere, String sqlState, String message,
-            Map<Integer, Boolean> votes, Verdict verdict) {
+    record Ballot(long position, List<TransactionId> transactions, boolean everywhere, String sqlState,
+            String message, Map<Integer, Boolean> votes, Verdict verdict) {
         static final Schema<Ballot> SCHEMA = Schema.part("ballot", Ballot.class).of(
                 Field.of("position", Types.NATURAL, Ballot::position),
-                Field.of("transaction", TransactionId.SCHEMA, Ballot::transaction),
+                Field.of("transactions", Control.Inapplicable.TRANSACTIONS, Ballot::transactions),
                 Field.of("everywhere", Types.BOOLEAN, Ballot::everywhere),
                 Field.of("sql state", Types.text(Control.Inapplicable.STATE_BYTES_MAX), Ballot::sqlState),
                 Field.of("message", Types.text(Control.Inapplicable.MESSAGE_BYTES_MAX), Ballot::message),
@@ -85,6 +85,12 @@ final class Ballots {
         /** Keeps a copy. */
         Ballot {
             votes = new TreeMap<>(votes);
+            transactions = List.copyOf(transactions);
+        }
+
+        /** Under whose name they are. */
+        TransactionId transaction() {
+            return transactions.getFirst();
         }
 
         /** The error that opened it. */
@@ -102,11 +108,11 @@ final class Ballots {
         private Ballot with(int node, boolean made) {
             Map<Integer, Boolean> more = new TreeMap<>(votes);
             more.put(node, made);
-            return new Ballot(position, transaction, everywhere, sqlState, message, more, verdict);
+            return new Ballot(position, transactions, everywhere, sqlState, message, more, verdict);
         }
 
         private Ballot closed(Verdict as) {
-            return new Ballot(position, transaction, everywhere, sqlState, message, votes, as);
+            return new Ballot(position, transactions, everywhere, sqlState, message, votes, as);
         }
 
         private Verdict of(Set<Integer> voters) {
@@ -124,7 +130,7 @@ final class Ballots {
             if (made.size() + not.size() < voters.size()) {
                 return Verdict.OPEN;
             }
-            boolean onlyOrigin = !everywhere && made.equals(Set.of(transaction.node()));
+            boolean onlyOrigin = !everywhere && made.equals(Set.of(transaction().node()));
             return onlyOrigin ? Verdict.SKIPPED : Verdict.HOLDS;
         }
     }
@@ -188,8 +194,8 @@ final class Ballots {
         if (!closed.containsKey(told.position())) {
             Ballot before = open.get(told.position());
             Ballot here = before == null
-                    ? new Ballot(told.position(), told.transaction(), told.everywhere(), told.sqlState(),
-                            told.message(),
+                    ? new Ballot(told.position(), told.transactions(), told.everywhere(),
+                            told.sqlState(), told.message(),
                             Map.of(), Verdict.OPEN)
                     : before;
             open.put(told.position(), here.with(node, false));

@@ -73,8 +73,8 @@ final class ClientTransaction implements Transactions.Ticket {
     /** Position visible before its snapshot, registered with the horizon; negative if none is. */
     private long begun;
     private boolean tooOld;
-    /** What the client is told of a request that this node executes for another, or for itself; null before that is known. */
-    private @Nullable Response response;
+    /** What the clients are told of requests that this node executes as an owner, for others or for itself; none before that is known. */
+    private List<Response> responses = List.of();
     private final boolean undertaken;
     private TransactionRequest request = TransactionRequest.Interactive.UNDECLARED;
     private Priority priority = Priority.OPTIMISTIC;
@@ -114,7 +114,7 @@ final class ClientTransaction implements Transactions.Ticket {
         this.startedNanos = sinceNanos;
     }
 
-    /** A whole request that the protocol has this node execute; {@link #run} follows. */
+    /** Whole requests that the protocol has this node execute, under the name of the first; {@link #run} follows. */
     ClientTransaction(ClientTransactions all, TransactionId id, LocalTransaction session, TransactionRequest request) {
         this.all = all;
         this.id = id;
@@ -189,9 +189,10 @@ final class ClientTransaction implements Transactions.Ticket {
         all.loop().run(() -> onExecuted(writes, reads, visible));
     }
 
-    /** A request that this node undertakes has run. On the loop. */
-    void undertaken(WriteSet writes, Response told) {
-        response = told;
+    /** Requests that this node undertakes have run. On the loop. */
+    void undertaken(WriteSet writes, List<Response> told) {
+        all.metrics().undertaken(told.size());
+        responses = told;
         onExecuted(writes, ReadSet.EMPTY, all.node().visible());
     }
 
@@ -287,8 +288,8 @@ final class ClientTransaction implements Transactions.Ticket {
         become(Phase.ASKED);
         Execution execution = new Execution(begun, all.node().locksExclude() ? Math.max(begun, visible) : begun, writes,
                 reads);
-        Response told = response;
-        if (told == null) {
+        List<Response> told = responses;
+        if (told.isEmpty()) {
             all.node().tell(() -> all.node().protocol().executed(id, execution));
         } else {
             all.node().tell(() -> all.node().protocol().undertaken(id, execution, told));

@@ -70,6 +70,7 @@ final class ClientTransactions {
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
     private final Bookings bookings;
+    private final Included included = new Included();
     private volatile @Nullable WorkloadRecorder recorder;
 
     /* Used by any thread. */
@@ -136,6 +137,11 @@ final class ClientTransactions {
 
     CommitAdmission admission() {
         return admission;
+    }
+
+    /** Which commit together. */
+    Included included() {
+        return included;
     }
 
     /** What transactions of all nodes look at one after the other. */
@@ -374,10 +380,9 @@ final class ClientTransactions {
     }
 
     /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
-    void undertake(TransactionId id, TransactionRequest.Whole request) {
-        metrics().undertaken();
-        ExecutorSession session = new ExecutorSession(loop, node.pipeline().executors(), request);
-        ClientTransaction transaction = new ClientTransaction(this, id, session, request);
+    void undertake(TransactionId id, List<TransactionRequest.Whole> requests) {
+        ExecutorSession session = new ExecutorSession(loop, node.pipeline().executors(), requests);
+        ClientTransaction transaction = new ClientTransaction(this, id, session, requests.getFirst());
         session.of(transaction);
         if (known.putIfAbsent(id, transaction) != null) {
             throw new Defect(id + " is to be undertaken but is known already");

@@ -10,6 +10,7 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
 import tutti.core.schema.Types;
 import tutti.core.txn.TransactionId;
 import tutti.node.trace.TraceContext;
@@ -133,23 +134,32 @@ sealed interface Control extends Encoded {
     /**
      * The sender cannot make the effects of a position, and does not go beyond it. What becomes of it is for {@link Ballots}.
      *
-     * @param transaction whose effects they are
+     * @param transactions whose effects they are, at least one
      * @param everywhere whether each node executes it by itself
      * @param sqlState of the sender's error
      * @param message likewise
      */
-    record Inapplicable(long position, TransactionId transaction, boolean everywhere, String sqlState,
+    record Inapplicable(long position, List<TransactionId> transactions, boolean everywhere, String sqlState,
             String message) implements Control {
         static final int STATE_BYTES_MAX = 5;
         static final int MESSAGE_BYTES_MAX = 2000;
+        static final Type<List<TransactionId>> TRANSACTIONS = Types.list(TransactionId.SCHEMA, 1 << 16);
         static final Schema<Inapplicable> SCHEMA = Schema.message("inapplicable", 7, Inapplicable.class,
                 "The sender cannot make the effects of a position, and does not go beyond it.").of(
                         Field.of("position", Types.NATURAL, Inapplicable::position),
-                        Field.of("transaction", TransactionId.SCHEMA, Inapplicable::transaction),
+                        Field.of("transactions", TRANSACTIONS, Inapplicable::transactions),
                         Field.of("everywhere", Types.BOOLEAN, Inapplicable::everywhere),
                         Field.of("sql state", Types.text(STATE_BYTES_MAX), Inapplicable::sqlState),
                         Field.of("message", Types.text(MESSAGE_BYTES_MAX), Inapplicable::message),
                         Inapplicable::new);
+
+        /** @throws IllegalArgumentException if there is no transaction */
+        public Inapplicable {
+            transactions = List.copyOf(transactions);
+            if (transactions.isEmpty()) {
+                throw new IllegalArgumentException("effects of no transaction");
+            }
+        }
     }
 
     /** The sender has made the effects of a position that another node cannot make. */

@@ -1,5 +1,6 @@
 package tutti.node;
 
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.TransactionRequest;
@@ -13,25 +14,25 @@ import tutti.core.txn.Outcome;
 import tutti.runtime.Loop;
 
 /**
- * A whole request that this node executes for whichever node it was submitted to: an executor of the engine in the place of a
- * client's session. Of the replica's loop, but for what the engine calls.
+ * Whole requests that this node executes, in one engine transaction, for whichever nodes they were submitted to: an executor of the engine in
+ * the place of a client's session. When they are run again, only the first is. Of the replica's loop, but for what the engine calls.
  */
 final class ExecutorSession implements LocalTransaction {
     private final Loop loop;
     private final ExecutorPool pool;
     private final Engine.Executor executor;
-    private final TransactionRequest.Whole request;
+    private List<Engine.Request> requests;
     private @Nullable ClientTransaction transaction;
     /** Counts the runs: what is told of an earlier one means nothing. */
     private int run;
     private int rollbacks;
     private boolean answered;
 
-    ExecutorSession(Loop loop, ExecutorPool pool, TransactionRequest.Whole request) {
+    ExecutorSession(Loop loop, ExecutorPool pool, List<TransactionRequest.Whole> requests) {
         this.loop = loop;
         this.pool = pool;
         this.executor = pool.take();
-        this.request = request;
+        this.requests = requests.stream().map(each -> new Engine.Request(each.statement(), each.classes())).toList();
     }
 
     void of(ClientTransaction whose) {
@@ -49,12 +50,14 @@ final class ExecutorSession implements LocalTransaction {
     @Override
     public void run(Priority priority) {
         int own = ++run;
-        executor.execute(this, request.statement(), request.classes(), new Completion<>() {
+        List<Engine.Request> now = requests;
+        requests = List.of(now.getFirst());
+        executor.execute(this, now, new Completion<>() {
             @Override
             public void succeeded(Executed executed) {
                 loop.execute(() -> {
                     if (own == run) {
-                        transaction().undertaken(executed.writes(), executed.response());
+                        transaction().undertaken(executed.writes(), executed.responses());
                     }
                 });
             }

@@ -97,7 +97,7 @@ final class PipelineReports implements CommitPipeline.Events {
     @Override
     public void leavesOut(long position, TransactionId transaction, EngineFailure why) {
         core.settlement().leavesOut(position);
-        transactions.leftOut(transaction, why);
+        transactions.included().all(position, transaction).forEach(each -> transactions.leftOut(each, why));
     }
 
     @Override

@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import tutti.core.protocol.Message;
@@ -119,8 +120,15 @@ final class ProtocolWorld implements ReplicaWorld {
     }
 
     @Override
-    public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
-        effects.add(() -> node.transactions().undertake(transaction, request));
+    public void undertake(TransactionId transaction, List<TransactionRequest.Whole> requests) {
+        effects.add(() -> node.transactions().undertake(transaction, requests));
+    }
+
+    @Override
+    public void includes(TransactionId transaction, long position) {
+        node.outcomes().committed(transaction);
+        node.transactions().bookings().commits(transaction, position);
+        effects.add(() -> node.transactions().included().add(position, transaction));
     }
 
     @Override

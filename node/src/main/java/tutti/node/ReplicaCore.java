@@ -567,6 +567,7 @@ final class ReplicaCore {
     void visible(long position) {
         visiblePosition = position;
         settlement.visible(position);
+        transactions.included().visible(position);
         if (lifecycle.state() == State.EXCLUDED) {
             return;
         }

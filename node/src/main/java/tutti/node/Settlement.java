@@ -164,7 +164,8 @@ final class Settlement {
         tell(everywhere, "position " + position + " cannot be applied here: " + why.message());
         switch (verdict) {
             case OPEN -> {
-                say(position, false, everywhere, new Control.Inapplicable(position, transaction, everywhere,
+                say(position, false, everywhere, new Control.Inapplicable(position,
+                        node.transactions().included().all(position, transaction), everywhere,
                         cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
                         cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX)));
                 node.schedule(PATIENCE_NANOS, () -> {
@@ -288,7 +289,7 @@ final class Settlement {
         said.remove(ballot.position());
         if (ballot.verdict() == Verdict.SKIPPED) {
             if (!ballot.everywhere()) {
-                node.outcomes().undone(ballot.transaction());
+                ballot.transactions().forEach(node.outcomes()::undone);
             }
             for (int holder : ballot.holders()) {
                 node.outcomes().fence(holder, node.outcomes().lastLife(holder));

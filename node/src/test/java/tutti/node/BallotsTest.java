@@ -29,11 +29,11 @@ class BallotsTest {
     }
 
     private static Control.Inapplicable refused(long position) {
-        return new Control.Inapplicable(position, new TransactionId(ORIGIN, 7), false, "23514", "check");
+        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), false, "23514", "check");
     }
 
     private static Control.Inapplicable statementRefused(long position) {
-        return new Control.Inapplicable(position, new TransactionId(ORIGIN, 7), true, "42P07", "exists");
+        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), true, "42P07", "exists");
     }
 
     /** Of the one that is closed, if one is. */

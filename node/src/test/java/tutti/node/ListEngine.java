@@ -14,7 +14,6 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.protocol.Response;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
@@ -132,8 +131,8 @@ final class ListEngine implements Engine {
             private String open = "";
 
             @Override
-            public void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes,
-                    Completion<Executed> done) {
+            public void execute(LocalTransaction transaction, List<Request> requests, Completion<Executed> done) {
+                byte[] request = requests.getFirst().statement();
                 unlessHeld(() -> {
                     open = new String(request, StandardCharsets.UTF_8);
                     done.succeeded(new Executed(new WriteSet(KeySet.EMPTY, request), Response.done(request)));

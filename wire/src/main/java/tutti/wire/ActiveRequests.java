@@ -146,11 +146,11 @@ final class ActiveRequests {
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
         byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
         if (place == Place.OWNER_IF_POSSIBLE) {
-            session.ordered().undertaken(row -> session.capture().request(calls, row, touched.vouched()),
+            session.ordered().undertaken(row -> session.capture().request(calls, row, touched.vouched(), 0),
                     touched.classes(),
                     response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
         } else {
-            session.ordered().request(row -> session.capture().request(calls, row, false), touched.classes(),
+            session.ordered().request(row -> session.capture().request(calls, row, false, 0), touched.classes(),
                     response -> response);
         }
         return true;
@@ -227,13 +227,18 @@ final class ActiveRequests {
         }
         List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
         parseAll(cycle, () -> {
-            if (place == Place.OWNER_IF_POSSIBLE) {
+            if (place == Place.OWNER_IF_POSSIBLE && session.modes().separately() && calls.size() > 1) {
+                session.ordered().loggedEach(
+                        (row, number) -> session.capture().request(List.of(calls.get(number)), row,
+                                cycle.classified().vouched(), number),
+                        cycle.classesOfEach(), response -> answers(executions, response));
+            } else if (place == Place.OWNER_IF_POSSIBLE) {
                 session.ordered().undertaken(
-                        row -> session.capture().request(calls, row, cycle.classified().vouched()),
+                        row -> session.capture().request(calls, row, cycle.classified().vouched(), 0),
                         cycle.classified().classes(), response -> answers(executions, response),
                         logged ? calls.size() : 0, here);
             } else {
-                session.ordered().request(row -> session.capture().request(calls, row, false),
+                session.ordered().request(row -> session.capture().request(calls, row, false, 0),
                         cycle.classified().classes(), response -> answers(executions, response));
             }
         });

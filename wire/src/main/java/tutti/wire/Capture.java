@@ -180,8 +180,10 @@ public interface Capture {
      *
      * @param settings the row that {@link Calls#settings} returned
      * @param declared whether the classes that it is logged by are what somebody says
+     * @param number of it among those that are made with this row, from 0: what is fixed at submission is another for each
      */
-    default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared) {
+    default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
+            int number) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
     }
 

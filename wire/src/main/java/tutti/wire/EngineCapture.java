@@ -331,13 +331,14 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row, boolean declared) {
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row, boolean declared, int number) {
         Map<String, String> settings = settings(row);
         if (declared) {
             settings.put(Statement.DECLARED, "on");
         }
         settings.put(CaptureInstaller.Functions.ORIGIN, life);
-        settings.put(Statement.SUBMISSION, String.valueOf(row.get(Statement.SETTINGS.size() + SUBMISSION_AT)));
+        settings.put(Statement.SUBMISSION, Statement.submission(
+                String.valueOf(row.get(Statement.SETTINGS.size() + SUBMISSION_AT)), number));
         return Statement.request(calls, String.valueOf(row.getFirst()), settings).toBytes();
     }
 

@@ -6,14 +6,17 @@ import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
 
 /**
- * Where a session wants its whole requests to be executed, {@code tutti.mode}, and when it wants to hear of them,
- * {@code tutti.acknowledge}. On the session's event loop.
+ * Where a session wants its whole requests to be executed, {@code tutti.mode}, when it wants to hear of them,
+ * {@code tutti.acknowledge}, and what is one, {@code tutti.requests}. On the session's event loop.
  */
 final class Modes {
     /** The variable that says where. */
     static final String MODE = "tutti.mode";
     /** The variable that says when. */
     static final String ACKNOWLEDGE = "tutti.acknowledge";
+
+    /** The variable that says what of a cycle of the extended protocol is a request. */
+    static final String REQUESTS = "tutti.requests";
 
     /** Where. */
     enum Mode {
@@ -35,8 +38,17 @@ final class Modes {
         APPLIED
     }
 
+    /** What is a request. */
+    enum Requests {
+        /** A cycle. */
+        CYCLE,
+        /** Where requests are acknowledged when they are logged, each statement of a cycle: it is logged, and executed, by itself. */
+        STATEMENT
+    }
+
     private final SessionVariable<Mode> mode;
     private final SessionVariable<Acknowledge> acknowledge;
+    private final SessionVariable<Requests> requests;
 
     /** Of a session of a node under some protocol. */
     Modes(Transactions node) {
@@ -46,8 +58,16 @@ final class Modes {
                 value -> value == Mode.PASSIVE && wholeOnly ? passiveRefused() : null,
                 (value, local) -> local ? locally(value) : inBlock());
         acknowledge = new SessionVariable<>("acknowledge", Acknowledge.EXECUTED,
-                value -> value == Acknowledge.LOGGED && !logs ? loggedRefused() : null,
+                value -> value == Acknowledge.LOGGED && !logs ? loggedRefused(ACKNOWLEDGE, "logged") : null,
                 (value, local) -> local && value != Acknowledge.LOGGED ? null : acknowledgeInBlock(value));
+        requests = new SessionVariable<>("requests", Requests.CYCLE,
+                value -> value == Requests.STATEMENT && !logs ? loggedRefused(REQUESTS, "statement") : null,
+                (_, local) -> local ? null : requestsInBlock());
+    }
+
+    private static ErrorFields requestsInBlock() {
+        return Errors.error("25001", REQUESTS + " cannot be set in a transaction block for the session")
+                .with('H', "Set it before BEGIN.");
     }
 
     private static ErrorFields passiveRefused() {
@@ -69,9 +89,9 @@ final class Modes {
                                 + " = 'active', or call a function or procedure.");
     }
 
-    private static ErrorFields loggedRefused() {
+    private static ErrorFields loggedRefused(String variable, String value) {
         return Errors
-                .notSupported("the cluster's protocol has no request logs, so " + ACKNOWLEDGE + " cannot be logged")
+                .notSupported("the cluster's protocol has no request logs, so " + variable + " cannot be " + value)
                 .with('H', "Protocol hybrid has, unless its execution is active.");
     }
 
@@ -95,6 +115,11 @@ final class Modes {
         return acknowledge.now() == Acknowledge.LOGGED;
     }
 
+    /** Whether each statement of a cycle is a request by itself. */
+    boolean separately() {
+        return logged() && requests.now() == Requests.STATEMENT;
+    }
+
     /** Whether the client wants to hear of its changes when they can be read at every node. */
     boolean applied() {
         return acknowledge.now() == Acknowledge.APPLIED;
@@ -104,30 +129,34 @@ final class Modes {
     @Nullable
     ErrorFields begin(Map<String, String> parameters) {
         ErrorFields refusal = mode.begin(parameters);
-        return refusal == null ? acknowledge.begin(parameters) : refusal;
+        refusal = refusal == null ? acknowledge.begin(parameters) : refusal;
+        return refusal == null ? requests.begin(parameters) : refusal;
     }
 
     /** The request is over. */
     void requestOver() {
         mode.requestOver();
         acknowledge.requestOver();
+        requests.requestOver();
     }
 
     /** The transaction is over. */
     void transactionOver() {
         mode.transactionOver();
         acknowledge.transactionOver();
+        requests.transactionOver();
     }
 
     /**
-     * A statement by itself may set one of them, or reset both.
+     * A statement by itself may set one of them, or reset all.
      *
      * @return why it is refused; null if it is not, or does not concern us
      */
     @Nullable
     ErrorFields statement(String sql, boolean inTransaction) {
         ErrorFields refusal = mode.statement(sql, inTransaction);
-        return refusal == null ? acknowledge.statement(sql, inTransaction) : refusal;
+        refusal = refusal == null ? acknowledge.statement(sql, inTransaction) : refusal;
+        return refusal == null ? requests.statement(sql, inTransaction) : refusal;
     }
 
     /**
@@ -139,6 +168,7 @@ final class Modes {
     @Nullable
     ErrorFields part(String sql, boolean first) {
         ErrorFields refusal = mode.part(sql, first);
-        return refusal == null ? acknowledge.part(sql, first) : refusal;
+        refusal = refusal == null ? acknowledge.part(sql, first) : refusal;
+        return refusal == null ? requests.part(sql, first) : refusal;
     }
 }

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -100,10 +101,7 @@ final class OrderedStatements {
                 if (logged == 0) {
                     here.run();
                 } else {
-                    over(Errors.notSupported("the request cannot be acknowledged as logged: the session has temporary"
-                            + " tables, or may only read")
-                            .with('H', "Use another session, or SET " + Modes.ACKNOWLEDGE + " = 'executed'."),
-                            true);
+                    over(onlyHere(), true);
                 }
                 return;
             }
@@ -113,6 +111,52 @@ final class OrderedStatements {
                         whenExecuted(response, true));
             } else {
                 session.node().log(request.apply(row), touched, transaction.takeName(), whenLogged(response, logged));
+            }
+        });
+    }
+
+    private static ErrorFields onlyHere() {
+        return Errors.notSupported("the request cannot be acknowledged as logged: the session has temporary"
+                + " tables, or may only read")
+                .with('H', "Use another session, or SET " + Modes.ACKNOWLEDGE + " = 'executed'.");
+    }
+
+    /**
+     * Has each statement of a cycle logged as a request by itself. They are handed in at once, and in their order.
+     *
+     * @param request makes one from what the session's settings are, and its number from 0
+     * @param touched classes of each
+     * @param response what the client sees of the answers
+     */
+    void loggedEach(BiFunction<List<@Nullable String>, Integer, byte[]> request, List<ConflictClasses> touched,
+            UnaryOperator<byte[]> response) {
+        withSettings(row -> {
+            if (!capture.likeOthers(row)) {
+                over(onlyHere(), true);
+                return;
+            }
+            transaction.becomes(SessionState.BARRIER);
+            LoggedEach all = new LoggedEach(touched.size(), session.node().names(), answers -> {
+                if (answers.refused()) {
+                    cycle.fail();
+                }
+                client.write(client.buffer().writeBytes(response.apply(answers.bytes())));
+                over(null, true);
+            });
+            for (int number = 0; number < touched.size(); number++) {
+                int own = number;
+                session.node().log(request.apply(row, number), touched.get(number),
+                        number == 0 ? transaction.takeName() : null, new Completion<>() {
+                            @Override
+                            public void succeeded(TransactionId logged) {
+                                session.onLoop(() -> all.logged(own, logged));
+                            }
+
+                            @Override
+                            public void failed(EngineFailure failure) {
+                                session.onLoop(() -> all.refused(own, failure));
+                            }
+                        });
             }
         });
     }

@@ -112,6 +112,11 @@ final class RecordedCycle {
                 vouched);
     }
 
+    /** The classes of each statement that is bound, when they have been looked at. */
+    List<ConflictClasses> classesOfEach() {
+        return List.copyOf(classes);
+    }
+
     /**
      * What of it is executed, one after the other; null if it is not made of statements that are each perhaps prepared, bound,
      * perhaps described, and executed.

@@ -166,7 +166,8 @@ final class SmallCapture implements Capture {
     }
 
     @Override
-    public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared) {
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
+            int number) {
         requests.add(calls);
         return new byte[]{(byte) (calls.getFirst().described() ? 1 : 0)};
     }

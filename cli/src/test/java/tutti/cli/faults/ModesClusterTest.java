@@ -12,6 +12,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -99,6 +102,16 @@ class ModesClusterTest {
                     Ticket ticket = log.submit("call happens(?)", "logged " + i);
                     assertEquals(Outcome.COMMITTED, log.await(ticket, Duration.ofMinutes(1)));
                 }
+                for (Ticket ticket : log.submitAll("call happens(?)", IntStream.range(0, 5)
+                        .mapToObj(i -> new Object[]{"together " + i}).toList())) {
+                    assertEquals(Outcome.COMMITTED, log.await(ticket, Duration.ofMinutes(1)));
+                }
+                List<Outcome> outcomes = new ArrayList<>();
+                for (Ticket ticket : log.submitAll("call happens(?)",
+                        List.of(new Object[]{"twice"}, new Object[]{"twice"}, new Object[]{"once"}))) {
+                    outcomes.add(log.await(ticket, Duration.ofMinutes(1)));
+                }
+                assertEquals(List.of(Outcome.COMMITTED, Outcome.ABORTED, Outcome.COMMITTED), outcomes);
                 assertTrue(refused(() -> log.submit("insert into event values ('no', now(), 1, 1, tutti_uuid(1))"),
                         "0A000").contains("tutti_submitted()"));
             }
@@ -106,7 +119,7 @@ class ModesClusterTest {
             value(elsewhere, "select tutti_wait()");
             String all = "select string_agg(e::text, ' ' order by id) from event as e";
             assertEquals(value(connection, all), value(elsewhere, all));
-            assertEquals("12 12 12 12 12", value(connection, "select concat_ws(' ', count(*), count(distinct chance),"
+            assertEquals("19 19 19 14 19", value(connection, "select concat_ws(' ', count(*), count(distinct chance),"
                     + " count(distinct name), count(distinct at), count(*) filter (where chance <> other"
                     + " and chance >= 0 and chance < 1 and other >= 0 and other < 1"
                     + " and at between now() - interval '10 minutes' and now() + interval '1 minute')) from event"));

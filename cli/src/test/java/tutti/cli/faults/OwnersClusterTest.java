@@ -36,9 +36,10 @@ import tutti.cluster.ClusterSpec;
 @Tag("long")
 class OwnersClusterTest {
     private static final int TABLES = 8;
-    private static final int CLIENTS = 4;
-    private static final long MORE = 150;
-    private static final Pattern UNDERTAKEN = Pattern.compile("(?m)^tutti_requests_undertaken_total (\\S+)$");
+    private static final int CLIENTS = 16;
+    private static final long MORE = 300;
+    private static final String UNDERTAKEN = "tutti_requests_undertaken_total";
+    private static final String TRANSACTIONS = "tutti_requests_transactions_total";
 
     @TempDir
     private Path directory;
@@ -62,13 +63,14 @@ class OwnersClusterTest {
             List<Future<?>> clients = new ArrayList<>();
             for (int i = 0; i < CLIENTS; i++) {
                 ClusterFile.Node at = cluster.node(1 + i % 2);
-                int first = i;
-                clients.add(threads.submit(() -> count(at, first, done, until)));
+                clients.add(threads.submit(() -> count(at, done, until)));
             }
             FaultCluster.await("requests", () -> done.get() > MORE);
             for (int node = 0; node < cluster.size(); node++) {
                 assertTrue(undertaken(cluster.node(node)) > 0, "node " + node + " has executed nothing");
             }
+            assertTrue(metric(cluster.node(1), TRANSACTIONS) < undertaken(cluster.node(1)),
+                    "clients change the same tables at the same time, and no two requests were executed together");
             cluster.cluster.kill(0);
             long before = done.get();
             FaultCluster.await("requests without an owner", () -> done.get() > before + MORE);
@@ -86,14 +88,13 @@ class OwnersClusterTest {
         }
     }
 
-    private static @Nullable Void count(ClusterFile.Node at, int first, AtomicLong done,
-            AtomicLong until) throws SQLException {
+    private static @Nullable Void count(ClusterFile.Node at, AtomicLong done, AtomicLong until) throws SQLException {
         try (Connection connection = DriverManager.getConnection(at.jdbcUrl())) {
             List<PreparedStatement> updates = new ArrayList<>();
             for (int table = 0; table < TABLES; table++) {
                 updates.add(connection.prepareStatement("update counter" + table + " set n = n + ? where id = ?"));
             }
-            for (int i = first; done.get() < until.get(); i++) {
+            for (int i = 0; done.get() < until.get(); i++) {
                 PreparedStatement update = updates.get(i % TABLES);
                 update.setInt(1, 1);
                 update.setInt(2, 0);
@@ -121,10 +122,14 @@ class OwnersClusterTest {
     }
 
     private static double undertaken(ClusterFile.Node at) {
+        return metric(at, UNDERTAKEN);
+    }
+
+    private static double metric(ClusterFile.Node at, String name) {
         try (HttpClient client = HttpClient.newHttpClient()) {
             String page = client.send(HttpRequest.newBuilder(URI.create(at.httpUrl() + "/metrics")).build(),
                     HttpResponse.BodyHandlers.ofString()).body();
-            Matcher found = UNDERTAKEN.matcher(page);
+            Matcher found = Pattern.compile("(?m)^" + name + " (\\S+)$").matcher(page);
             assertTrue(found.find(), page);
             return Double.parseDouble(found.group(1));
         } catch (java.io.IOException | InterruptedException failed) {

@@ -2,6 +2,7 @@ package tutti.core.flight;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Set;
 import java.util.zip.CRC32C;
 import tutti.core.protocol.Message;
@@ -78,8 +79,16 @@ final class Effects implements ReplicaWorld {
     }
 
     @Override
-    public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
-        request(RecordKind.UNDERTAKE, transaction, 0, request);
+    public void undertake(TransactionId transaction, List<TransactionRequest.Whole> requests) {
+        requests(RecordKind.UNDERTAKE, transaction, 0, requests);
+    }
+
+    @Override
+    public void includes(TransactionId transaction, long position) {
+        ByteBuffer payload = to.begin(RecordKind.INCLUDES, TRANSACTION_BYTES + 8);
+        TransactionId.SCHEMA.write(transaction, payload);
+        payload.putLong(position);
+        to.end();
     }
 
     @Override
@@ -92,15 +101,16 @@ final class Effects implements ReplicaWorld {
 
     @Override
     public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
-        request(RecordKind.EXECUTE, transaction, position, request);
+        requests(RecordKind.EXECUTE, transaction, position, List.of(request));
     }
 
-    private void request(RecordKind kind, TransactionId transaction, long position, TransactionRequest.Whole request) {
+    private void requests(RecordKind kind, TransactionId transaction, long position,
+            List<TransactionRequest.Whole> requests) {
         ByteBuffer payload = to.begin(kind, TRANSACTION_BYTES + 8 + DIGEST_BYTES);
         TransactionId.SCHEMA.write(transaction, payload);
         payload.putLong(position);
-        ByteBuffer content = scratch(TransactionRequest.Whole.SCHEMA.size(request));
-        TransactionRequest.Whole.SCHEMA.write(request, content);
+        ByteBuffer content = scratch(requests.stream().mapToInt(TransactionRequest.Whole.SCHEMA::size).sum());
+        requests.forEach(request -> TransactionRequest.Whole.SCHEMA.write(request, content));
         digest(payload, content.flip());
         to.end();
     }

@@ -2,8 +2,10 @@ package tutti.core.flight;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
@@ -71,9 +73,11 @@ final class Events implements Protocol {
     }
 
     @Override
-    public void undertaken(TransactionId transaction, Execution execution, Response response) {
-        Response.SCHEMA.write(response,
-                execution(RecordKind.UNDERTAKEN, transaction, execution, Response.SCHEMA.size(response)));
+    public void undertaken(TransactionId transaction, Execution execution, List<Response> responses) {
+        ByteBuffer payload = execution(RecordKind.UNDERTAKEN, transaction, execution,
+                4 + responses.stream().mapToInt(Response.SCHEMA::size).sum());
+        payload.putInt(responses.size());
+        responses.forEach(response -> Response.SCHEMA.write(response, payload));
         to.end();
     }
 
@@ -249,9 +253,12 @@ final class Events implements Protocol {
                 if (kind == RecordKind.EXECUTED) {
                     yield new Event(nanos, words + ")", of(() -> protocol.executed(transaction, execution)));
                 }
-                Response response = Response.SCHEMA.read(from);
-                yield new Event(nanos, words + "; " + response + ")",
-                        of(() -> protocol.undertaken(transaction, execution, response)));
+                List<Response> responses = new ArrayList<>();
+                for (int count = from.getInt(); count > 0; count--) {
+                    responses.add(Response.SCHEMA.read(from));
+                }
+                yield new Event(nanos, words + "; " + RecordText.shortened(responses) + ")",
+                        of(() -> protocol.undertaken(transaction, execution, responses)));
             }
             case PREPARED -> {
                 TransactionId transaction = TransactionId.SCHEMA.read(from);

@@ -29,7 +29,7 @@ import java.util.zip.CRC32C;
  */
 public record FlightRecording(Subject subject, Map<String, String> notes, List<Segment> segments) {
     private static final byte[] MAGIC = "TUTTIFLT".getBytes(StandardCharsets.US_ASCII);
-    private static final int VERSION = 1;
+    private static final int VERSION = 2;
     private static final byte PART_SUBJECT = 1;
     private static final byte PART_SEGMENT = 2;
     private static final byte PART_END = 3;

@@ -17,7 +17,9 @@ enum RecordKind {
     /** An event, too. */
     BLOCKED,
     /* Effects, and an event. */
-    UNDERTAKE, RESPOND, UNDERTAKEN;
+    UNDERTAKE, RESPOND, UNDERTAKEN,
+    /** An effect. */
+    INCLUDES;
 
     private static final RecordKind[] VALUES = values();
 

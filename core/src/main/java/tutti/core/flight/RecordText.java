@@ -63,6 +63,7 @@ final class RecordText {
                 from.getLong();
                 yield transaction + ": request of " + digest(from);
             }
+            case INCLUDES -> TransactionId.SCHEMA.read(from) + " at " + from.getLong();
             case RESPOND -> TransactionId.SCHEMA.read(from) + ": " + digest(from);
             case SKIP -> Long.toString(from.getLong());
             case ABORT -> TransactionId.SCHEMA.read(from).toString();

@@ -3,12 +3,14 @@ package tutti.core.protocol;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 
@@ -80,6 +82,8 @@ final class ClassQueues<T extends ClassQueues.Member> {
     }
 
     private static final int EMPTY_MAX = 64;
+    /** Where so many groups meet, nobody more is looked for to be taken together. */
+    private static final int FRONTIER_MAX = 256;
 
     private final Map<ConflictClasses, Group<T>> groups = new LinkedHashMap<>();
     /** By class, the groups that have it by name. */
@@ -197,6 +201,75 @@ final class ClassQueues<T extends ClassQueues.Member> {
             heads.sort((one, other) -> Long.compare(one.sequence(), other.sequence()));
         }
         return heads;
+    }
+
+    /**
+     * Who can be taken together with somebody who is first: the first, and behind it, in order, those before whom in each of their queues stands
+     * nobody but others of these, and in one of them at least somebody does. So nobody of them leaves before the first does, unless with it.
+     *
+     * @param max most members, at least 1
+     * @param admits asked once about each that can be next; nobody is taken who stands behind one that it does not admit
+     */
+    List<T> run(T first, int max, Predicate<T> admits) {
+        List<T> run = new ArrayList<>();
+        Set<T> taken = new HashSet<>();
+        /* Of groups that meet those taken, the first that is not. */
+        Map<Group<T>, @Nullable T> frontier = new LinkedHashMap<>();
+        take(first, run, taken, frontier);
+        while (run.size() < max && frontier.size() <= FRONTIER_MAX) {
+            Group<T> of = null;
+            T candidate = null;
+            for (Map.Entry<Group<T>, @Nullable T> each : frontier.entrySet()) {
+                T next = each.getValue();
+                if (next != null && (candidate == null || next.sequence() < candidate.sequence())) {
+                    of = each.getKey();
+                    candidate = next;
+                }
+            }
+            if (of == null || candidate == null) {
+                break;
+            }
+            if (isBehind(candidate, of, taken) && admits.test(candidate)) {
+                take(candidate, run, taken, frontier);
+            } else {
+                frontier.put(of, null);
+            }
+        }
+        return run;
+    }
+
+    private void take(T member, List<T> run, Set<T> taken, Map<Group<T>, @Nullable T> frontier) {
+        run.add(member);
+        taken.add(member);
+        Group<T> own = groups.get(member.classes());
+        if (own == null) {
+            throw new IllegalStateException(member + " is in no queue");
+        }
+        for (Group<T> meeting : own.meeting) {
+            if (meeting == own || !frontier.containsKey(meeting)) {
+                frontier.put(meeting, untaken(meeting, taken));
+            }
+        }
+    }
+
+    private static <T extends Member> @Nullable T untaken(Group<T> group, Set<T> taken) {
+        for (T member : group.members.values()) {
+            if (!taken.contains(member)) {
+                return member;
+            }
+        }
+        return null;
+    }
+
+    /** Whether all that stand before it have been taken. */
+    private boolean isBehind(T member, Group<T> own, Set<T> taken) {
+        for (Group<T> meeting : own.meeting) {
+            T next = untaken(meeting, taken);
+            if (next != null && next.sequence() < member.sequence()) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Everybody, in order. */

@@ -1,7 +1,6 @@
 package tutti.core.protocol;
 
 import java.util.ArrayDeque;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +20,6 @@ import tutti.core.protocol.HybridMessage.TakeOver;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
 
 /**
  * {@code hybrid}: whole requests are logged first, by conflict class; the owner of a log executes what stands in it, and the
@@ -43,6 +41,13 @@ import tutti.core.txn.WriteSet;
  * and the log of write sets, so that a place in one log can be compared with a place in another.
  *
  * <p>
+ * <b>Together.</b> When an owner executes a request it executes with it those that stand directly behind it ({@link OwnerRuns}), one after the
+ * other in one transaction of its engine, and orders one outcome for all: so one latency of the order serves as many of a class as wait. It
+ * could instead execute the next one on what the one before has left, while the outcome of that is being ordered; but an engine has no
+ * transaction that reads what another has not committed, so both would have to be one transaction all the same, and its commit would wait for the
+ * last outcome.
+ *
+ * <p>
  * <b>What else there is.</b> An interactive transaction, of which only the classes are known, and a request of which its client
  * wants one run at its own replica, get their places in the logs likewise and run where they were submitted ({@link Nodo}). What
  * every replica is to execute is executed at the position at which it is found to be first.
@@ -52,6 +57,21 @@ import tutti.core.txn.WriteSet;
  * prefix. Let T be first from position q on until its changes are delivered at p. Nothing that meets T's classes commits between q
  * and p: it would have to be first, too. Whoever runs T does so when everything up to q is visible there. So T has read, of its
  * classes, what the positions before p leave, <i>wherever and however often it was run</i>, as {@link Nodo} argues for one run.
+ *
+ * <p>
+ * That holds of requests that are executed together, too. Let F be one of them that is not the first. Before it stand, in each of its logs, none but others
+ * of these, and in one log at least somebody does ({@link ClassQueues#run}). All that has committed in F's classes is visible when they are
+ * begun: what has left the logs of these classes since, and when F was logged, is looked at. From then on something can commit in F's classes only if it is
+ * first there, and so only if it is one of these, or F. So while all of them are in the logs none of their classes has changed, and the changes of all, in
+ * their order, are those of one after the other at p. If one of them has left, by an outcome that somebody else has sent, the first has left with it
+ * or before: nobody can leave before whom another stands. Then this outcome is void as a whole, at every replica alike, and what is left of it
+ * in the logs is executed anew by whoever owns it. Of two outcomes that overlap, which both begin with the same first, therefore one counts, and a
+ * take-over in the middle is no other case. A client sees its request's result when the position of the outcome is visible, with that of
+ * all others of the same outcome; what it is told has been ordered.
+ *
+ * <p>
+ * A request that the engine refuses is not executed with others: it is the first of the next ones, and refused alone. What fails together for a passing
+ * reason is run again one by one.
  *
  * <p>
  * <b>Nothing is lost, nothing repeated.</b> A logged request leaves the logs with the first {@link Done} that is delivered for it; all
@@ -80,10 +100,10 @@ public final class Hybrid implements Protocol {
     private static final long OWNERS_TIMER = 2;
     private static final long RETRY_TIMER = 3;
     private static final long RETRY_NANOS = 20_000_000L;
-    /** So often is a request run that fails for passing reasons: with the delays between, for half a second. */
-    private static final int RUNS_MAX = 25;
     /** An owner that is this many positions behind does not ask for its logs back. */
     private static final long BEHIND_MAX = 1000;
+    /** Most requests that can be executed together. */
+    static final int BATCH_MAX = 1000;
 
     /** Who executes whole requests. */
     public enum Mode {
@@ -101,12 +121,13 @@ public final class Hybrid implements Protocol {
      * @param node this replica
      * @param replicas all replicas, alive or not, this one included
      * @param logs how many request logs there are, 1 to {@link RequestLogs#LOGS_MAX}
-     * @param executors how many requests of its logs a replica executes at a time, at least 1
+     * @param executors in how many engine transactions a replica executes requests of its logs at a time, at least 1
+     * @param batch how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}
      * @param takeOverDelayNanos how long an owner must have been missed before another one takes over
      * @param resolveIntervalNanos how long an interactive transaction whose replica is gone keeps its places before its release
      *            is asked for again
      */
-    public record Parameters(int node, Set<Integer> replicas, Mode mode, int logs, int executors,
+    public record Parameters(int node, Set<Integer> replicas, Mode mode, int logs, int executors, int batch,
             long takeOverDelayNanos, long resolveIntervalNanos) {
         public Parameters {
             replicas = Checks.replicas(node, replicas);
@@ -140,25 +161,6 @@ public final class Hybrid implements Protocol {
         }
     }
 
-    /** What this replica executes as the owner of a log, until it has been answered. */
-    private static final class Run {
-        final Entry entry;
-        /** The world has been asked for it, and an executor is taken by it. */
-        boolean undertaken;
-        int runs;
-        /** Its last run failed for a passing reason. */
-        boolean failed;
-        /** What came of it, when that is on its way; kept to be compared with what is delivered. */
-        @Nullable
-        Done done;
-        /** It was rolled back in the engine since. */
-        boolean rolledBack;
-
-        Run(Entry entry) {
-            this.entry = entry;
-        }
-    }
-
     /** To be run once everything up to {@code after} is visible here: the position at which it became first. */
     private record Turn(long after, Entry entry) {}
 
@@ -170,16 +172,12 @@ public final class Hybrid implements Protocol {
     private final RequestLogs logs;
     private final TransactionQueues<Entry> queues = new TransactionQueues<>();
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
-    private final Map<TransactionId, Run> runs = new LinkedHashMap<>();
+    private final OwnerRuns runs;
     /** In order of {@code after}. */
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
-    /** To be executed here when there is an executor. */
-    private final ArrayDeque<Entry> ready = new ArrayDeque<>();
     private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();
     private final Orphans orphans;
     private Set<Integer> alive;
-    /** Of the executors. */
-    private int busy;
     private boolean ownersTimerRuns;
     private long delivered;
     private long visible;
@@ -192,6 +190,7 @@ public final class Hybrid implements Protocol {
         this.world = world;
         this.logs = new RequestLogs(parameters.replicas(), parameters.logs(), parameters.mode() == Mode.PASSIVE);
         this.alive = new TreeSet<>(parameters.replicas());
+        this.runs = new OwnerRuns(parameters.executors(), parameters.batch(), queues, this::isOwn, world);
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
                 RESOLVE_TIMER);
     }
@@ -239,28 +238,17 @@ public final class Hybrid implements Protocol {
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        Run run = runs.get(transaction);
-        if (run == null) {
+        Boolean again = runs.failed(transaction, cause);
+        if (again == null) {
             end(running(transaction), new Outcome.Aborted(cause));
-        } else if (run.runs < RUNS_MAX) {
-            run.failed = true;
+        } else if (again) {
             world.timer(RETRY_TIMER, RETRY_NANOS);
-        } else {
-            done(run, WriteSet.EMPTY, new Response("40001", "the request was run " + RUNS_MAX
-                    + " times and failed each time for a passing reason (" + cause.label() + "); try again",
-                    new byte[0]));
         }
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        Run run = runs.get(transaction);
-        if (run != null) {
-            if (run.done == null) {
-                again(run);
-            } else {
-                run.rolledBack = true;
-            }
+        if (runs.victim(transaction)) {
             return;
         }
         Local own = local.get(transaction);
@@ -279,24 +267,8 @@ public final class Hybrid implements Protocol {
     // ------------------------------------------------------------------------------------------ execution
 
     @Override
-    public void undertaken(TransactionId transaction, Execution execution, Response response) {
-        Run run = runs.get(transaction);
-        if (run == null || run.done != null) {
-            throw new IllegalStateException(transaction + " was executed, but this replica does not run it");
-        }
-        done(run, execution.writes(), response);
-    }
-
-    private void done(Run run, WriteSet writes, Response response) {
-        Done done = new Done(run.entry.transaction(), writes, response);
-        run.done = done;
-        world.order(done);
-    }
-
-    private void again(Run run) {
-        run.runs++;
-        run.failed = false;
-        world.run(run.entry.transaction(), ReplicaWorld.Priority.ORDERED);
+    public void undertaken(TransactionId transaction, Execution execution, List<Response> responses) {
+        runs.undertaken(transaction, execution.writes(), responses);
     }
 
     /** Sees to it that a transaction is run that has become first in all its logs, if that is for this replica to do. */
@@ -310,8 +282,7 @@ public final class Hybrid implements Protocol {
                 own.phase = Phase.FIRST;
                 turns.add(new Turn(delivered, entry));
             }
-        } else if (isOwn(entry) && !runs.containsKey(entry.transaction())) {
-            runs.put(entry.transaction(), new Run(entry));
+        } else if (runs.take(entry)) {
             turns.add(new Turn(delivered, entry));
         }
     }
@@ -330,32 +301,12 @@ public final class Hybrid implements Protocol {
                 continue;
             }
             if (entry.request() != null) {
-                ready.add(entry);
+                runs.ready(entry);
             } else if (local.containsKey(entry.transaction())) {
                 world.run(entry.transaction(), ReplicaWorld.Priority.ORDERED);
             }
         }
-        while (busy < parameters.executors() && !ready.isEmpty()) {
-            begin(ready.remove());
-        }
-    }
-
-    private void begin(Entry entry) {
-        Run run = runs.get(entry.transaction());
-        if (run == null || run.undertaken || !queues.contains(entry)) {
-            return;
-        }
-        TransactionRequest.Whole request = entry.request();
-        if (!isOwn(entry) || request == null) {
-            runs.remove(entry.transaction());
-        } else if (entry.everywhere()) {
-            world.order(new Everywhere(entry.transaction()));
-        } else {
-            busy++;
-            run.undertaken = true;
-            run.runs = 1;
-            world.undertake(entry.transaction(), request);
-        }
+        runs.begin(visible);
     }
 
     // ------------------------------------------------------------------------------------------ the order
@@ -375,11 +326,11 @@ public final class Hybrid implements Protocol {
             case Changes changes -> changes(position, changes);
             case Done done -> done(position, done);
             case Everywhere everywhere -> {
-                Entry entry = queues.leave(everywhere.transaction(), this::promote);
+                Entry entry = leave(everywhere.transaction());
                 if (entry == null || entry.request() == null) {
                     world.skip(position);
                 } else {
-                    runs.remove(entry.transaction());
+                    runs.drop(entry.transaction());
                     execute(position, entry.transaction(), entry.request());
                 }
             }
@@ -425,7 +376,7 @@ public final class Hybrid implements Protocol {
     }
 
     private void changes(long position, Changes changes) {
-        Entry entry = queues.leave(changes.transaction(), this::promote);
+        Entry entry = leave(changes.transaction());
         Local own = local.remove(changes.transaction());
         if (entry == null) {
             world.skip(position);
@@ -439,43 +390,52 @@ public final class Hybrid implements Protocol {
         }
     }
 
-    /** The first outcome of a request that is delivered is its outcome. */
+    private @Nullable Entry leave(TransactionId transaction) {
+        Entry entry = queues.of(transaction);
+        if (entry != null) {
+            runs.leaves(entry, delivered);
+        }
+        return queues.leave(transaction, this::promote);
+    }
+
+    /** The first outcome of a request that is delivered is its outcome; one of several counts if it is the first of each. */
     private void done(long position, Done done) {
-        TransactionId transaction = done.transaction();
-        Entry entry = queues.leave(transaction, this::promote);
-        if (entry == null) {
+        List<TransactionId> names = OwnerRuns.names(done);
+        if (!names.stream().allMatch(this::undecided)) {
             world.skip(position);
             return;
         }
-        Run run = runs.remove(transaction);
-        boolean undertaken = run != null && run.undertaken;
-        boolean held = run != null && !run.rolledBack && same(run.done, done);
-        if (undertaken && !held) {
-            world.abort(transaction);
+        OwnerRuns.Ended here = runs.ended(done);
+        names.forEach(name -> runs.leaves(queues.of(name), position));
+        queues.leaveAll(names, this::promote);
+        TransactionId first = done.first();
+        if (here == OwnerRuns.Ended.LOST) {
+            world.abort(first);
         }
         if (done.writes().isEmpty()) {
             world.skip(position);
-        } else if (held) {
-            world.commit(transaction, position, done.writes());
         } else {
-            world.apply(transaction, position, done.writes());
+            names.subList(1, names.size()).forEach(name -> world.includes(name, position));
+            if (here == OwnerRuns.Ended.HELD) {
+                world.commit(first, position, done.writes());
+            } else {
+                world.apply(first, position, done.writes());
+            }
         }
-        boolean asked = local.remove(transaction) != null;
-        if (asked) {
-            world.respond(transaction, done.response());
+        for (HybridMessage.Executed each : done.requests()) {
+            TransactionId name = each.transaction();
+            boolean undertaken = here != OwnerRuns.Ended.NONE && name.equals(first);
+            boolean asked = local.remove(name) != null;
+            if (asked) {
+                world.respond(name, each.response());
+            }
+            if (asked || undertaken) {
+                Outcome outcome = each.response().tookEffect()
+                        ? new Outcome.Committed(done.writes().isEmpty() ? 0 : position)
+                        : new Outcome.Aborted(new AbortReason.Failed("statement"));
+                unanswered.add(new Decided(position, name, outcome, undertaken));
+            }
         }
-        if (asked || undertaken) {
-            Outcome outcome = done.response().tookEffect()
-                    ? new Outcome.Committed(done.writes().isEmpty() ? 0 : position)
-                    : new Outcome.Aborted(new AbortReason.Failed("statement"));
-            unanswered.add(new Decided(position, transaction, outcome, undertaken));
-        }
-    }
-
-    /** Whether what this replica holds is what was delivered, which another run may have sent. */
-    private static boolean same(@Nullable Done own, Done delivered) {
-        return own != null && Arrays.equals(own.writes().changes(), delivered.writes().changes())
-                && own.response().same(delivered.response());
     }
 
     private void released(TransactionId transaction) {
@@ -483,7 +443,7 @@ public final class Hybrid implements Protocol {
         if (entry != null && entry.request() != null) {
             return;
         }
-        queues.leave(transaction, this::promote);
+        leave(transaction);
         if (local.remove(transaction) != null) {
             world.abort(transaction);
             world.answer(transaction, new Outcome.Aborted(new AbortReason.Refused(
@@ -500,7 +460,9 @@ public final class Hybrid implements Protocol {
         }
         while (!unanswered.isEmpty() && unanswered.peek().position() <= position) {
             Decided decided = unanswered.remove();
-            busy -= decided.undertaken() ? 1 : 0;
+            if (decided.undertaken()) {
+                runs.freed();
+            }
             world.answer(decided.transaction(), decided.outcome());
         }
         takeTurns();
@@ -535,8 +497,7 @@ public final class Hybrid implements Protocol {
             }
             watchOwners();
         } else {
-            List.copyOf(runs.values()).stream().filter(run -> run.failed && run.done == null)
-                    .forEach(this::again);
+            runs.retry();
         }
     }
 

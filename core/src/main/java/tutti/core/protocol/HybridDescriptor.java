@@ -12,8 +12,12 @@ final class HybridDescriptor implements ProtocolDescriptor {
                     + " one owner of all logs.");
     private static final Parameter.Count LOGS = new Parameter.Count("logs", 1, RequestLogs.LOGS_MAX, 64, "logs",
             "Among how many request logs the conflict classes are divided; each has one owner at a time.");
-    private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "requests",
-            "How many requests of its logs a replica executes at a time; each takes a connection to its database.");
+    private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "transactions",
+            "In how many transactions of its database a replica executes requests of its logs at a time; each takes a connection.");
+    private static final Parameter.Count BATCH = new Parameter.Count("batch-requests", 1, Hybrid.BATCH_MAX, 32,
+            "requests",
+            "How many requests that stand behind one another in its logs a replica executes in one transaction of its database,"
+                    + " at most; they commit together.");
     private static final Parameter.Time TAKE_OVER_DELAY = CommonParameters.delay("take-over-delay", 1_000_000_000L,
             "How long the owner of a log must have been missed before another replica takes it over, and how often a"
                     + " replica that is back looks whether it can have its own again.");
@@ -30,7 +34,7 @@ final class HybridDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(EXECUTION, LOGS, EXECUTORS, TAKE_OVER_DELAY, CommonParameters.RELEASE_DELAY);
+        return List.of(EXECUTION, LOGS, EXECUTORS, BATCH, TAKE_OVER_DELAY, CommonParameters.RELEASE_DELAY);
     }
 
     private static Hybrid.Mode mode(ParameterValues values) {
@@ -47,7 +51,9 @@ final class HybridDescriptor implements ProtocolDescriptor {
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
         return new Hybrid(new Hybrid.Parameters(where.node(), where.replicas(), mode(values),
-                Math.toIntExact(values.of(LOGS)), Math.toIntExact(values.of(EXECUTORS)), values.of(TAKE_OVER_DELAY),
+                Math.toIntExact(values.of(LOGS)), Math.toIntExact(values.of(EXECUTORS)),
+                Math.toIntExact(values.of(BATCH)),
+                values.of(TAKE_OVER_DELAY),
                 values.of(CommonParameters.RELEASE_DELAY)), world);
     }
 

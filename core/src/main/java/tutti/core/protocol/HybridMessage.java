@@ -24,13 +24,40 @@ sealed interface HybridMessage extends Message {
                         Field.of("request", TransactionRequest.Whole.SCHEMA, Log::request), Log::new);
     }
 
-    /** What an owner has made of a request that was first in its logs: the first of these counts. */
-    record Done(TransactionId transaction, WriteSet writes, Response response) implements HybridMessage {
+    /**
+     * What an owner has made of requests, of which the first was first in its logs and the others stood directly behind it: the first of
+     * these that is delivered for a request counts.
+     *
+     * @param requests in the order in which they were executed, at least one
+     * @param writes of all together
+     */
+    record Done(List<Executed> requests, WriteSet writes) implements HybridMessage {
         static final Schema<Done> SCHEMA = Schema
-                .message("done", 6, Done.class, "What an owner has made of a request that was first in its logs.").of(
-                        Field.of("transaction", TransactionId.SCHEMA, Done::transaction),
-                        Field.of("writes", WriteSet.SCHEMA, Done::writes),
-                        Field.of("response", Response.SCHEMA, Done::response), Done::new);
+                .message("done", 6, Done.class,
+                        "What an owner has made of requests that were first in their logs, one after the other.")
+                .of(
+                        Field.of("requests", Types.list(Executed.SCHEMA, Hybrid.BATCH_MAX), Done::requests),
+                        Field.of("writes", WriteSet.SCHEMA, Done::writes), Done::new);
+
+        /** @throws IllegalArgumentException if there is none */
+        public Done {
+            requests = List.copyOf(requests);
+            if (requests.isEmpty()) {
+                throw new IllegalArgumentException("an outcome of no request");
+            }
+        }
+
+        /** By which the owner knows them all. */
+        TransactionId first() {
+            return requests.getFirst().transaction();
+        }
+    }
+
+    /** One request that has been executed, and what its client is told. */
+    record Executed(TransactionId transaction, Response response) {
+        static final Schema<Executed> SCHEMA = Schema.part("executed request", Executed.class).of(
+                Field.of("transaction", TransactionId.SCHEMA, Executed::transaction),
+                Field.of("response", Response.SCHEMA, Executed::response), Executed::new);
     }
 
     /** A request for every replica is first in its logs: each executes it at this position. */

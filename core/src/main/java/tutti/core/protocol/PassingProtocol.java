@@ -1,5 +1,6 @@
 package tutti.core.protocol;
 
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -36,8 +37,8 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
-    public void undertaken(TransactionId transaction, Execution execution, Response response) {
-        tell(to -> to.undertaken(transaction, execution, response));
+    public void undertaken(TransactionId transaction, Execution execution, List<Response> responses) {
+        tell(to -> to.undertaken(transaction, execution, responses));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package tutti.core.protocol;
 
+import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
 import tutti.core.txn.AbortReason;
@@ -44,13 +45,15 @@ public interface Protocol {
     void executed(TransactionId transaction, Execution execution);
 
     /**
-     * A whole request that this replica {@linkplain ReplicaWorld#undertake undertakes} has run. It holds its locks in the
-     * engine if it has changed anything; if not, the engine has ended it.
+     * Whole requests that this replica {@linkplain ReplicaWorld#undertake undertakes} have run, in one engine transaction. It holds its
+     * locks in the engine if they have changed anything; if not, the engine has ended it.
      *
-     * @param execution its write set is empty if it did not take effect
-     * @param response what its client is to be told
+     * @param transaction the first of them
+     * @param execution what all together have done; its write set is empty if the only one did not take effect
+     * @param responses what their clients are to be told, in order, at least one; those for which there is none have not been executed. Each
+     *            has taken effect, unless it is the only one
      */
-    default void undertaken(TransactionId transaction, Execution execution, Response response) {
+    default void undertaken(TransactionId transaction, Execution execution, List<Response> responses) {
         throw new IllegalStateException(
                 transaction + " was undertaken, but this protocol asks for nothing of the kind");
     }

@@ -1,5 +1,6 @@
 package tutti.core.protocol;
 
+import java.util.List;
 import java.util.Set;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -36,12 +37,16 @@ public interface ReplicaWorld {
     }
 
     /**
-     * Has this replica execute a whole request, whichever replica it was submitted to, as the engine executes requests of
-     * clients: with triggers, keeping its locks. From now on, and until it is answered, it counts as a transaction of this replica:
-     * {@code run} has it run again, {@code commit}, {@code abort} and {@code answer} mean it. What comes back is {@code undertaken},
-     * {@code failed} or {@code victim}. Once for each transaction.
+     * Has this replica execute whole requests, whichever replica they were submitted to, one after the other in one engine transaction, as
+     * the engine executes requests of clients: with triggers, keeping its locks. From now on, and until it is answered, the first
+     * counts as a transaction of this replica: {@code run} has it run again, alone, {@code commit}, {@code abort} and {@code answer} mean
+     * what was executed with it, too. What comes back is {@code undertaken}, which tells how many of them the engine has executed,
+     * {@code failed} or {@code victim}. Once for each transaction that is the first.
+     *
+     * @param transaction the first request
+     * @param requests at least one
      */
-    default void undertake(TransactionId transaction, TransactionRequest.Whole request) {
+    default void undertake(TransactionId transaction, List<TransactionRequest.Whole> requests) {
         throw new UnsupportedOperationException("this world executes no requests of other replicas");
     }
 
@@ -65,6 +70,14 @@ public interface ReplicaWorld {
      * died, or it turned out to stand in the way of an earlier position) the world applies {@code writes} in its place.
      */
     void commit(TransactionId transaction, long position, WriteSet writes);
+
+    /**
+     * Another transaction commits at a position, too: what it has changed is among the changes that are asked for directly after this, by
+     * {@code apply} or {@code commit}.
+     */
+    default void includes(TransactionId transaction, long position) {
+        throw new UnsupportedOperationException("this world commits one transaction at a position");
+    }
 
     /** Has this replica, as every other, execute a request alone: after everything before the position, before everything after it. */
     void execute(TransactionId transaction, long position, TransactionRequest.Whole request);

@@ -1,9 +1,12 @@
 package tutti.core.protocol;
 
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.TransactionId;
@@ -45,6 +48,29 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
             queues.heads(member.classes()).forEach(steps);
         }
         return member;
+    }
+
+    /**
+     * Takes transactions out that are all in here, before anybody steps forward.
+     *
+     * @param steps told of those who are first in all their queues then; perhaps more than once
+     */
+    void leaveAll(List<TransactionId> transactions, Consumer<T> steps) {
+        Set<ConflictClasses> left = new LinkedHashSet<>();
+        for (TransactionId transaction : transactions) {
+            T member = byName.remove(transaction);
+            if (member == null) {
+                throw new IllegalStateException(transaction + " is in no queue");
+            }
+            queues.remove(member);
+            left.add(member.classes());
+        }
+        left.forEach(classes -> queues.heads(classes).forEach(steps));
+    }
+
+    /** See {@link ClassQueues#run}. */
+    List<T> run(T first, int max, Predicate<T> admits) {
+        return queues.run(first, max, admits);
     }
 
     @Nullable

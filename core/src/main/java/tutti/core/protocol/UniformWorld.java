@@ -1,5 +1,6 @@
 package tutti.core.protocol;
 
+import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
 import tutti.core.txn.Outcome;
@@ -21,8 +22,13 @@ public abstract class UniformWorld implements ReplicaWorld {
     }
 
     @Override
-    public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
-        ask(world -> world.undertake(transaction, request));
+    public void undertake(TransactionId transaction, List<TransactionRequest.Whole> requests) {
+        ask(world -> world.undertake(transaction, requests));
+    }
+
+    @Override
+    public void includes(TransactionId transaction, long position) {
+        ask(world -> world.includes(transaction, position));
     }
 
     @Override

@@ -153,21 +153,26 @@ public interface Engine extends AutoCloseable {
     }
 
     /**
-     * Executes whole requests of clients as their own sessions would, one after the other, and keeps what each has changed
-     * until it is committed or rolled back. Any thread.
+     * Executes whole requests of clients as their own sessions would, and keeps what they have changed until it is committed or rolled
+     * back. Any thread.
      */
     interface Executor extends AutoCloseable {
+        /** What several requests have changed and are answered is not larger than this: it travels in one message. */
+        int BYTES_MAX = 4 << 20;
+
         /**
-         * Begins an engine transaction, executes the request in it and captures what that has changed. What the engine refuses for
-         * the request's own sake is its result; then, and if nothing was changed, the transaction has ended in the engine.
+         * Begins an engine transaction, executes requests in it, one after the other, and captures what they have changed. The engine chooses how
+         * many: the first, and as many behind it as come to the same as if each were executed in a transaction of its own, and are not too large together. What it refuses for a
+         * request's own sake is that request's result if it is the first, and executed alone; otherwise the requests before it are all that is executed.
+         * If the first is refused, or nothing was changed, the transaction has ended in the engine.
          *
          * @param transaction that the listener is told if this one is {@linkplain BlockedListener in the way}; it has its place in the
          *            order, so those that make it wait are told, too
-         * @param request as the engine encodes it
-         * @param classes all that it may touch: one that leaves them is refused, if the engine can tell
-         * @param done not told after {@link #rollback} was asked for. A failure is a passing one, and has rolled all back
+         * @param requests at least one
+         * @param done not told after {@link #rollback} was asked for. A failure is a passing one, and has rolled all back; it may be
+         *            of any of them, and does not come again for ever if the first is executed alone
          */
-        void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes, Completion<Executed> done);
+        void execute(LocalTransaction transaction, List<Request> requests, Completion<Executed> done);
 
         /** As {@link LocalTransaction#commit}. */
         void commit(long position, Completion<Void> done);
@@ -180,12 +185,44 @@ public interface Engine extends AutoCloseable {
     }
 
     /**
+     * A whole request of a client.
+     *
+     * @param statement as the engine encodes it
+     * @param classes all that it may touch: one that leaves them is refused, if the engine can tell
+     */
+    record Request(byte[] statement, ConflictClasses classes) {
+        /** All that some may touch together, at least one. */
+        public static ConflictClasses classes(List<Request> requests) {
+            return requests.stream().map(Request::classes).reduce(ConflictClasses::union).orElseThrow();
+        }
+    }
+
+    /**
      * What {@link Executor#execute} did.
      *
-     * @param writes what was changed; empty if nothing was, or it did not take effect
-     * @param response what its client is told
+     * @param writes what was changed by all together; empty if nothing was, or the only one did not take effect
+     * @param responses what the clients of the first requests are told, at least of one: the others have not been executed. Each has taken
+     *            effect, unless it is the only one
      */
-    record Executed(WriteSet writes, Response response) {}
+    record Executed(WriteSet writes, List<Response> responses) {
+        /** Several, or one. */
+        public Executed {
+            responses = List.copyOf(responses);
+            if (responses.isEmpty() || (responses.size() > 1 && !responses.stream().allMatch(Response::tookEffect))) {
+                throw new IllegalArgumentException("executed together: " + responses);
+            }
+        }
+
+        /** Bytes of what was changed and answered. */
+        public long bytes() {
+            return writes.changes().length + responses.stream().mapToLong(each -> each.content().length).sum();
+        }
+
+        /** Of one that was executed alone. */
+        public Executed(WriteSet writes, Response response) {
+            this(writes, List.of(response));
+        }
+    }
 
     /**
      * What {@link Applier#execute} did.

@@ -31,6 +31,22 @@ class ClassQueuesTest {
                 .sorted(Comparator.comparingLong(Waiting::sequence)).toList();
     }
 
+    private static boolean admitted(Waiting one) {
+        return one.sequence % 7 != 0;
+    }
+
+    private List<Waiting> run(Waiting first) {
+        List<Waiting> run = new ArrayList<>(List.of(first));
+        for (Waiting one : all.stream().sorted(Comparator.comparingLong(Waiting::sequence)).toList()) {
+            List<Waiting> before = all.stream()
+                    .filter(each -> each.sequence < one.sequence && each.classes.meet(one.classes)).toList();
+            if (run.size() < 8 && !before.isEmpty() && run.containsAll(before) && admitted(one)) {
+                run.add(one);
+            }
+        }
+        return run;
+    }
+
     private static ConflictClasses some(Random random, int classes) {
         if (random.nextInt(12) == 0) {
             return ConflictClasses.ALL;
@@ -62,6 +78,8 @@ class ClassQueuesTest {
             assertTrue(queues.contains(one));
             assertEquals(one.equals(next(one.classes)), queues.isNext(one));
             assertEquals(all.size(), queues.members().size());
+            heads(ConflictClasses.ALL)
+                    .forEach(first -> assertEquals(run(first), queues.run(first, 8, ClassQueuesTest::admitted)));
         }
     }
 }

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -26,6 +27,7 @@ class HybridTest {
     private static final Set<Integer> ALL = Set.of(0, 1, 2);
     /** With three logs, class 0 is of replica 0, and so on. */
     private static final int LOGS = 3;
+    private static final int BATCH = 3;
 
     private final List<Site> sites = new ArrayList<>();
     private final ArrayDeque<Ordered> order = new ArrayDeque<>();
@@ -43,7 +45,7 @@ class HybridTest {
         Site(int node, int executors) {
             this.node = node;
             this.protocol = new Hybrid(
-                    new Hybrid.Parameters(node, ALL, Hybrid.Mode.HYBRID, LOGS, executors, 1, 1), this);
+                    new Hybrid.Parameters(node, ALL, Hybrid.Mode.HYBRID, LOGS, executors, BATCH, 1, 1), this);
         }
 
         @Override
@@ -52,8 +54,14 @@ class HybridTest {
         }
 
         @Override
-        public void undertake(TransactionId transaction, TransactionRequest.Whole request) {
-            asked.add("undertake " + transaction.serial());
+        public void undertake(TransactionId transaction, List<TransactionRequest.Whole> requests) {
+            asked.add("undertake " + transaction.serial()
+                    + (requests.size() == 1 ? "" : " and " + (requests.size() - 1) + " others"));
+        }
+
+        @Override
+        public void includes(TransactionId transaction, long at) {
+            asked.add("with " + transaction.serial());
         }
 
         @Override
@@ -156,9 +164,13 @@ class HybridTest {
     }
 
     private void undertaken(int node, long serial, String changes) {
+        undertaken(node, serial, 1, changes);
+    }
+
+    private void undertaken(int node, long serial, int requests, String changes) {
         sites.get(node).protocol.undertaken(id(serial),
                 new Execution(position, position, new WriteSet(KeySet.EMPTY, changes.getBytes(UTF_8)), ReadSet.EMPTY),
-                Response.done(("made by " + node).getBytes(UTF_8)));
+                Collections.nCopies(requests, Response.done(("made by " + node).getBytes(UTF_8))));
     }
 
     private List<String> told(int node) {
@@ -212,7 +224,7 @@ class HybridTest {
         sites.get(1).protocol.timer(2);
         assertEquals(1, order.size(), "one of them is the heir");
         deliver();
-        assertTrue(told(0).contains("undertake 1"));
+        assertTrue(told(0).contains("undertake 1 and 1 others"));
         undertaken(0, 1, "new");
         order.addFirst(late);
         deliverNext();
@@ -225,6 +237,112 @@ class HybridTest {
         undertaken(0, 2, "next");
         deliver();
         assertTrue(told(1).contains("apply 2 next"));
+    }
+
+    /** Behind request 1, which is running, all of class 2; what has become first is undertaken when 1 is done. */
+    private void queueBehindFirst(Runnable others) {
+        submit(1, 2L);
+        others.run();
+        assertEquals(List.of("undertake 1"), told(2));
+        undertaken(2, 1, "first");
+        deliver();
+        told(0);
+        told(1);
+    }
+
+    @Test
+    void whatStandsBehindIsExecutedWithIt() {
+        queueBehindFirst(() -> {
+            for (long serial = 2; serial <= 5; serial++) {
+                submit(serial, 2L);
+            }
+        });
+        assertEquals(List.of("commit 1", "committed 1", "undertake 2 and 2 others"), told(2), "three at most");
+        undertaken(2, 2, 2, "both");
+        deliver();
+        told(List.of("with 3", "apply 2 both"),
+                List.of("with 3", "apply 2 both", "respond 2 made by 2", "respond 3 made by 2", "committed 2",
+                        "committed 3"),
+                List.of("with 3", "commit 2", "committed 2", "undertake 4 and 1 others"));
+        assertTrue(sites.get(0).protocol.undecided(id(4)), "the engine has left it out");
+    }
+
+    @Test
+    void nobodyIsTakenAlongBeforeWhomSomebodyElseStands() {
+        submit(1, 2L);
+        submit(2, 2L);
+        submit(3, 5L);
+        submit(4, 2L, 5L);
+        submit(5, 2L);
+        assertEquals(List.of("undertake 1", "undertake 3"), told(2));
+        undertaken(2, 1, "first");
+        deliver();
+        assertEquals(List.of("commit 1", "committed 1", "undertake 2"), told(2),
+                "4 stands behind 3, too, and 5 behind 4");
+    }
+
+    @Test
+    void nobodyIsTakenAlongWhomOthersExecute() {
+        queueBehindFirst(() -> {
+            submit(2, 2L);
+            submit(3, 1L, 2L);
+            submit(4, 2L);
+        });
+        assertEquals(List.of("commit 1", "committed 1", "undertake 2"), told(2));
+    }
+
+    @Test
+    void whoIsTakenAlongHasSeenWhatCommittedInItsOtherClasses() {
+        submit(1, 2L);
+        submit(2, 5L);
+        submit(3, 2L);
+        submit(4, 2L, 5L);
+        told(2);
+        undertaken(2, 1, "a");
+        undertaken(2, 2, "b");
+        Hybrid owner = sites.get(2).protocol;
+        owner.delivered(position + 1, 2, order.remove().message());
+        owner.delivered(position + 2, 2, order.remove().message());
+        told(2);
+        owner.committed(position + 1, 0);
+        assertEquals(List.of("committed 1", "undertake 3"), told(2), "what 2 has changed is not visible");
+    }
+
+    @Test
+    void ofOutcomesThatOverlapTheFirstCounts() {
+        queueBehindFirst(() -> {
+            submit(2, 2L);
+            submit(3, 2L);
+        });
+        told(2);
+        undertaken(2, 2, 2, "both");
+        Ordered late = order.remove();
+        sites.get(0).protocol.view(Set.of(0, 1));
+        sites.get(0).protocol.timer(2);
+        deliver();
+        assertTrue(told(0).contains("undertake 2 and 1 others"));
+        undertaken(0, 2, 1, "one");
+        order.add(late);
+        deliver();
+        assertEquals(List.of("apply 2 one", "respond 2 made by 0", "committed 2"), told(1), "the other is void");
+        assertEquals(List.of("abort 2", "apply 2 one", "committed 2"), told(2));
+        assertEquals(List.of("commit 2", "committed 2", "undertake 3"), told(0));
+        assertTrue(sites.get(1).protocol.undecided(id(3)));
+    }
+
+    @Test
+    void whatFailsTogetherIsRunOneByOne() {
+        queueBehindFirst(() -> {
+            submit(2, 2L);
+            submit(3, 2L);
+        });
+        told(2);
+        sites.get(2).protocol.failed(id(2), new AbortReason.Failed("deadlock"));
+        sites.get(2).protocol.timer(3);
+        assertEquals(List.of("run 2"), told(2));
+        undertaken(2, 2, "alone");
+        deliver();
+        assertEquals(List.of("commit 2", "committed 2", "undertake 3"), told(2));
     }
 
     @Test
@@ -252,7 +370,7 @@ class HybridTest {
         again.protocol.restore(snapshot);
         assertEquals(List.of(), again.told());
         again.protocol.committed(position, 0);
-        assertEquals(List.of("undertake 1"), again.told());
+        assertEquals(List.of("undertake 1 and 1 others"), again.told());
     }
 
     @Test

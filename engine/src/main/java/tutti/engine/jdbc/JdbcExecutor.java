@@ -15,13 +15,13 @@ import tutti.core.protocol.Response;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.Engine.Executor;
+import tutti.core.spi.Engine.Request;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
-import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 
 /**
- * Executes clients' {@linkplain ClientRequest requests} in a session of its own, on a thread of its own. Safe for use from any
+ * Executes clients' {@linkplain ClientRequest requests}, several in one transaction, in a session of its own, on a thread of its own. Safe for use from any
  * thread.
  *
  * <p>
@@ -45,18 +45,17 @@ final class JdbcExecutor implements Executor {
     }
 
     @Override
-    public void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes,
-            Completion<Executed> done) {
+    public void execute(LocalTransaction transaction, List<Request> requests, Completion<Executed> done) {
         int own = run.incrementAndGet();
         current.set(transaction);
         try {
-            thread.execute(() -> execute(own, request, classes, done));
+            thread.execute(() -> execute(own, requests, done));
         } catch (RejectedExecutionException closed) {
             done.failed(new EngineFailure("57P01", "the executor is closed", true));
         }
     }
 
-    private void execute(int own, byte[] request, ConflictClasses classes, Completion<Executed> done) {
+    private void execute(int own, List<Request> requests, Completion<Executed> done) {
         Executed executed;
         try {
             ClientSession in = session();
@@ -64,7 +63,7 @@ final class JdbcExecutor implements Executor {
             if (own != run.get()) {
                 return;
             }
-            executed = executed(in, ClientRequest.of(request), classes);
+            executed = together(own, in, requests);
         } catch (SQLException failed) {
             forget();
             EngineFailure failure = JdbcEngine.failure(failed);
@@ -115,7 +114,32 @@ final class JdbcExecutor implements Executor {
         }
     }
 
-    private Executed executed(ClientSession in, ClientRequest request, ConflictClasses classes) throws SQLException {
+    /** Executes requests in one transaction: those before the first that is refused, once more. */
+    private Executed together(int own, ClientSession in, List<Request> requests) throws SQLException {
+        List<Response> responses = new ArrayList<>();
+        try {
+            for (Request each : requests) {
+                responses.add(Response.done(executed(in, ClientRequest.of(each.statement()))));
+            }
+            return captured(in, requests, responses);
+        } catch (SQLException refused) {
+            if (requests.size() == 1 || JdbcEngine.failure(refused).transientFailure()) {
+                throw refused;
+            }
+        } catch (IllegalArgumentException damaged) {
+            if (requests.size() == 1) {
+                throw damaged;
+            }
+        }
+        in.forget();
+        if (own != run.get()) {
+            throw new SQLException("the requests have been rolled back", "40001");
+        }
+        return together(own, in,
+                requests.subList(0, responses.size() == requests.size() ? 1 : Math.max(1, responses.size())));
+    }
+
+    private byte[] executed(ClientSession in, ClientRequest request) throws SQLException {
         List<ClientAnswer.Part> parts = new ArrayList<>();
         for (ClientRequest.Call call : request.calls()) {
             parts.add(in.statement(call.sql(), call.parameters(), connection -> {
@@ -128,18 +152,26 @@ final class JdbcExecutor implements Executor {
                 }
             }));
         }
-        WriteSet writes = in.capture().writes();
-        String outside = in.footprints().outside(writes.keys(), classes);
+        return new ClientAnswer(parts).toBytes();
+    }
+
+    private static Executed captured(ClientSession in, List<Request> requests, List<Response> responses)
+            throws SQLException {
+        Executed executed = new Executed(in.capture().writes(), responses);
+        String outside = in.footprints().outside(executed.writes().keys(), Request.classes(requests));
         if (outside != null) {
             throw new SQLException(
                     "the request has changed " + outside + ", which is not among the conflict classes that"
                             + " it was logged by; if the schema was changed meanwhile, try again",
                     "2F003");
         }
-        if (writes.isEmpty()) {
+        if (requests.size() > 1 && executed.bytes() > BYTES_MAX) {
+            throw new SQLException("the requests' changes and answers are too large for one transaction", "54000");
+        }
+        if (executed.writes().isEmpty()) {
             in.commitUnchanged();
         }
-        return new Executed(writes, Response.done(new ClientAnswer(parts).toBytes()));
+        return executed;
     }
 
     private static ClientAnswer.Part answer(PreparedStatement statement, List<? extends @Nullable Object> parameters)

@@ -84,6 +84,19 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     /** Classes of SQLSTATEs that say nothing of the role: too many connections, starting up. */
     private static final Set<String> PASSING_REFUSALS = Set.of("53", "57");
 
+    /** See {@link ExecutorServices#together}; words in strings and behind comments are taken for commands, too: at worst nothing is executed together. */
+    static final String TOGETHER = """
+            SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.condeferred
+                    AND NOT (c.contype = 't' AND (c.conname LIKE 'tutti\\_%' OR c.connamespace = 'tutti'::pg_catalog.regnamespace)))
+                AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+                    WHERE p.pronamespace NOT IN ('pg_catalog'::pg_catalog.regnamespace,
+                            'information_schema'::pg_catalog.regnamespace, 'tutti'::pg_catalog.regnamespace)
+                        AND l.lanname NOT IN ('c', 'internal')
+                        AND (l.lanname NOT IN ('sql', 'plpgsql')
+                            OR coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) ~*
+                                '(set_config|\\mtemp(orary)?\\M|\\mreset\\M|\\mset\\s+(local|session|constraints)\\M|(^|;|''|\\*/|--[^\\n]*\\n|\\m(begin|then|else|loop)\\M)\\s*set\\s)'))\
+            """;
+
     private final EventLoopGroup loops;
     private final BackendSettings settings;
     private final String secret;
@@ -93,6 +106,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final Promises promises = new Promises();
     private final LockTable locks;
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
+    private volatile boolean together;
     private volatile References references = References.NONE;
     private volatile InBandTables inBandTables = InBandTables.NONE;
     private CaptureInstaller.@Nullable Functions functions;
@@ -137,6 +151,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
             byte[] life = new byte[16];
             new SecureRandom().nextBytes(life);
             await(engine.admin.begin(HexFormat.of().formatHex(life)));
+            engine.together = togetherOf(await(connection.query(TOGETHER)));
             engine.schema = await(AppliedSchema.read(connection));
             engine.readPromises(connection);
             opened = true;
@@ -213,6 +228,9 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
             return connection.query(InBandQuery.SQL);
         }).thenCompose(result -> {
             inBandTables = InBandQuery.read(result);
+            return connection.query(TOGETHER);
+        }).thenCompose(result -> {
+            together = togetherOf(result);
             return AppliedSchema.read(connection);
         })).thenAccept(read -> {
             schema = read;
@@ -336,6 +354,15 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public @Nullable String outside(WriteSet writes, List<Long> relations, ConflictClasses classes) {
         return check.outside(writes, relations, classes);
+    }
+
+    @Override
+    public boolean together() {
+        return together;
+    }
+
+    private static boolean togetherOf(QueryResult result) {
+        return "t".equals(result.value());
     }
 
     @Override

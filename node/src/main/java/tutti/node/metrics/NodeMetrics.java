@@ -33,7 +33,7 @@ public interface NodeMetrics {
         public void undeclared() {}
 
         @Override
-        public void undertaken() {}
+        public void undertaken(int requests) {}
 
         @Override
         public void requestBacklog(int requests) {}
@@ -96,8 +96,12 @@ public interface NodeMetrics {
     /** A transaction was ordered by conflict classes and had to be taken to touch all of them. */
     void undeclared();
 
-    /** This node begins to execute a client's request as the owner of its log. */
-    void undertaken();
+    /**
+     * This node has executed clients' requests as the owner of their logs, in one transaction of its engine.
+     *
+     * @param requests how many
+     */
+    void undertaken(int requests);
 
     /**
      * The requests of this node's clients have changed in number that have been acknowledged as logged, or are about to be, and

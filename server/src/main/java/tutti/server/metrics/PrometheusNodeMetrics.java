@@ -60,6 +60,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final GaugeDataPoint remembered;
     private final CounterDataPoint undeclared;
     private final CounterDataPoint undertaken;
+    private final CounterDataPoint undertakenTogether;
     private final GaugeDataPoint requestBacklog;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
@@ -106,6 +107,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Transactions that were ordered by conflict classes and taken to touch all of them.");
         undertaken = unlabelled("tutti_requests_undertaken_total",
                 "Clients' requests, of any node, that this one has executed as the owner of their log.");
+        undertakenTogether = unlabelled("tutti_requests_transactions_total",
+                "Transactions of the database in which this node has executed requests as the owner of their logs.");
         requestBacklog = Gauge.builder().name("tutti_request_backlog")
                 .help("Requests of this node's clients that are acknowledged as logged and have not been executed.")
                 .register(registry).labelValues();
@@ -304,8 +307,9 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     }
 
     @Override
-    public void undertaken() {
-        undertaken.inc();
+    public void undertaken(int requests) {
+        undertaken.inc(requests);
+        undertakenTogether.inc();
     }
 
     @Override

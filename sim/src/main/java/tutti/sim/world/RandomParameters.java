@@ -61,6 +61,8 @@ final class RandomParameters {
             case "optimistic" -> own.nextInt(9);
             case "lock-ticks" -> own.between(10, 200);
             case "inquire-ticks" -> own.between(2, 20);
+            case "executors" -> own.nextInt(2) == 0 ? 1 : count.normal();
+            case "batch-requests" -> own.nextInt(3) == 0 ? own.between(1, 4) : count.normal();
             case "move-after" -> own.nextInt(2) == 0 ? own.between(5, 100) : 0;
             default -> count.normal();
         };

@@ -23,6 +23,7 @@ final class Recording implements WorldLog {
     static final String INVARIANTS = "invariants";
 
     private static final int LIVES_MAX = 1000;
+    private static final int PER_POSITION = 1024;
     private static final int VIOLATIONS_MAX = 10;
 
     private final Clock clock;
@@ -36,6 +37,8 @@ final class Recording implements WorldLog {
     private final TreeMap<String, Integer> counts = new TreeMap<>();
     /** By node: where its protocol has decided transactions. */
     private final Map<Integer, Map<TransactionId, Long>> positions = new HashMap<>();
+    /** By node: how many that are decided together have been told since the last decision. */
+    private final Map<Integer, Integer> together = new HashMap<>();
     private final Set<Integer> excluded = new HashSet<>();
     /** What some node has made, what some node has recorded not to make, and both. */
     private final Set<TransactionId> applied = new HashSet<>();
@@ -49,6 +52,20 @@ final class Recording implements WorldLog {
         this.memories = memories;
     }
 
+    /**
+     * The place of a transaction among all: several commit at a position, one after the other.
+     *
+     * @param number of it among those of the position, from 0
+     */
+    private static long place(long position, int number) {
+        return position * PER_POSITION + number;
+    }
+
+    /** The last place of a position. */
+    private static long last(long position) {
+        return place(position, PER_POSITION - 1);
+    }
+
     private static int member(int node, long life) {
         return node * LIVES_MAX + Math.toIntExact(life);
     }
@@ -57,7 +74,7 @@ final class Recording implements WorldLog {
     public void started(int node, long life, long state, long after) {
         count("start");
         if (!excluded.contains(node)) {
-            recorder.started(node, state);
+            recorder.started(node, last(state));
         }
         deliveries.joined(member(node, life), after);
     }
@@ -99,7 +116,7 @@ final class Recording implements WorldLog {
         if (!executed.add(transaction)) {
             recorder.executedAgain(transaction);
         }
-        recorder.snapshot(transaction, run.snapshot());
+        recorder.snapshot(transaction, last(run.snapshot()));
         run.reads().forEach((row, writer) -> recorder.read(transaction, row, writer));
         run.written().forEach(row -> recorder.write(transaction, row));
     }
@@ -122,7 +139,15 @@ final class Recording implements WorldLog {
 
     @Override
     public void decided(int node, long position, TransactionId transaction) {
-        positions.computeIfAbsent(node, _ -> new HashMap<>()).put(transaction, position);
+        positions.computeIfAbsent(node, _ -> new HashMap<>()).put(transaction, place(position, 0));
+        together.remove(node);
+    }
+
+    @Override
+    public void decidedWith(int node, long position, TransactionId transaction) {
+        positions.computeIfAbsent(node, _ -> new HashMap<>()).put(transaction,
+                place(position, together.merge(node, 1, Integer::sum)));
+        count("committed with another");
     }
 
     @Override
@@ -149,7 +174,7 @@ final class Recording implements WorldLog {
     @Override
     public void skipped(int node, long position) {
         positions.getOrDefault(node, Map.of()).forEach((transaction, at) -> {
-            if (at == position && skipped.add(transaction)) {
+            if (at / PER_POSITION == position && skipped.add(transaction)) {
                 leaveOut(transaction);
             }
         });

@@ -47,6 +47,24 @@ final class TpccCalls {
         }
     }
 
+    /** Takes a transaction that changes something, to be handed in with others by {@link #handIn}; one that does not is executed. */
+    void collect(TpccInput input, LocalDateTime now, TpccSession.HistoryKey key) throws SQLException {
+        switch (input) {
+            case TpccInput.NewOrder order -> bound(order, now).addBatch();
+            case TpccInput.Payment payment -> bound(payment, now, key).addBatch();
+            case TpccInput.OrderStatus status -> orderStatus(status);
+            case TpccInput.Delivery delivery -> bound(delivery, now).addBatch();
+            case TpccInput.StockLevel level -> stockLevel(level);
+        }
+    }
+
+    /** Hands in what was collected, those of a kind together. */
+    void handIn() throws SQLException {
+        for (PreparedStatement each : statements.values()) {
+            each.executeBatch();
+        }
+    }
+
     private PreparedStatement call(String sql) throws SQLException {
         PreparedStatement prepared = statements.get(sql);
         if (prepared == null) {

@@ -83,10 +83,32 @@ public final class TpccSession implements AutoCloseable {
      * @throws IllegalStateException in the other form
      */
     public void submit(TpccInput input, LocalDateTime now, HistoryKey historyKey) throws SQLException {
+        stored().submit(input, now, historyKey);
+    }
+
+    /**
+     * Takes a transaction, to be handed in with others by {@link #handIn}, in the stored form; one that changes nothing is executed.
+     *
+     * @throws IllegalStateException in the other form
+     */
+    public void collect(TpccInput input, LocalDateTime now, HistoryKey historyKey) throws SQLException {
+        stored().collect(input, now, historyKey);
+    }
+
+    /**
+     * Hands in what was collected, those of a kind together.
+     *
+     * @throws IllegalStateException in the other form
+     */
+    public void handIn() throws SQLException {
+        stored().handIn();
+    }
+
+    private TpccCalls stored() {
         if (calls == null) {
             throw new IllegalStateException("only stored transactions are handed in whole");
         }
-        calls.submit(input, now, historyKey);
+        return calls;
     }
 
     /** Primary key of a row of HISTORY. */

@@ -18,6 +18,8 @@ final class Batch {
     /** Statements have been appended that no Sync follows yet. After an error in them the server skips all up to it. */
     private boolean open;
     private final BitSet responses = new BitSet();
+    /** The last places of those whose responses are kept together. */
+    private final List<Integer> ends = new ArrayList<>();
     private int resultPlace = -1;
 
     Batch(ByteBuf bytes) {
@@ -93,8 +95,10 @@ final class Batch {
         return expectations.size();
     }
 
+    /** What the statements at these places are answered is kept, together; may be asked for several times, in order. */
     void keepResponses(int first, int last) {
         responses.set(first, last + 1);
+        ends.add(last);
     }
 
     /** What the function at this place returns is kept. */
@@ -112,7 +116,7 @@ final class Batch {
 
     void send(BackendConnection server, BatchHandler.Listener listener) {
         sync();
-        BatchHandler handler = new BatchHandler(expectations, responses, resultPlace, listener);
+        BatchHandler handler = new BatchHandler(expectations, responses, ends, resultPlace, listener);
         if (answers == 0) {
             bytes.release(); // nothing is to be done: the server would not answer
             listener.done(handler);

@@ -2,6 +2,7 @@ package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
 import java.io.ByteArrayOutputStream;
+import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -40,9 +41,11 @@ final class BatchHandler implements ResponseHandler {
 
     private final List<Expectation> expectations;
     private final BitSet responses;
+    private final List<Integer> ends;
     private final int resultPlace;
     private final Listener listener;
-    private final ByteArrayOutputStream response = new ByteArrayOutputStream(0);
+    /** One for each end, while statements up to there are answered. */
+    private final List<ByteArrayOutputStream> kept = new ArrayList<>(1);
     private byte @Nullable [] result;
     private int completed;
     private boolean refusedByAll;
@@ -51,11 +54,14 @@ final class BatchHandler implements ResponseHandler {
     /**
      * The responses to which statements are kept, is told by their places.
      *
+     * @param ends last places of those whose responses are kept together, ascending
      * @param resultPlace of the function whose result is kept; -1 if there is none
      */
-    BatchHandler(List<Expectation> expectations, BitSet responses, int resultPlace, Listener listener) {
+    BatchHandler(List<Expectation> expectations, BitSet responses, List<Integer> ends, int resultPlace,
+            Listener listener) {
         this.expectations = expectations;
         this.responses = responses;
+        this.ends = ends;
         this.resultPlace = resultPlace;
         this.listener = listener;
     }
@@ -67,7 +73,7 @@ final class BatchHandler implements ResponseHandler {
         }
         boolean chosen = responses.get(completed);
         if (!chosen && !responses.isEmpty() && type == Backend.ERROR_RESPONSE) {
-            response.reset(); // it failed in the end
+            kept.forEach(ByteArrayOutputStream::reset); // it failed in the end
             chosen = true;
         }
         if (chosen) {
@@ -122,7 +128,11 @@ final class BatchHandler implements ResponseHandler {
         boolean wanted = type == Backend.COMMAND_COMPLETE || type == Backend.ERROR_RESPONSE
                 || type == Backend.NOTICE_RESPONSE || type == Backend.ROW_DESCRIPTION || type == Backend.DATA_ROW
                 || type == Backend.EMPTY_QUERY || type == Backend.PORTAL_SUSPENDED;
-        if (wanted && response.size() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
+        if (!wanted) {
+            return;
+        }
+        ByteArrayOutputStream response = current();
+        if (response.size() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
             int length = body.readableBytes() + 4;
             response.write(type);
             response.write(length >>> 24);
@@ -133,6 +143,23 @@ final class BatchHandler implements ResponseHandler {
             body.getBytes(body.readerIndex(), bytes);
             response.writeBytes(bytes);
         }
+    }
+
+    private ByteArrayOutputStream current() {
+        int before = groups();
+        while (kept.size() <= before) {
+            kept.add(new ByteArrayOutputStream(0));
+        }
+        return kept.get(before == ends.size() ? 0 : before);
+    }
+
+    /** So many of those statements whose responses are kept together have completed, before the first that failed. */
+    int groups() {
+        int before = 0;
+        while (before < ends.size() && ends.get(before) < completed) {
+            before++;
+        }
+        return before;
     }
 
     /** Number of statements that completed before the first that failed. */
@@ -147,7 +174,12 @@ final class BatchHandler implements ResponseHandler {
 
     /** The messages that the chosen statements were answered with, or the error that undid them. */
     byte[] response() {
-        return response.toByteArray();
+        return kept.isEmpty() ? new byte[0] : response(0);
+    }
+
+    /** Those of one of several groups of statements, by its number from 0. */
+    byte[] response(int group) {
+        return group < kept.size() ? kept.get(group).toByteArray() : new byte[0];
     }
 
     @Override

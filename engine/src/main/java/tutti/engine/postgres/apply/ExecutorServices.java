@@ -51,6 +51,12 @@ public interface ExecutorServices {
     /** Whether columns that have not changed may be left out of what travels. From any thread. */
     boolean leavesOut();
 
+    /**
+     * Whether several requests come to the same in one transaction as in one each, as of the last schema change: no constraint is checked at the
+     * end of a transaction, and no function of a client's changes a setting or makes what lasts until then.
+     */
+    boolean together();
+
     /** What a request has touched outside of its classes, for its client's error, or null. */
     @Nullable
     String outside(WriteSet writes, List<Long> relations, ConflictClasses classes);

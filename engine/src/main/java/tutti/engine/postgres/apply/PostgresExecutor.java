@@ -16,6 +16,7 @@ import tutti.core.protocol.Response;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.Engine.Executor;
+import tutti.core.spi.Engine.Request;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
@@ -31,8 +32,13 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
 /**
- * Executes clients' whole requests of any node, each in a session of a role that may take the client's role and do nothing else: all of a
- * request, and the closing of its capture, in one round trip. A lost connection is replaced at the next call.
+ * Executes clients' whole requests of any node, each in a session of a role that may take the client's role and do nothing else: all of
+ * some requests, and the closing of their capture, in one round trip. A lost connection is replaced at the next call.
+ *
+ * <p>
+ * <b>Several in one transaction</b> are of one role, and each sets its role and all its settings before it begins, so that it finds the session as if
+ * it were the first: the engine {@linkplain ExecutorServices#together says} whether anything else could be left behind. If one is refused all is
+ * rolled back, and those before it are executed again without it.
  *
  * <p>
  * <b>Clients' code</b> runs in these sessions, and what it can do to them is undone when its transaction ends: a session serves one role
@@ -85,32 +91,71 @@ public final class PostgresExecutor implements Executor {
 
     // ------------------------------------------------------------------------------------------ executing
 
+    /** Requests that are executed in one transaction. */
+    private record Together(LocalTransaction transaction, List<Request> requests, List<Statement> statements,
+            Completion<Executed> done) {
+        String role() {
+            return statements.getFirst().role();
+        }
+
+        boolean several() {
+            return requests.size() > 1;
+        }
+
+        ConflictClasses classes() {
+            return Request.classes(requests);
+        }
+
+        /** The first ones. */
+        Together first(int count) {
+            return new Together(transaction, requests.subList(0, count), statements.subList(0, count), done);
+        }
+    }
+
     @Override
-    public void execute(LocalTransaction whose, byte[] encoded, ConflictClasses classes, Completion<Executed> done) {
+    public void execute(LocalTransaction whose, List<Request> requests, Completion<Executed> done) {
         loop.execute(() -> {
             int own = ++run;
-            transaction = whose;
-            Statement request;
+            List<Statement> statements = new ArrayList<>();
             try {
-                request = Statement.of(encoded);
-                request.calls();
+                for (Request each : requests) {
+                    Statement next = Statement.of(each.statement());
+                    next.calls();
+                    if (!statements.isEmpty() && !follows(next, statements.getFirst())) {
+                        break;
+                    }
+                    statements.add(next);
+                }
             } catch (IllegalArgumentException damaged) {
-                done.succeeded(refused(ErrorFields.of("ERROR", "XX001", String.valueOf(damaged.getMessage()))));
-                return;
-            }
-            connection(request.role(), (opened, failed) -> {
-                if (own != run) {
+                if (statements.isEmpty()) {
+                    done.succeeded(refused(ErrorFields.of("ERROR", "XX001", String.valueOf(damaged.getMessage()))));
                     return;
                 }
-                if (opened != null) {
-                    send(opened, request, classes, own, done);
-                } else if (failed instanceof PostgresException refusal && refusal.sqlState().equals("28000")) {
-                    done.succeeded(refused(refusal.fields()));
-                } else {
-                    done.failed(new EngineFailure("08006",
-                            failed == null ? "the executor is closed" : String.valueOf(failed.getMessage()), true));
-                }
-            });
+            }
+            begin(new Together(whose, requests.subList(0, statements.size()), statements, done), own);
+        });
+    }
+
+    /** Whether a request finds the session behind another as it would in a transaction of its own: all that it asks for is set anew. */
+    private boolean follows(Statement next, Statement first) {
+        return engine.together() && next.role().equals(first.role())
+                && next.settings().keySet().equals(first.settings().keySet());
+    }
+
+    private void begin(Together all, int own) {
+        transaction = all.transaction;
+        connection(all.role(), (opened, failed) -> {
+            if (own != run) {
+                return;
+            }
+            if (opened != null) {
+                send(opened, all, own);
+            } else if (failed instanceof PostgresException refusal && refusal.sqlState().equals("28000")) {
+                all.done.succeeded(refused(refusal.fields()));
+            } else {
+                all.done.failed(new EngineFailure("08006",
+                        failed == null ? "the executor is closed" : String.valueOf(failed.getMessage()), true));
+            }
         });
     }
 
@@ -155,35 +200,39 @@ public final class PostgresExecutor implements Executor {
         });
     }
 
-    private void send(BackendConnection to, Statement request, ConflictClasses classes, int own,
-            Completion<Executed> done) {
+    private void send(BackendConnection to, Together all, int own) {
         Batch batch = new Batch(to.buffer());
         batch.query(BEGIN, 1);
-        batch.settings(request);
-        batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
-        int first = batch.size();
-        request.calls().forEach(batch::statement);
-        batch.keepResponses(first, batch.size() - 1);
+        int begun = -1;
+        for (Statement request : all.statements) {
+            batch.settings(request);
+            batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
+            int from = batch.size();
+            begun = begun < 0 ? from : begun;
+            request.calls().forEach(batch::statement);
+            batch.keepResponses(from, batch.size() - 1);
+        }
+        int first = begun;
         int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
                 engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
         batch.keepResult(last);
-        LocalTransaction whose = transaction;
-        ScheduledFuture<?> watch = whose == null
-                ? null
-                : engine.watch(loop, whose, to.processId(), () -> own == run && underWay);
+        ScheduledFuture<?> watch = engine.watch(loop, all.transaction, to.processId(), () -> own == run && underWay);
         server = to;
         send(batch, to, new Answered(own) {
             @Override
             void over() {
-                if (watch != null) {
-                    watch.cancel(false);
-                }
+                watch.cancel(false);
             }
 
             @Override
             void done(BatchHandler results) {
-                Told told = new Told(results.result(), results.response(), classes, own, done);
-                if (request.settings().containsKey(Statement.DECLARED) && !classes.all()) {
+                List<Response> responses = new ArrayList<>();
+                for (int i = 0; i < all.requests.size(); i++) {
+                    responses.add(Response.done(results.response(i)));
+                }
+                Told told = new Told(all, results.result(), responses, own);
+                if (all.statements.stream().anyMatch(each -> each.settings().containsKey(Statement.DECLARED))
+                        && !all.classes().all()) {
                     used(to, told);
                 } else {
                     judge(told, List.of());
@@ -197,23 +246,26 @@ public final class PostgresExecutor implements Executor {
                 if (results.completed() < first) {
                     to.abort(); // the role may not be what it was
                 }
+                int before = results.groups();
                 end("ROLLBACK", own, () -> {
-                    if (refused) {
-                        done.succeeded(new Executed(WriteSet.EMPTY, new Response(failure.sqlState(),
+                    if (refused && all.several()) {
+                        // Those before it; if all have been executed, it is not known which has failed.
+                        begin(all.first(before == all.requests.size() ? 1 : Math.max(1, before)), own);
+                    } else if (refused) {
+                        all.done.succeeded(new Executed(WriteSet.EMPTY, new Response(failure.sqlState(),
                                 limited(failure.message()), results.response())));
                     } else {
-                        done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
+                        all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
                     }
                 });
             }
         });
     }
 
-    /** What is known of a request when it has been executed. */
-    private record Told(byte @Nullable [] gathered, byte[] response, ConflictClasses classes, int run,
-            Completion<Executed> done) {}
+    /** What is known of requests when they have been executed. */
+    private record Told(Together all, byte @Nullable [] gathered, List<Response> responses, int run) {}
 
-    /** Its classes are what somebody says: finds out what it has used. */
+    /** Their classes are what somebody says: finds out what they have used. */
     private void used(BackendConnection in, Told told) {
         underWay = true;
         var _ = in.query(LOCKS).whenComplete((locks, failed) -> {
@@ -221,7 +273,7 @@ public final class PostgresExecutor implements Executor {
             if (told.run != run) {
                 rollBackIfQuiet();
             } else if (failed != null) {
-                end("ROLLBACK", told.run, () -> told.done.failed(
+                end("ROLLBACK", told.run, () -> told.all.done.failed(
                         new EngineFailure("08006", String.valueOf(failed.getMessage()), true)));
             } else {
                 judge(told, locks.rows().stream().map(row -> Long.valueOf(String.valueOf(row.getFirst()))).toList());
@@ -231,21 +283,23 @@ public final class PostgresExecutor implements Executor {
 
     private void judge(Told told, List<Long> relations) {
         int own = told.run;
-        Completion<Executed> done = told.done;
+        Completion<Executed> done = told.all.done;
         byte[] gathered = told.gathered;
         try {
             WriteSet writes = gathered == null
                     ? WriteSet.EMPTY
                     : CaptureReader.read(engine.catalog(), gathered).writes();
-            String outside = engine.outside(writes, relations, told.classes);
+            Executed executed = new Executed(writes, told.responses);
+            String outside = engine.outside(writes, relations, told.all.classes());
             if (outside != null) {
-                end("ROLLBACK", own,
-                        () -> done.succeeded(refused(ErrorFields.of("ERROR", "2F003", "the request has used "
-                                + outside + ", which is not among the conflict classes that it was logged by"))));
+                refuse(told, ErrorFields.of("ERROR", "2F003", "the request has used "
+                        + outside + ", which is not among the conflict classes that it was logged by"));
+            } else if (told.all.several() && executed.bytes() > BYTES_MAX) {
+                refuse(told, ErrorFields.of("ERROR", "54000", "too large for one transaction"));
             } else if (gathered == null) {
-                end("COMMIT", own, () -> done.succeeded(new Executed(writes, Response.done(told.response))));
+                end("COMMIT", own, () -> done.succeeded(executed));
             } else {
-                done.succeeded(new Executed(writes, Response.done(told.response)));
+                done.succeeded(executed);
             }
         } catch (CaptureReader.UnknownTable older) {
             end("ROLLBACK", own, () -> {
@@ -253,9 +307,19 @@ public final class PostgresExecutor implements Executor {
                         "the request changes a table that is not known yet: " + older.getMessage(), true)));
             });
         } catch (CaptureException cannot) {
-            end("ROLLBACK", own, () -> done.succeeded(refused(
-                    ErrorFields.of("ERROR", cannot.sqlState(), String.valueOf(cannot.getMessage())))));
+            refuse(told, ErrorFields.of("ERROR", cannot.sqlState(), String.valueOf(cannot.getMessage())));
         }
+    }
+
+    /** What they have changed together cannot be: of several, the first is executed alone. */
+    private void refuse(Told told, ErrorFields why) {
+        end("ROLLBACK", told.run, () -> {
+            if (told.all.several()) {
+                begin(told.all.first(1), told.run);
+            } else {
+                told.all.done.succeeded(refused(why));
+            }
+        });
     }
 
     private static String limited(String message) {

@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.UUID;
 
 /**
  * An SQL statement that every replica executes itself, with what its meaning depends on. Immutable.
@@ -44,6 +45,7 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static final String SUBMISSION_MADE = "pg_catalog.concat((extract(epoch FROM pg_catalog.now())"
             + " OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8, ' ', pg_catalog.gen_random_uuid())";
     private static final int CALL_PARTS = 5;
+    private static final char SUBMISSION_SEPARATOR = ' ';
     private static final int GRANT_PARTS = 3;
     private static final int FINISH_PARTS = 3;
 
@@ -67,6 +69,20 @@ public record Statement(int place, String sql, String role, Map<String, String> 
                     String.join(",", Arrays.stream(types).mapToObj(Integer::toString).toList()),
                     Base64.getEncoder().encodeToString(bound), described ? "d" : "", Integer.toString(rowsMax));
         }
+    }
+
+    /**
+     * The value of {@link #SUBMISSION} for one of several requests that were submitted at the same time.
+     *
+     * @param first value of the first
+     * @param number which one, from 0
+     */
+    public static String submission(String first, int number) {
+        int time = first.indexOf(SUBMISSION_SEPARATOR);
+        return number == 0 || time < 0
+                ? first
+                : first.substring(0, time + 1) + UUID.nameUUIDFromBytes(
+                        (first.substring(time + 1) + SUBMISSION_SEPARATOR + number).getBytes(StandardCharsets.UTF_8));
     }
 
     /** A request of statements that every replica executes as clients' own: triggers fire, foreign keys are checked. */

@@ -2,6 +2,8 @@ package tutti.sim.world.database;
 
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -75,14 +77,35 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
         return new WriteSet(keys.build(), to.array());
     }
 
+    /** What several have changed in one transaction of the database, as one write set. */
+    static WriteSet together(List<WriteSet> each) {
+        KeySet.Builder keys = new KeySet.Builder();
+        ByteBuffer to = ByteBuffer.allocate(each.stream().mapToInt(one -> one.changes().length).sum());
+        for (WriteSet one : each) {
+            for (int i = 0; i < one.keys().size(); i++) {
+                keys.add(one.keys().hash(i), one.keys().kind(i));
+            }
+            to.put(one.changes());
+        }
+        return new WriteSet(keys.build(), to.array());
+    }
+
     /**
-     * Reads what {@link #writeSet} wrote; the write set must not be empty.
+     * Reads what {@link #writeSet} wrote, or {@link #together}; the write set must not be empty.
      *
      * @throws IllegalArgumentException if it is something else
      */
-    static Changes of(WriteSet writes) {
+    static List<Changes> of(WriteSet writes) {
+        ByteBuffer from = ByteBuffer.wrap(writes.changes());
+        List<Changes> all = new ArrayList<>();
+        do {
+            all.add(read(from, writes));
+        } while (from.hasRemaining());
+        return all;
+    }
+
+    private static Changes read(ByteBuffer from, WriteSet writes) {
         try {
-            ByteBuffer from = ByteBuffer.wrap(writes.changes());
             TransactionId transaction = TransactionId.SCHEMA.read(from);
             TreeMap<Long, Change> rows = new TreeMap<>();
             int count = from.getInt();

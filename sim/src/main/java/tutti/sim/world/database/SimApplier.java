@@ -96,9 +96,10 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         List<LockStep> steps = new ArrayList<>();
         try {
             for (WriteSet one : writes) {
-                Changes read = Changes.of(one);
-                changes.add(read);
-                steps.addAll(LockStep.of(database.kind(), read));
+                for (Changes read : Changes.of(one)) {
+                    changes.add(read);
+                    steps.addAll(LockStep.of(database.kind(), read));
+                }
             }
         } catch (IllegalArgumentException damaged) {
             database.answerLater(() -> fail(done, failure("XX001", String.valueOf(damaged.getMessage()))));

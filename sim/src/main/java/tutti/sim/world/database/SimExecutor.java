@@ -1,5 +1,7 @@
 package tutti.sim.world.database;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Response;
@@ -8,11 +10,10 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.Executed;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
-import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 
 /**
- * Executes clients' whole requests, statement by statement, as a client's session does. What is written depends on the run, so
+ * Executes clients' whole requests, statement by statement, as a client's session does, several in one transaction. What is written depends on the run, so
  * that two runs of the same request do not come to the same.
  */
 final class SimExecutor implements Engine.Executor {
@@ -25,27 +26,46 @@ final class SimExecutor implements Engine.Executor {
         this.database = engine.database();
     }
 
+    /** Requests that are executed in one transaction. */
+    private static final class Together {
+        final LocalTransaction transaction;
+        final List<Engine.Request> requests;
+        final Completion<Executed> done;
+        final List<Run> runs = new ArrayList<>();
+        final List<WriteSet> writes = new ArrayList<>();
+
+        Together(LocalTransaction transaction, List<Engine.Request> requests, Completion<Executed> done) {
+            this.transaction = transaction;
+            this.requests = requests;
+            this.done = done;
+        }
+
+        Engine.Request next() {
+            return requests.get(runs.size());
+        }
+    }
+
     @Override
-    public void execute(LocalTransaction transaction, byte[] request, ConflictClasses classes,
-            Completion<Executed> done) {
-        Program.Statement parsed = Program.Statement.parse(request);
+    public void execute(LocalTransaction transaction, List<Engine.Request> requests, Completion<Executed> done) {
+        Together all = new Together(transaction, requests, done);
+        Program.Statement parsed = Program.Statement.parse(all.next().statement());
         SimTransaction begun = engine.begin(transaction, parsed.transaction(), parsed.program(), database.salt());
         running = begun;
         begun.watch();
-        step(begun, done);
+        step(begun, all);
     }
 
-    private void step(SimTransaction of, Completion<Executed> done) {
+    private void step(SimTransaction of, Together all) {
         if (of.hasNext() && !of.isLost()) {
             database.applyLater(() -> {
                 if (of.equals(running)) {
-                    of.perform(end -> ended(of, end, done));
+                    of.perform(end -> ended(of, end, all));
                 }
             });
         } else if (of.isLost()) {
-            database.tellLater(() -> tell(of, () -> done.failed(SimEngine.GONE)));
+            database.tellLater(() -> tell(of, () -> all.done.failed(SimEngine.GONE)));
         } else {
-            finish(of, done);
+            finish(of, all);
         }
     }
 
@@ -55,25 +75,42 @@ final class SimExecutor implements Engine.Executor {
         }
     }
 
-    private void ended(SimTransaction of, StatementEnd end, Completion<Executed> done) {
+    private void ended(SimTransaction of, StatementEnd end, Together all) {
         tell(of, () -> {
             switch (end) {
-                case DONE -> step(of, done);
-                case FOREIGN_KEY -> done.succeeded(new Executed(WriteSet.EMPTY,
-                        new Response("23503", end.label(), new byte[0])));
-                default -> done.failed(new EngineFailure("40001", end.label(), true));
+                case DONE -> step(of, all);
+                case FOREIGN_KEY -> {
+                    if (all.runs.isEmpty()) {
+                        all.done.succeeded(new Executed(WriteSet.EMPTY,
+                                new Response("23503", end.label(), new byte[0])));
+                    } else {
+                        execute(all.transaction, all.requests.subList(0, all.runs.size()), all.done);
+                    }
+                }
+                default -> all.done.failed(new EngineFailure("40001", end.label(), true));
             }
         });
     }
 
-    private void finish(SimTransaction of, Completion<Executed> done) {
+    private void finish(SimTransaction of, Together all) {
         WriteSet writes = of.capture();
-        database.undertaken(of.run());
-        Executed executed = new Executed(writes, Response.done(RunResponse.of(of.run().operations())));
-        if (writes.isEmpty()) {
-            of.commitUnchanged(() -> tell(of, () -> done.succeeded(executed)));
+        all.runs.add(of.run());
+        if (!writes.isEmpty()) {
+            all.writes.add(writes);
+        }
+        if (all.runs.size() < all.requests.size()) {
+            Program.Statement parsed = Program.Statement.parse(all.next().statement());
+            of.next(database.run(parsed.transaction(), parsed.program(), database.salt()));
+            step(of, all);
+            return;
+        }
+        all.runs.forEach(database::undertaken);
+        Executed executed = new Executed(all.writes.isEmpty() ? WriteSet.EMPTY : Changes.together(all.writes),
+                all.runs.stream().map(run -> Response.done(RunResponse.of(run.operations()))).toList());
+        if (all.writes.isEmpty()) {
+            of.commitUnchanged(() -> tell(of, () -> all.done.succeeded(executed)));
         } else {
-            database.answerLater(() -> tell(of, () -> done.succeeded(executed)));
+            database.answerLater(() -> tell(of, () -> all.done.succeeded(executed)));
         }
     }
 

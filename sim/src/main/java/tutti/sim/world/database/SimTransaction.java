@@ -1,7 +1,9 @@
 package tutti.sim.world.database;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -28,7 +30,10 @@ public final class SimTransaction extends Locks.Owner {
     private final SimEngine engine;
     private final Database database;
     private final LocalTransaction local;
-    private final Run run;
+    /** Of a client there is one; of an owner of request logs several, one after the other. */
+    private Run run;
+    /** What the runs before this one have made of rows. */
+    private final Map<Long, Store.Version> made = new HashMap<>();
     private final List<Runnable> whenOver = new ArrayList<>(1);
     private State state = State.OPEN;
     private boolean disconnected;
@@ -37,7 +42,7 @@ public final class SimTransaction extends Locks.Owner {
     private boolean watched;
     private long snapshot = -1;
     private int failAt;
-    private @Nullable Changes captured;
+    private final List<Changes> captured = new ArrayList<>();
     private @Nullable Consumer<StatementEnd> statement;
     private @Nullable Completion<Void> committing;
 
@@ -254,15 +259,26 @@ public final class SimTransaction extends Locks.Owner {
     }
 
     private Store.Version see(long row) {
-        return database.store().read(row, database.kind().snapshots() ? snapshot : Long.MAX_VALUE);
+        Store.Version own = made.get(row);
+        return own != null
+                ? own
+                : database.store().read(row, database.kind().snapshots() ? snapshot : Long.MAX_VALUE);
     }
 
     /** Captures what it changed, when it has executed all; it goes on holding its locks. */
     public WriteSet capture() {
         run.snapshot(database.kind().snapshots() ? snapshot : database.visible());
         Changes changes = run.changes(this::see);
-        captured = changes;
+        captured.add(changes);
         return changes.writeSet();
+    }
+
+    /** Goes on with another program, which sees what the one that has been {@linkplain #capture captured} has changed. */
+    void next(Run next) {
+        Changes changes = captured.getLast();
+        changes.rows().forEach(
+                (row, change) -> made.put(row, new Store.Version(snapshot, changes.transaction(), change.value())));
+        run = next;
     }
 
     /** What it read, as a read set. */
@@ -283,8 +299,8 @@ public final class SimTransaction extends Locks.Owner {
 
     /** Commits it as {@link LocalTransaction#commit} says. */
     public void commit(long position, Completion<Void> done) {
-        Changes changes = captured;
-        if (state != State.OPEN || rollingBack || changes == null) {
+        List<Changes> changes = captured.stream().filter(each -> !each.rows().isEmpty()).toList();
+        if (state != State.OPEN || rollingBack || changes.isEmpty()) {
             database.tellLater(() -> done.failed(
                     new EngineFailure("40001", "the transaction has been rolled back before its commit", true)));
             return;
@@ -295,7 +311,7 @@ public final class SimTransaction extends Locks.Owner {
             boolean aborts = database.aborts();
             boolean commits = !aborts || database.losesAnswer();
             if (commits) {
-                database.commit(position, List.of(changes));
+                database.commit(position, changes);
             }
             committing = null;
             over();

@@ -72,6 +72,12 @@ final class RecordingProtocol {
         }
 
         @Override
+        public void includes(TransactionId transaction, long position) {
+            log.decidedWith(node, position, transaction);
+            super.includes(transaction, position);
+        }
+
+        @Override
         public void execute(TransactionId transaction, long position, TransactionRequest.Whole request) {
             decided(position);
             log.decided(node, position, transaction);

@@ -29,6 +29,9 @@ public interface WorldLog {
     /** A node's protocol has decided at which position a transaction commits. */
     void decided(int node, long position, TransactionId transaction);
 
+    /** A node's protocol has decided at which position a transaction commits, behind others that commit there; the first of them it decides next. */
+    void decidedWith(int node, long position, TransactionId transaction);
+
     /** A node's database made the changes of a transaction visible. */
     void applied(int node, TransactionId transaction, long stateHash);
 

@@ -1,0 +1,273 @@
+package tutti.core.protocol;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.HybridMessage.Done;
+import tutti.core.protocol.HybridMessage.Entry;
+import tutti.core.protocol.HybridMessage.Everywhere;
+import tutti.core.protocol.HybridMessage.Executed;
+import tutti.core.txn.AbortReason;
+import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
+
+/**
+ * What a replica executes as the owner of request logs, under {@link Hybrid}, whose head says why it is right: which requests
+ * together, and how often. Known by the first of those that are executed together. For one thread at a time.
+ */
+final class OwnerRuns {
+    /** So often is a request run that fails for passing reasons: with the delays between, for half a second. */
+    private static final int RUNS_MAX = 25;
+
+    /** Requests that are executed together, until they have been answered. */
+    private static final class Run {
+        final Entry first;
+        /** The world has been asked for them, and an executor is taken. */
+        boolean undertaken;
+        int runs;
+        /** The last run failed for a passing reason. */
+        boolean failed;
+        /** What came of it, when that is on its way; kept to be compared with what is delivered. */
+        @Nullable
+        Done done;
+        /** It was rolled back in the engine since. */
+        boolean rolledBack;
+        List<Entry> entries;
+
+        Run(Entry first) {
+            this.first = first;
+            this.entries = List.of(first);
+        }
+    }
+
+    /** What became of those that this replica has run, when the outcome of one of them was delivered. */
+    enum Ended {
+        /** It did not run them. */
+        NONE,
+        /** It holds just what was delivered. */
+        HELD,
+        /** It holds something else, or nothing any more. */
+        LOST
+    }
+
+    private final int executors;
+    private final int batch;
+    private final TransactionQueues<Entry> queues;
+    private final Predicate<Entry> owns;
+    private final ReplicaWorld world;
+    private final Map<TransactionId, Run> runs = new LinkedHashMap<>();
+    /** To be executed when there is an executor. */
+    private final ArrayDeque<Entry> ready = new ArrayDeque<>();
+    /** Classes of which somebody has left the queues at a position that is not visible here, by the last such position, ascending. */
+    private final LinkedHashMap<Long, Long> left = new LinkedHashMap<>();
+    private long leftAll;
+    /** Of the executors. */
+    private int busy;
+
+    /**
+     * None.
+     *
+     * @param executors how many at a time
+     * @param batch how many requests together, at most
+     * @param owns whether this replica is the one to execute a request now
+     */
+    OwnerRuns(int executors, int batch, TransactionQueues<Entry> queues, Predicate<Entry> owns, ReplicaWorld world) {
+        this.executors = executors;
+        this.batch = batch;
+        this.queues = queues;
+        this.owns = owns;
+        this.world = world;
+    }
+
+    /** One has become first in its logs. Whether this replica is to run it, and does not yet. */
+    boolean take(Entry entry) {
+        return owns.test(entry) && runs.putIfAbsent(entry.transaction(), new Run(entry)) == null;
+    }
+
+    /** One that it has taken is first in its logs, and all before it is visible. */
+    void ready(Entry entry) {
+        ready.add(entry);
+    }
+
+    /** Has as many executed as there are executors. */
+    void begin(long visible) {
+        left.values().removeIf(position -> position <= visible);
+        while (busy < executors && !ready.isEmpty()) {
+            begin(ready.remove(), visible);
+        }
+    }
+
+    private void begin(Entry entry, long visible) {
+        Run run = runs.get(entry.transaction());
+        TransactionRequest.Whole request = entry.request();
+        if (run == null || run.undertaken || request == null || !queues.contains(entry)) {
+            return;
+        }
+        if (!owns.test(entry)) {
+            runs.remove(entry.transaction());
+        } else if (entry.everywhere()) {
+            world.order(new Everywhere(entry.transaction()));
+        } else {
+            busy++;
+            run.undertaken = true;
+            run.runs = 1;
+            run.entries = queues.run(entry, batch, next -> follows(next, visible));
+            List<TransactionRequest.Whole> requests = new ArrayList<>();
+            for (Entry each : run.entries) {
+                TransactionRequest.Whole asked = each.request();
+                if (asked != null) {
+                    requests.add(asked);
+                }
+            }
+            world.undertake(entry.transaction(), requests);
+        }
+    }
+
+    /** Whether one may be executed behind those that it stands behind in the logs. */
+    private boolean follows(Entry entry, long visible) {
+        return entry.request() != null && !entry.everywhere() && owns.test(entry) && sees(entry, visible);
+    }
+
+    /** Whether everything that has committed in its classes is visible here. */
+    private boolean sees(Entry entry, long visible) {
+        if (entry.sequence() > visible || leftAll > visible || (entry.classes().all() && !left.isEmpty())) {
+            return false;
+        }
+        for (int i = 0; i < entry.classes().size(); i++) {
+            if (left.containsKey(entry.classes().hash(i))) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Somebody leaves the queues at a position. */
+    void leaves(Entry entry, long position) {
+        if (entry.classes().all()) {
+            leftAll = position;
+        }
+        for (int i = 0; i < entry.classes().size(); i++) {
+            left.remove(entry.classes().hash(i));
+            left.put(entry.classes().hash(i), position);
+        }
+    }
+
+    /** An executor is free: what it has run was answered. */
+    void freed() {
+        busy--;
+    }
+
+    // ------------------------------------------------------------------------------------------ what comes of it
+
+    /** Some have been executed. */
+    void undertaken(TransactionId transaction, WriteSet writes, List<Response> responses) {
+        Run run = runs.get(transaction);
+        if (run == null || run.done != null || responses.isEmpty() || responses.size() > run.entries.size()) {
+            throw new IllegalStateException(transaction + " was executed with " + (responses.size() - 1)
+                    + " others, but this replica does not run them");
+        }
+        done(run, writes, responses);
+    }
+
+    private void done(Run run, WriteSet writes, List<Response> responses) {
+        List<Executed> executed = new ArrayList<>();
+        Iterator<Entry> entries = run.entries.iterator();
+        responses.forEach(response -> executed.add(new Executed(entries.next().transaction(), response)));
+        Done done = new Done(executed, writes);
+        run.done = done;
+        world.order(done);
+    }
+
+    /**
+     * They have failed for a passing reason.
+     *
+     * @return null if it does not run them, else whether they are to be run again after a while
+     */
+    @Nullable
+    Boolean failed(TransactionId transaction, AbortReason.Failed cause) {
+        Run run = runs.get(transaction);
+        if (run == null) {
+            return null;
+        }
+        run.entries = List.of(run.first);
+        if (run.runs < RUNS_MAX) {
+            run.failed = true;
+            return true;
+        }
+        done(run, WriteSet.EMPTY, List.of(new Response("40001", "the request was run " + RUNS_MAX
+                + " times and failed each time for a passing reason (" + cause.label() + "); try again",
+                new byte[0])));
+        return false;
+    }
+
+    /** Runs what has failed again. */
+    void retry() {
+        List.copyOf(runs.values()).stream().filter(run -> run.failed && run.done == null).forEach(this::again);
+    }
+
+    /** They were rolled back in the engine. Whether it runs them. */
+    boolean victim(TransactionId transaction) {
+        Run run = runs.get(transaction);
+        if (run == null) {
+            return false;
+        }
+        if (run.done == null) {
+            again(run);
+        } else {
+            run.rolledBack = true;
+        }
+        return true;
+    }
+
+    /** What has failed together is run one by one: whichever it was, the others get on. */
+    private void again(Run run) {
+        run.runs++;
+        run.failed = false;
+        run.entries = List.of(run.first);
+        world.run(run.first.transaction(), ReplicaWorld.Priority.ORDERED);
+    }
+
+    // ------------------------------------------------------------------------------------------ what was delivered
+
+    /** One is executed by every replica at a position. */
+    void drop(TransactionId transaction) {
+        runs.remove(transaction);
+    }
+
+    /** An outcome counts. */
+    Ended ended(Done delivered) {
+        Run run = runs.remove(delivered.first());
+        if (run == null || !run.undertaken) {
+            return Ended.NONE;
+        }
+        return !run.rolledBack && same(run.done, delivered) ? Ended.HELD : Ended.LOST;
+    }
+
+    /** Whether what this replica holds is what was delivered, which another run may have sent. */
+    private static boolean same(@Nullable Done own, Done delivered) {
+        if (own == null || own.requests().size() != delivered.requests().size()
+                || !Arrays.equals(own.writes().changes(), delivered.writes().changes())) {
+            return false;
+        }
+        for (int i = 0; i < own.requests().size(); i++) {
+            Executed one = own.requests().get(i);
+            Executed other = delivered.requests().get(i);
+            if (!one.transaction().equals(other.transaction()) || !one.response().same(other.response())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Those whose outcome has been delivered. */
+    static List<TransactionId> names(Done done) {
+        return done.requests().stream().map(Executed::transaction).toList();
+    }
+
+}
