@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Function;
 import tutti.command.Screen;
+import tutti.report.DocsSection;
 import tutti.report.Machine;
 import tutti.sim.world.ReplayFile;
 
@@ -120,11 +121,11 @@ final class CampaignText {
                     Long.toString(one.count("committed")), Long.toString(one.count("crash")),
                     duration(one.simulatedNanos() / NANOS_PER_SECOND)));
         }
-        lines.addAll(markdown(rows));
+        lines.addAll(DocsSection.table(rows));
         lines.add("");
-        lines.addAll(markdown(faults(all)));
+        lines.addAll(DocsSection.table(faults(all)));
         lines.add("");
-        lines.addAll(markdown(checks(all)));
+        lines.addAll(DocsSection.table(checks(all)));
         lines.add("");
         if (all.failures().isEmpty()) {
             lines.add("Nothing failed.");
@@ -132,17 +133,6 @@ final class CampaignText {
         for (CampaignNumbers.Found found : all.failures()) {
             lines.add("* Failed: `" + found.protocol() + "`, seed " + found.seed() + ", " + found.order()
                     + " order, faults " + found.faults() + ": " + String.join("; ", found.failed()));
-        }
-        return lines;
-    }
-
-    private static List<String> markdown(List<List<String>> rows) {
-        List<String> lines = new ArrayList<>();
-        for (List<String> row : rows) {
-            lines.add("| " + String.join(" | ", row) + " |");
-            if (lines.size() == 1) {
-                lines.add("|" + "---|".repeat(row.size()));
-            }
         }
         return lines;
     }
