@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -84,6 +85,10 @@ class LostMajorityTest extends ReplicaTrio {
         openReady(protocol, 2);
     }
 
+    private TransactionOutcome ask(int node, TransactionId about) {
+        return told(done -> nodes.get(node).outcome(about, done));
+    }
+
     private void passes(long nanos) {
         CompletableFuture<Void> over = new CompletableFuture<>();
         machine.loop("passing", cause -> {
@@ -110,7 +115,7 @@ class LostMajorityTest extends ReplicaTrio {
         boolean committed = client.outcome() instanceof Outcome.Committed;
         for (int node : ALL) {
             assertEquals(committed ? TransactionOutcome.COMMITTED : TransactionOutcome.ABORTED,
-                    told(done -> nodes.get(node).outcome(name, done)), "node " + node);
+                    ask(node, name), "node " + node);
             assertEquals(committed, engines.get(node).changes().contains(name.toString()), "node " + node);
         }
         assertTrue(committed, "nobody was in its way");
@@ -133,7 +138,7 @@ class LostMajorityTest extends ReplicaTrio {
         TransactionId name = Objects.requireNonNull(nodes.get(0).reserve());
         holding = true;
         CompletableFuture<EngineFailure> failed = new CompletableFuture<>();
-        nodes.get(0).barrier("alter".getBytes(java.nio.charset.StandardCharsets.UTF_8), KeySet.EMPTY, name,
+        nodes.get(0).barrier("alter".getBytes(StandardCharsets.UTF_8), KeySet.EMPTY, name,
                 new Completion<ExecuteResult>() {
                     @Override
                     public void succeeded(ExecuteResult result) {
@@ -151,7 +156,7 @@ class LostMajorityTest extends ReplicaTrio {
         assertEquals("08007", failure.sqlState());
         assertTrue(failure.message().contains("tutti_outcome('" + name + "')"), failure.message());
         findMajority("si");
-        assertEquals(TransactionOutcome.COMMITTED, told(done -> nodes.get(1).outcome(name, done)));
+        assertEquals(TransactionOutcome.COMMITTED, ask(1, name));
         noneHasEnded();
     }
 
