@@ -8,7 +8,6 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,12 +22,6 @@ class ReadLevelTest extends OnFrontEnd {
     @BeforeEach
     void count() {
         fixture.node.awaited = waits::incrementAndGet;
-    }
-
-    @AfterEach
-    void reset() {
-        fixture.node.awaited = () -> {};
-        fixture.node.awaitRefusal = null;
     }
 
     private static void execute(Connection connection, String... statements) throws SQLException {

@@ -256,6 +256,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         wholeOnly = false;
         promises = true;
         awaited = () -> {};
+        awaitRefusal = null;
         everywhereIfPossible = false;
         undertakes = false;
         ownerRefuses = null;

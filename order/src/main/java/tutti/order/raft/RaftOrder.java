@@ -535,8 +535,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
         @Override
         public boolean needsCopy(Greeting.Hello hello, boolean proven) throws IOException {
-            return membership.list().now().learners().contains(hello.node()) && !met.hasMet(hello.node())
-                    || proven && !met.knows(hello.node(), hello.standing().directory());
+            return (membership.list().now().learners().contains(hello.node()) && !met.hasMet(hello.node()))
+                    || (proven && !met.knows(hello.node(), hello.standing().directory()));
         }
 
         @Override
