@@ -95,7 +95,7 @@ final class ClientSide implements FrameSink {
         }
         ErrorFields refusal = session.messages().shown();
         if (refusal == null) {
-            refusal = session.readLevel().taken(type, buffer, start, bodyLength);
+            refusal = session.readLevel().taken(type, buffer, start, bodyLength, extended::bound);
         }
         if (refusal != null) {
             return refuse(type, refusal);

@@ -54,6 +54,8 @@ final class ReadLevel {
     /** Whether something must be waited for once: for the session, which is causal, or for the block. */
     private boolean due;
     private @Nullable ErrorFields failure;
+    /** Whether nothing of the client's present cycle, or of the one that is about to begin, has come that may look at something. */
+    private boolean fresh;
 
     ReadLevel(Session session, Map<String, String> parameters) {
         this.session = session;
@@ -101,6 +103,7 @@ final class ReadLevel {
     /** The transaction is over. */
     void transactionOver() {
         level.transactionOver();
+        due &= level.now() != Level.LOCAL;
     }
 
     /**
@@ -109,11 +112,11 @@ final class ReadLevel {
      * @param type of that message
      */
     boolean waits(byte type) {
+        fresh |= session.cycle().none();
         if (wait != Wait.NONE || !concerns(type)) {
             return wait == Wait.ASKED;
         }
-        boolean begins = session.cycle().none() && !session.transaction().isOpen()
-                && session.backend().outsideOfTransaction();
+        boolean begins = fresh && !session.transaction().isOpen() && session.backend().outsideOfTransaction();
         if (!session.replicated() || !(due || (begins && level.now() == Level.LINEARIZABLE))) {
             return false;
         }
@@ -149,23 +152,40 @@ final class ReadLevel {
         return wait == Wait.ASKED;
     }
 
+    /** The statement that a Bind message names. */
+    @FunctionalInterface
+    interface Statements {
+        /** As {@link ExtendedMessages#bound}. */
+        Prepared bound(ByteBuf buffer, int start, int bodyLength);
+    }
+
     /**
      * The message that has waited is taken.
      *
      * @return why it is refused; null if it is not
      */
     @Nullable
-    ErrorFields taken(byte type, ByteBuf buffer, int start, int bodyLength) {
-        if (wait != Wait.OVER || !concerns(type)) {
+    ErrorFields taken(byte type, ByteBuf buffer, int start, int bodyLength, Statements statements) {
+        if (!concerns(type)) {
+            return null;
+        }
+        fresh = false;
+        if (wait != Wait.OVER) {
             return null;
         }
         wait = Wait.NONE;
         ErrorFields why = failure;
         failure = null;
-        return why == null || looksAtNothing(type, buffer, start, bodyLength) ? null : why;
+        return why == null || looksAtNothing(type, buffer, start, bodyLength, statements) ? null : why;
     }
 
-    private static boolean looksAtNothing(byte type, ByteBuf buffer, int start, int bodyLength) {
+    private static boolean looksAtNothing(byte type, ByteBuf buffer, int start, int bodyLength,
+            Statements statements) {
+        if (type == Frontend.BIND) {
+            StatementKind kind = statements.bound(buffer, start, bodyLength).kind();
+            return kind == StatementKind.SESSION || kind == StatementKind.FORGET || kind == StatementKind.EMPTY
+                    || kind.controlsTransaction();
+        }
         if (type != Frontend.QUERY && type != Frontend.PARSE) {
             return false;
         }
