@@ -336,7 +336,8 @@ final class PgSession implements AutoCloseable {
         if (status == Backend.IDLE && !session.inTransaction()) {
             session.setReadOnly(parameters.readOnlyByDefault());
         }
-        if (!looks) {
+        if (!looks || node.executesAtOnce()) {
+            // even a look at the schema may begin the transaction, and take its snapshot
             readLevel.await(session.inTransaction());
         }
         Runnable ended = limited();

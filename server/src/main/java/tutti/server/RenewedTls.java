@@ -96,6 +96,7 @@ final class RenewedTls extends SslContext {
     }
 
     @Override
+    @SuppressWarnings("deprecation") // which the class that this one extends asks for
     public ApplicationProtocolNegotiator applicationProtocolNegotiator() {
         return present().applicationProtocolNegotiator();
     }
