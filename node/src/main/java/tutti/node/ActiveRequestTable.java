@@ -127,12 +127,13 @@ final class ActiveRequestTable {
      * @param names by which clients know them
      */
     void doubtful(TransactionNames names, Runnable told) {
-        Map.copyOf(requests).forEach((id, request) -> {
+        List.copyOf(requests.entrySet()).forEach(each -> {
+            Request request = each.getValue();
             if (!request.doubtful) {
                 request.doubtful = true;
                 told.run();
                 request.done.failed(new EngineFailure(TransactionNames.IN_DOUBT,
-                        names.inDoubt(id) + ". " + names.howToAsk(id), false));
+                        names.inDoubt(each.getKey()) + ". " + names.howToAsk(each.getKey()), false));
             }
         });
     }

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -204,7 +205,8 @@ final class ClientTransactions {
 
     /** No majority has been reached for so long that nobody is to wait any more: clients hear that what becomes of their commits is in doubt. */
     private void doubtful() {
-        List.copyOf(bySession.values()).forEach(ClientTransaction::doubtful);
+        bySession.values().stream().sorted(Comparator.comparingLong(each -> each.id().serial())).toList()
+                .forEach(ClientTransaction::doubtful);
         everywhere.doubtful(names, metrics::doubtful);
     }
 

@@ -14,6 +14,7 @@ final class HangUp {
     private HangUp() {}
 
     /** Has something done at each. */
+    @SuppressWarnings("ReferenceEquality") // of a proxy, which has no other
     static void then(Runnable task) {
         try {
             Class<?> signal = Class.forName("sun.misc.Signal");
