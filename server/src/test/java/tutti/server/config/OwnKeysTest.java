@@ -12,10 +12,22 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 
 /** What becomes of an operator's keys in a file that is written anew. */
 class OwnKeysTest {
-    private static final String FIRST = "# made\nnode: 0\nlisten: {host: 127.0.0.1, port: 6432}\nmembers:\n  - {id: 0}\n"
-            + "flight-recorder: {enabled: true}\n";
-    private static final String SECOND = "# made\nnode: 0\nlisten: {host: 127.0.0.1, port: 7000}\nmembers:\n  - {id: 0}\n"
-            + "  - {id: 1}\n";
+    private static final String FIRST = """
+            # made
+            node: 0
+            listen: {host: 127.0.0.1, port: 6432}
+            members:
+              - {id: 0}
+            flight-recorder: {enabled: true}
+            """;
+    private static final String SECOND = """
+            # made
+            node: 0
+            listen: {host: 127.0.0.1, port: 7000}
+            members:
+              - {id: 0}
+              - {id: 1}
+            """;
 
     private static Object read(String yaml) {
         return new Load(LoadSettings.builder().build()).loadFromString(yaml);
