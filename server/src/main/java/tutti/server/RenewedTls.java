@@ -8,6 +8,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PrivateKey;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.security.spec.PKCS8EncodedKeySpec;
 import java.util.List;
 import java.util.function.LongSupplier;
 import javax.net.ssl.SSLEngine;
@@ -60,10 +66,33 @@ final class RenewedTls extends SslContext {
 
     private SslContext read() throws IOException {
         try {
+            requirePair();
             return SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile()).build();
-        } catch (IllegalArgumentException | SSLException unusable) {
+        } catch (IllegalArgumentException | GeneralSecurityException | SSLException unusable) {
             throw new IOException("listen.tls cannot be used: " + unusable.getMessage()
                     + "; both files must be PEM, the key PKCS #8 without a password", unusable);
+        }
+    }
+
+    /** OpenSSL takes files that do not belong together, and fails with every client. */
+    private void requirePair() throws IOException, GeneralSecurityException {
+        PublicKey certified = toX509Certificates(files.certificate().toFile())[0].getPublicKey();
+        PrivateKey key = KeyFactory.getInstance(certified.getAlgorithm()).generatePrivate(
+                new PKCS8EncodedKeySpec(toPrivateKey(files.key().toFile(), null).getEncoded()));
+        String algorithm = switch (certified.getAlgorithm()) {
+            case "RSA" -> "SHA256withRSA";
+            case "EC" -> "SHA256withECDSA";
+            default -> certified.getAlgorithm();
+        };
+        byte[] any = {1};
+        Signature signs = Signature.getInstance(algorithm);
+        signs.initSign(key);
+        signs.update(any);
+        byte[] signed = signs.sign();
+        signs.initVerify(certified);
+        signs.update(any);
+        if (!signs.verify(signed)) {
+            throw new GeneralSecurityException("the key is not that of the certificate");
         }
     }
 

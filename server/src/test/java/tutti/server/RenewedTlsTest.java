@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
+import io.netty.handler.ssl.SslProvider;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -47,7 +48,8 @@ class RenewedTlsTest {
     /** Whom a client takes the server for, after a handshake in memory. */
     private static String shown(SslContext tls) throws Exception {
         SSLEngine server = tls.newEngine(UnpooledByteBufAllocator.DEFAULT);
-        SSLEngine client = SslContextBuilder.forClient().trustManager(InsecureTrustManagerFactory.INSTANCE)
+        SSLEngine client = SslContextBuilder.forClient().sslProvider(SslProvider.JDK)
+                .trustManager(InsecureTrustManagerFactory.INSTANCE)
                 .endpointIdentificationAlgorithm("").build().newEngine(UnpooledByteBufAllocator.DEFAULT);
         ByteBuffer toServer = ByteBuffer.allocate(1 << 16);
         ByteBuffer toClient = ByteBuffer.allocate(1 << 16);
