@@ -47,8 +47,8 @@ public final class NodeHost {
     static final List<String> COPY_PARTS = List.of(Images.PART, REPLICA, ORDER);
     private static final Label START = Label.of("node", "start");
     private static final Label END = Label.of("node", "end");
-    /** Without a majority for so long, clients hear that their commits are in doubt; these wait all the same. */
-    private static final long DOUBT_NANOS = 50 * Nanos.MILLI;
+    /** Clients wait for a majority for ever. */
+    private static final long DOUBT_NANOS = 0;
     private static final long RESTART_NANOS = 20 * Nanos.MILLI;
     /** How long a node that has failed goes on until its process ends it, at most. */
     private static final long END_NANOS_MAX = 3 * Nanos.MILLI;
