@@ -30,6 +30,7 @@ import tutti.command.Screen;
 import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
 import tutti.report.BenchFiles;
+import tutti.report.DocsSection;
 import tutti.server.config.NodeConfig;
 
 /** Faults of every kind on real processes, for as long as one likes. */
@@ -39,6 +40,7 @@ import tutti.server.config.NodeConfig;
         + " namespaces made for it; nobody else sees them (docs/torture.md).")
 final class TortureCommand implements Callable<Integer> {
     private static final int NODES_MIN = 3;
+    private static final DocsSection SECTION = new DocsSection("long run", "./tutti torture --docs docs/torture.md");
 
     @Option(names = "--minutes", paramLabel = "N", defaultValue = "10", description = "How long clients work, 1 to 1440 (default: ${DEFAULT-VALUE}).")
     private int minutes;
@@ -68,6 +70,9 @@ final class TortureCommand implements Callable<Integer> {
 
     @Option(names = "--json", paramLabel = "FILE", description = "Where to write plan, faults and checks as JSON.")
     private @Nullable Path json;
+
+    @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section on a long run is to be replaced.")
+    private @Nullable Path docs;
 
     @Option(names = "--no-namespaces", description = "Do not make namespaces; faults of networks and disks are left out.")
     private boolean noNamespaces;
@@ -136,6 +141,9 @@ final class TortureCommand implements Callable<Integer> {
         if (json != null) {
             arguments.addAll(List.of("--json", json.toString()));
         }
+        if (docs != null) {
+            arguments.addAll(List.of("--docs", docs.toAbsolutePath().toString()));
+        }
         if (screen.isTerminal()) {
             arguments.add("--terminal");
         }
@@ -158,6 +166,10 @@ final class TortureCommand implements Callable<Integer> {
         if (json != null) {
             BenchFiles.writeJson(json, report);
             screen.line("numbers: " + json.toAbsolutePath().normalize());
+        }
+        if (docs != null) {
+            SECTION.replace(docs, report.docs());
+            screen.line("section: " + docs.toAbsolutePath().normalize());
         }
         return report.passed();
     }

@@ -132,7 +132,7 @@ public final class Cluster implements AutoCloseable {
             Path file = Path.of(node.config());
             try {
                 PrivateFiles.createDirectories(file.getParent());
-                PrivateFiles.write(file, spec.configuration(node, all));
+                NodeFile.write(file, spec.configuration(node, all));
             } catch (IOException e) {
                 throw new Failure("cannot write " + file + ": " + e.getMessage(), "", e);
             }

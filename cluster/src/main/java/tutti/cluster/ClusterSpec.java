@@ -229,7 +229,8 @@ public record ClusterSpec(Path directory, int nodes, int basePort, String protoc
 
     /** The configuration file of a node. */
     String configuration(ClusterFile.Node node, List<ClusterFile.Node> all) {
-        StringBuilder yaml = new StringBuilder("# Written by `tutti start`, which writes it anew each time.\n");
+        StringBuilder yaml = new StringBuilder(
+                "# Written by `tutti start`, which writes its own keys anew each time and keeps those that are added.\n");
         yaml.append("node: ").append(node.id()).append('\n');
         yaml.append("data: data\n");
         yaml.append("protocol: ").append(protocol).append('\n');

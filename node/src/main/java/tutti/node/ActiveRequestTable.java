@@ -33,6 +33,8 @@ final class ActiveRequestTable {
         private final long askedNanos;
         private final List<Runnable> waiters = new ArrayList<>(0);
         private @Nullable ExecuteResult result;
+        /** Its client has been told that what becomes of it is in doubt. */
+        private boolean doubtful;
 
         Request(Completion<ExecuteResult> done, boolean counted, long askedNanos) {
             this.done = done;
@@ -118,6 +120,24 @@ final class ActiveRequestTable {
         executed(id, new ExecuteResult(why, new byte[0]));
     }
 
+    /**
+     * Nobody can decide about them at the moment: their clients are told so, once, and hear nothing of what comes of them.
+     *
+     * @param told called for each
+     * @param names by which clients know them
+     */
+    void doubtful(TransactionNames names, Runnable told) {
+        List.copyOf(requests.entrySet()).forEach(each -> {
+            Request request = each.getValue();
+            if (!request.doubtful) {
+                request.doubtful = true;
+                told.run();
+                request.done.failed(new EngineFailure(TransactionNames.IN_DOUBT,
+                        names.inDoubt(each.getKey()) + ". " + names.howToAsk(each.getKey()), false));
+            }
+        });
+    }
+
     /** Tells the client; false if there is no such request. */
     boolean answer(TransactionId id, Outcome outcome) {
         Request request = requests.remove(id);
@@ -132,6 +152,9 @@ final class ActiveRequestTable {
         }
         request.waiters.forEach(Runnable::run);
         ExecuteResult result = request.result;
+        if (request.doubtful) {
+            return true;
+        }
         if (result != null) {
             if (request.counted && result.tookEffect()) {
                 metrics.committed(clock.nanoTime() - request.askedNanos);

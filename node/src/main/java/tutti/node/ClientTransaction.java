@@ -85,6 +85,8 @@ final class ClientTransaction implements Transactions.Ticket {
     private boolean queued;
     /** The session has ended it by itself and wants no answer. */
     private boolean gone;
+    /** Its client waits no more, and knows that its outcome is in doubt. */
+    private boolean doubtful;
     /** Why its changes are left out everywhere, though it was certified; null if they are not. */
     private AbortReason.@Nullable Inapplicable leftOut;
     private long certifiedAt;
@@ -479,6 +481,25 @@ final class ClientTransaction implements Transactions.Ticket {
     void giveUp() {
         if (phase == Phase.OPEN && !rollingBack) {
             refuse(new AbortReason.Failed("asked"));
+        }
+    }
+
+    /**
+     * Nobody can decide about it at the moment, and its client is to wait no more. One that has asked to commit is rolled back in the engine, so
+     * that its locks are free; if it is certified later, its changes are applied as those of another node are. One that waits to be asked for, or to
+     * ask, does not commit.
+     */
+    void doubtful() {
+        if (queued && phase == Phase.OPEN) {
+            queued = false;
+            refuse(new AbortReason.Failed("unavailable"));
+        } else if (!doubtful && !gone && !undertaken && (phase == Phase.ASKED || phase == Phase.WAITING)) {
+            doubtful = true;
+            all.metrics().doubtful();
+            if (phase == Phase.ASKED && !rollingBack) {
+                rollBack(() -> {});
+            }
+            session.doubtful(name == null ? id : name);
         }
     }
 

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.util.ArrayDeque;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -37,7 +38,7 @@ import tutti.runtime.Loop;
  */
 final class ClientTransactions {
     /** What of the node is needed here. */
-    interface Node extends Bookings.Node {
+    interface Node extends Bookings.Node, LostMajority.Node {
         Protocol protocol();
 
         CommitPipeline pipeline();
@@ -66,6 +67,8 @@ final class ClientTransactions {
     private final NodeMetrics metrics;
     private final Horizon horizon;
     private final Engine engine;
+    private final TransactionNames names;
+    private final LostMajority lostMajority;
     private final AtomicLong serial;
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
@@ -91,9 +94,13 @@ final class ClientTransactions {
      * @param number of the node
      * @param incarnation of this life; names of transactions begin with it
      * @param inFlightMax how many transactions may wait for their outcome at a time
+     * @param names by which clients know transactions
+     * @param doubtNanos how long a majority may be away before clients hear that their commits are in doubt, in nanoseconds; 0 for ever
      */
     ClientTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
-            NodeMetrics metrics, Horizon horizon, Engine engine) {
+            NodeMetrics metrics, Horizon horizon, Engine engine, TransactionNames names, long doubtNanos) {
+        this.names = names;
+        this.lostMajority = new LostMajority(node, doubtNanos, this::doubtful);
         this.number = number;
         this.incarnation = incarnation;
         this.serial = new AtomicLong(incarnation << 32);
@@ -195,6 +202,18 @@ final class ClientTransactions {
     /** Whether there is no local transaction, nor a statement that all replicas execute and one here waits for. */
     boolean none() {
         return bySession.isEmpty() && everywhere.isEmpty();
+    }
+
+    /** Others can be reached, or cannot any more. */
+    void viewed() {
+        lostMajority.viewed();
+    }
+
+    /** No majority has been reached for so long that nobody is to wait any more: clients hear that what becomes of their commits is in doubt. */
+    private void doubtful() {
+        bySession.values().stream().sorted(Comparator.comparingLong(each -> each.id().serial())).toList()
+                .forEach(ClientTransaction::doubtful);
+        everywhere.doubtful(names, metrics::doubtful);
     }
 
     // ------------------------------------------------------------------------------------------ sessions

@@ -16,7 +16,7 @@ final class CopyRetention {
     private static final int NOBODY = -1;
 
     private final int self;
-    private final long bytesMax;
+    private long bytesMax;
     private final Loop loop;
     private final Runnable released;
     private int receiver = NOBODY;
@@ -34,6 +34,11 @@ final class CopyRetention {
         this.bytesMax = bytesMax;
         this.loop = loop;
         this.released = released;
+    }
+
+    /** The log may take so many bytes from now on. */
+    void limit(long bytes) {
+        bytesMax = bytes;
     }
 
     /** Whether the log is kept. */

@@ -49,7 +49,7 @@ final class Lifecycle {
                     : lost != null
                             ? lost
                             : "the node cannot reach a majority of the cluster (it sees " + view.members()
-                                    + "): writes wait until it does; use a node that can";
+                                    + "), so it takes no writes until it does; use a node that can";
         };
     }
 

@@ -123,6 +123,12 @@ final class LogKeeping {
         return copy;
     }
 
+    /** The log is kept for so long from now on, for those that are away or excluded. */
+    void retention(ReplicaNode.Retention limits) {
+        retention.limits(limits);
+        copy.limit(limits.bytes());
+    }
+
     /** Nodes for which the log is no longer kept. Any thread. */
     Set<Integer> givenUp() {
         return retention.givenUp();

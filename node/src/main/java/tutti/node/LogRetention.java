@@ -25,7 +25,7 @@ final class LogRetention {
 
     private final int self;
     private Set<Integer> replicas;
-    private final ReplicaNode.Retention limits;
+    private ReplicaNode.Retention limits;
     /** Part of the time limit, after which what has been counted is worth keeping again. */
     private static final int KEPT_PARTS = 64;
 
@@ -43,6 +43,11 @@ final class LogRetention {
         this.self = self;
         this.replicas = replicas;
         this.limits = limits;
+    }
+
+    /** It is kept for so long from now on. */
+    void limits(ReplicaNode.Retention now) {
+        limits = now;
     }
 
     /** For these it is kept from now on. */

@@ -93,7 +93,7 @@ final class ReplicaCore {
         this.protocol = protocol.apply(world);
         this.claims = settings.protocol().claims();
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
-                machine.clock(), loop, parts, metrics, horizon, engine);
+                machine.clock(), loop, parts, metrics, horizon, engine, settings.names(), settings.doubtNanos());
         this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
@@ -104,8 +104,7 @@ final class ReplicaCore {
         this.elsewhere = new ShownElsewhere(parts, settings.node());
         this.messages = new Control.Messages(settings.protocol().messages());
         this.inbox = new OrderInbox(settings.node(), loop, machine.clock(), messages, settings.protocol().messages(),
-                backlog,
-                new OrderEvents());
+                backlog, new OrderEvents());
         this.outbox = new Outbox(order.log());
         this.ballots = new Ballots(settings.replicas());
         this.members = new Members(settings.replicas());
@@ -484,6 +483,7 @@ final class ReplicaCore {
 
         @Override
         public void viewed(Group.View now) {
+            transactions.viewed();
             tellView();
         }
 

@@ -82,14 +82,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *            nanoseconds; 0 for never
      * @param retention for how long the order's log is kept for nodes that are away
      * @param names by which clients know transactions
+     * @param doubtNanos how long this node may reach no majority before clients that wait for the outcome of a commit are told that it is in
+     *            doubt, in nanoseconds; 0 for ever
      */
     public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, int appliers,
             int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
-            long snapshotPositions, long lingerNanos, Retention retention, TransactionNames names) {
+            long snapshotPositions, long lingerNanos, Retention retention, TransactionNames names, long doubtNanos) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
             return new Settings(node, replicas, protocol, 4, 64, 1000, 256L << 20,
-                    2_000_000_000L, 50_000, 0, Retention.UNLIMITED, TransactionNames.PLAIN);
+                    2_000_000_000L, 50_000, 0, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
         }
     }
 
@@ -245,6 +247,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /** Nodes for which this one does not keep the order's log any more, since they have been away for too long. */
     public Set<Integer> givenUp() {
         return core.logKeeping().givenUp();
+    }
+
+    /** Keeps the order's log for so long from now on, for those that are away or excluded. From any thread. */
+    public void retention(Retention limits) {
+        core.loop().execute(() -> core.logKeeping().retention(limits));
     }
 
     /** Highest position that the order has delivered here. */

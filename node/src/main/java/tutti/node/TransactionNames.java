@@ -12,6 +12,9 @@ public record TransactionNames(String cluster) {
     /** Of a cluster that has no id. */
     public static final TransactionNames PLAIN = new TransactionNames("");
 
+    /** SQLSTATE with which a client hears that nobody can tell it what has become of its commit. */
+    public static final String IN_DOUBT = "08007";
+
     private static final char SIGN = '@';
     private static final int LENGTH = 8;
 
@@ -23,6 +26,18 @@ public record TransactionNames(String cluster) {
     /** The name of a transaction. */
     public String of(TransactionId transaction) {
         return cluster.isEmpty() ? transaction.toString() : transaction.toString() + SIGN + cluster;
+    }
+
+    /** What a client is told whose commit cannot be decided, since its node has reached no majority for long. */
+    public String inDoubt(TransactionId transaction) {
+        return "whether transaction " + of(transaction)
+                + " has been committed is in doubt: this node cannot reach a majority of the cluster";
+    }
+
+    /** What it can do to find out. */
+    public String howToAsk(TransactionId transaction) {
+        return "Ask a node that reaches a majority, before the transaction is run again: SELECT tutti_outcome('"
+                + of(transaction) + "').";
     }
 
     /**

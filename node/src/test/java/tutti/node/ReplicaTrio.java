@@ -60,6 +60,7 @@ abstract class ReplicaTrio {
     long lingerNanos;
     long snapshotPositions = SNAPSHOT_POSITIONS;
     ReplicaNode.Retention retention = ReplicaNode.Retention.UNLIMITED;
+    long doubtNanos;
 
     /** Why a replica ended. */
     record End(Throwable cause, boolean restartable) {}
@@ -124,7 +125,7 @@ abstract class ReplicaTrio {
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, chosen, 3, 16, 100, 1 << 20, 5_000_000L, snapshotPositions,
-                        lingerNanos, retention, TransactionNames.PLAIN),
+                        lingerNanos, retention, TransactionNames.PLAIN, doubtNanos),
                 machine, PathDirectory.of(files(node)), order(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));
         nodes.put(node, replica);
@@ -216,6 +217,7 @@ abstract class ReplicaTrio {
         private final boolean asks;
         final Transactions.Ticket ticket;
         final CompletableFuture<Priority> turn = new CompletableFuture<>();
+        final CompletableFuture<TransactionId> doubtful = new CompletableFuture<>();
 
         /** @param change nothing is changed if it is empty */
         Client(int node, String change, long key) {
@@ -282,6 +284,11 @@ abstract class ReplicaTrio {
         @Override
         public void answer(Outcome outcome) {
             session.answer(outcome);
+        }
+
+        @Override
+        public void doubtful(TransactionId name) {
+            doubtful.complete(name);
         }
 
         boolean isRolledBack() {

@@ -228,7 +228,14 @@ final class Commands {
             throw new SQLException(name + " cannot be logged in a transaction block, which is acknowledged when it has"
                     + " committed: set it for the session, outside of a block", "25001");
         }
+        boolean level = name.equalsIgnoreCase(SessionParameters.READ_LEVEL);
+        if (level) {
+            session.readLevel().mayChange(local, session.status() != Backend.IDLE, session.inTransaction());
+        }
         session.parameters().set(name, value, local);
+        if (level) {
+            session.readLevel().changed();
+        }
         String told = SessionParameters.toldAs(name);
         if (told != null) {
             Backend.parameterStatus(client.out(), told, session.parameters().show(name));

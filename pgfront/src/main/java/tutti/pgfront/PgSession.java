@@ -8,11 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
-import tutti.core.spi.Completion;
-import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
 import tutti.engine.jdbc.ClientSession;
 import tutti.node.Transactions;
@@ -21,6 +17,7 @@ import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.session.EmbeddedSession;
+import tutti.session.Told;
 import tutti.session.LostTransaction;
 import tutti.wire.ClusterQuestion;
 import tutti.wire.LoggedRequests;
@@ -73,6 +70,7 @@ final class PgSession implements AutoCloseable {
         }
     };
     private final LastStatement last;
+    private final ReadLevels readLevel;
     private final OwnerStatements owners;
 
     /** Hears of the ends of transactions. */
@@ -106,6 +104,7 @@ final class PgSession implements AutoCloseable {
         this.owners = new OwnerStatements(node, session, parameters);
         this.catalog = catalog;
         this.parameters = parameters;
+        this.readLevel = new ReadLevels(node, parameters);
     }
 
     /** As ReadyForQuery tells it. */
@@ -121,6 +120,11 @@ final class PgSession implements AutoCloseable {
     /** Who is told of transactions in case they are followed. */
     void followedBy(SessionTrace follows) {
         session.followedBy(follows);
+    }
+
+    /** Whether a transaction has looked at the database, and is open. */
+    boolean inTransaction() {
+        return session.inTransaction();
     }
 
     /** Whether neither a transaction is open nor a block. */
@@ -178,6 +182,10 @@ final class PgSession implements AutoCloseable {
 
     SessionParameters parameters() {
         return parameters;
+    }
+
+    ReadLevels readLevel() {
+        return readLevel;
     }
 
     ZoneId zone() {
@@ -248,30 +256,16 @@ final class PgSession implements AutoCloseable {
      *
      * @throws SQLException with {@code 25001} if a transaction is open, and with what the node says if it cannot tell
      */
-    ClusterQuestion.Answer ask(ClusterQuestion question) throws SQLException, InterruptedException {
+    ClusterQuestion.Answer ask(ClusterQuestion question) throws SQLException {
         if (status != Backend.IDLE) {
             throw new SQLException(
                     question.column() + " cannot be called inside a transaction block: call it before BEGIN",
                     "25001");
         }
         commitOpen();
-        CompletableFuture<ClusterQuestion.Answer> answer = new CompletableFuture<>();
-        question.ask(node, new Completion<>() {
-            @Override
-            public void succeeded(ClusterQuestion.Answer told) {
-                answer.complete(told);
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                answer.completeExceptionally(new SQLException(failure.message(), failure.sqlState()));
-            }
-        });
-        try {
-            return answer.get();
-        } catch (ExecutionException failed) {
-            throw failed.getCause() instanceof SQLException cause ? cause : new SQLException(failed.getCause());
-        }
+        Told<ClusterQuestion.Answer> answer = new Told<>();
+        question.ask(node, answer);
+        return answer.await();
     }
 
     // ------------------------------------------------------------------------------------------ statements
@@ -341,6 +335,10 @@ final class PgSession implements AutoCloseable {
     private <T extends @Nullable Object> T run(boolean looks, ClientSession.Work<T> work) throws SQLException {
         if (status == Backend.IDLE && !session.inTransaction()) {
             session.setReadOnly(parameters.readOnlyByDefault());
+        }
+        if (!looks || node.executesAtOnce()) {
+            // even a look at the schema may begin the transaction, and take its snapshot
+            readLevel.await(session.inTransaction());
         }
         Runnable ended = limited();
         try {

@@ -31,6 +31,8 @@ final class SessionParameters {
 
     static final String ACKNOWLEDGE = "tutti.acknowledge";
     static final String LOGGED = "logged";
+    static final String READ_LEVEL = "tutti.read_level";
+    private static final Set<String> READ_LEVELS = Set.of("local", "causal", "linearizable");
     private static final Pattern OPTION = Pattern.compile("(?:^|\\s)(?:-c\\s*|--)([\\w.-]+)=((?:\\\\.|[^\\s\\\\])*)");
     private static final Pattern DURATION = Pattern.compile("\\s*(\\d{1,9})\\s*(ms|s|min|h|d|)\\s*");
     private static final Map<String, Long> UNIT_MILLIS = Map.of("", 1L, "ms", 1L, "s", 1_000L, "min", 60_000L, "h",
@@ -66,7 +68,7 @@ final class SessionParameters {
                 "max_identifier_length", "63", "extra_float_digits", "1"));
         defaults.putAll(Map.of("bytea_output", "hex", "statement_timeout", "0", "lock_timeout", "0",
                 "client_min_messages", "notice", "lc_collate", "C", "lc_ctype", "C", "row_security", "on",
-                "check_function_bodies", "on"));
+                "check_function_bodies", "on", READ_LEVEL, "local"));
         values.putAll(defaults);
         reports = start.getOrDefault("options", "").contains("tutti.report=on");
         Map<String, String> all = new LinkedHashMap<>(options(start.getOrDefault("options", "")));
@@ -76,6 +78,7 @@ final class SessionParameters {
             if (!FIXED.contains(key) && !key.equals("options")) {
                 checkTimeout(key, each.getValue());
                 checkAcknowledge(key, each.getValue());
+                checkReadLevel(key, each.getValue());
                 defaults.put(key, each.getValue());
                 values.put(key, each.getValue());
             }
@@ -154,6 +157,11 @@ final class SessionParameters {
         return get(ACKNOWLEDGE).equalsIgnoreCase(LOGGED);
     }
 
+    /** How new what transactions see is at least: {@code local}, {@code causal} or {@code linearizable}. */
+    String readLevel() {
+        return get(READ_LEVEL).toLowerCase(Locale.ROOT);
+    }
+
     private String get(String key) {
         return values.getOrDefault(key, "");
     }
@@ -213,6 +221,7 @@ final class SessionParameters {
             throw new SQLException("client encoding " + wanted + " is not supported: use UTF8", "0A000");
         }
         checkAcknowledge(key, wanted);
+        checkReadLevel(key, wanted);
         checkTimeout(key, wanted);
         if (local) {
             locals.putIfAbsent(key, values.get(key));
@@ -234,6 +243,13 @@ final class SessionParameters {
         if (!logs) {
             throw new SQLException("the cluster's protocol has no request logs, so " + ACKNOWLEDGE
                     + " cannot be logged: valid are executed, applied", "0A000");
+        }
+    }
+
+    private static void checkReadLevel(String key, String wanted) throws SQLException {
+        if (key.equals(READ_LEVEL) && !READ_LEVELS.contains(wanted.toLowerCase(Locale.ROOT))) {
+            throw new SQLException("invalid value for parameter \"" + READ_LEVEL + "\": \"" + wanted
+                    + "\": valid are local, causal, linearizable", "22023");
         }
     }
 

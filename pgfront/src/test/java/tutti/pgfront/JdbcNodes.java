@@ -55,6 +55,8 @@ final class JdbcNodes implements AutoCloseable {
     private final List<String> urls = new ArrayList<>();
     private final List<AtomicLong> undertaken = new ArrayList<>();
     private final AtomicLong repeated = new AtomicLong();
+    /** How often nodes were asked to wait for all that was ordered before. */
+    final AtomicLong awaited = new AtomicLong();
     /** What clients' transactions have lost to. */
     final BlockingQueue<NodeMetrics.Loss> losses = new LinkedBlockingQueue<>();
     /** Statements that took long. */
@@ -131,6 +133,9 @@ final class JdbcNodes implements AutoCloseable {
                         });
                         booked.add(may);
                         return booking;
+                    }
+                    if (method.getName().equals("awaitAll")) {
+                        awaited.incrementAndGet();
                     }
                     try {
                         return method.invoke(node, arguments);

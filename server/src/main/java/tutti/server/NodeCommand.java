@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
@@ -124,7 +125,22 @@ public final class NodeCommand implements Callable<Integer> {
     }
 
     private int run(NodeConfig read) throws Exception {
-        NodeRuntime.RunningNode node = new NodeServer().start(read);
+        Path file = Objects.requireNonNull(config, "it was read");
+        NodeRuntime.RunningNode node = new NodeServer().start(read, () -> {
+            try {
+                return ConfigReader.read(file);
+            } catch (UnusableFileException unusable) {
+                throw new IOException(unusable.getMessage(), unusable);
+            }
+        });
+        HangUp.then(() -> {
+            try {
+                node.reload();
+            } catch (IOException unusable) {
+                LoggerFactory.getLogger(NodeCommand.class).warn("the configuration stays as it was: {}",
+                        unusable.getMessage());
+            }
+        });
         Thread closer = Thread.ofPlatform().name("stop").unstarted(node::close);
         Runtime.getRuntime().addShutdownHook(closer);
         if (stopOnEof) {

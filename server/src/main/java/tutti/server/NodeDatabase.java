@@ -2,9 +2,9 @@ package tutti.server;
 
 import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
-import io.netty.handler.ssl.SslContextBuilder;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Engine;
 import tutti.engine.EngineDescriptor;
@@ -74,6 +74,15 @@ interface NodeDatabase {
     }
 
     /**
+     * Asks it something, as a client would, on a connection of its own. Does not block; from any thread.
+     *
+     * @return completes when it has answered; at once, if it is in the node's own process
+     */
+    default CompletableFuture<?> answers() {
+        return CompletableFuture.completedFuture(null);
+    }
+
+    /**
      * A front end for its clients, not started yet.
      *
      * @throws IOException if it cannot be set up, with cause and remedy
@@ -93,18 +102,9 @@ interface NodeDatabase {
      */
     NodeStatus.Secondaries secondaries(int count) throws IOException;
 
-    /** Certificate and key for clients, or null if there are none. */
+    /** Certificate and key for clients, read again when they have changed, or null if there are none. */
     static @Nullable SslContext tls(NodeConfig config) throws IOException {
         NodeConfig.Tls tls = config.listen().tls();
-        return tls == null ? null : tlsContext(tls);
-    }
-
-    private static SslContext tlsContext(NodeConfig.Tls tls) throws IOException {
-        try {
-            return SslContextBuilder.forServer(tls.certificate().toFile(), tls.key().toFile()).build();
-        } catch (IllegalArgumentException unusable) {
-            throw new IOException("listen.tls cannot be used: " + unusable.getMessage()
-                    + "; both files must be PEM, the key PKCS #8 without a password", unusable);
-        }
+        return tls == null ? null : new RenewedTls(tls, System::nanoTime);
     }
 }

@@ -42,6 +42,7 @@ import tutti.order.OrderSettings;
 import tutti.pgwire.Transport;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
+import tutti.server.config.ConfigChanges;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
 import tutti.server.metrics.PrometheusNodeMetrics;
@@ -86,7 +87,9 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable NodeComparison comparison;
     private volatile @Nullable NodeCopies copies;
     private volatile @Nullable NodeChanges changes;
+    private volatile @Nullable EngineWatch engineWatch;
     private volatile boolean closing;
+    private volatile long bytesPerSecond;
 
     /**
      * A life that has not begun.
@@ -96,7 +99,18 @@ final class NodeLife implements AutoCloseable {
     NodeLife(NodeConfig config, int secondaries, PrometheusNodeMetrics metrics) {
         this.config = config;
         this.secondariesAtStart = secondaries;
+        this.bytesPerSecond = config.copies().bytesPerSecond();
         this.metrics = metrics;
+    }
+
+    /** What counts at once of a file that was read again ({@link ConfigChanges#AT_ONCE}) counts from now on. */
+    void reloaded(NodeConfig now) {
+        bytesPerSecond = now.copies().bytesPerSecond();
+        ReplicaNode present = replica;
+        if (present != null) {
+            present.retention(new ReplicaNode.Retention(now.order().retentionBytes(),
+                    now.order().retentionTime().toNanos()));
+        }
     }
 
     /** Completes when something ends the life. */
@@ -124,6 +138,16 @@ final class NodeLife implements AutoCloseable {
     @Nullable
     FrontEnd frontEnd() {
         return frontEnd;
+    }
+
+    /** Why its database does not work; null if it does, as far as is known. */
+    @Nullable
+    String engineTrouble() {
+        EngineWatch watching = engineWatch;
+        ReplicaNode node = replica;
+        return watching == null || node == null || node.state() != ReplicaNode.State.READY
+                ? null
+                : watching.trouble(node.visiblePosition(), node.deliveredPosition());
     }
 
     /** Connections and datagrams between nodes that were dropped in this life. */
@@ -283,7 +307,7 @@ final class NodeLife implements AutoCloseable {
                 config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000, config.apply().linger().toNanos(),
                 new ReplicaNode.Retention(config.order().retentionBytes(), config.order().retentionTime().toNanos()),
-                TransactionNames.of(read.cluster()));
+                TransactionNames.of(read.cluster()), config.limits().inDoubtAfter().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
         Function<ReplicaWorld, Protocol> protocol = world -> settings.protocol().create(config.node(), replicas, world);
@@ -300,7 +324,7 @@ final class NodeLife implements AutoCloseable {
             NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened, metrics);
             copies = source;
             CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(), source,
-                    config.copies().bytesPerSecond());
+                    () -> bytesPerSecond);
             started.push(donor);
             copied.visitors(donor);
         }
@@ -319,6 +343,9 @@ final class NodeLife implements AutoCloseable {
             started.push(telling);
             changes = telling;
         }
+        EngineWatch watching = new EngineWatch(opened::answers, System::nanoTime).start();
+        started.push(watching);
+        engineWatch = watching;
         replica = node;
         try {
             node.start().get();

@@ -28,6 +28,7 @@ import tutti.engine.postgres.server.ServerException;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
 import tutti.node.copy.CopyStream;
+import tutti.server.config.ConfigChanges;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
@@ -56,13 +57,13 @@ public final class NodeServer implements NodeRuntime {
     private static final int PAUSES_MAX = 30;
 
     @Override
-    public RunningNode start(NodeConfig config) throws IOException {
+    public RunningNode start(NodeConfig config, Reading file) throws IOException {
         requireFree("listen", config.listen().host(), config.listen().port());
         requireFree("http", config.http().host(), config.http().port());
         FileChannel lockFile = lock(config);
         boolean started = false;
         try {
-            Running running = new Running(config, lockFile);
+            Running running = new Running(config, file, lockFile);
             started = true;
             return running;
         } finally {
@@ -133,7 +134,8 @@ public final class NodeServer implements NodeRuntime {
 
     /** A node's process, from its start to its end. */
     private static final class Running implements RunningNode, AdminServer.Operations {
-        private final NodeConfig config;
+        private volatile NodeConfig config;
+        private final Reading file;
         private final FileChannel lockFile;
         private final PrometheusNodeMetrics metrics;
         private final ClusterWatch watch;
@@ -151,8 +153,9 @@ public final class NodeServer implements NodeRuntime {
         private boolean lived;
         private volatile @Nullable String between = "the node is starting";
 
-        Running(NodeConfig config, FileChannel lockFile) throws IOException {
+        Running(NodeConfig config, Reading file, FileChannel lockFile) throws IOException {
             this.config = config;
+            this.file = file;
             this.secondaries = config.inProcess().secondaries();
             this.lockFile = lockFile;
             this.metrics = new PrometheusNodeMetrics(this::status);
@@ -294,6 +297,25 @@ public final class NodeServer implements NodeRuntime {
         private @Nullable String between() {
             IncomingCopy present = copy;
             return present == null ? between : present.progress();
+        }
+
+        @Override
+        public synchronized String reload() throws IOException {
+            ConfigChanges changes = ConfigChanges.between(config, file.read());
+            config = changes.config();
+            NodeLife now = life;
+            if (now != null) {
+                now.reloaded(config);
+            }
+            String said = changes.taken().isEmpty() && changes.later().isEmpty()
+                    ? "nothing has changed"
+                    : (changes.taken().isEmpty() ? "" : "counts now: " + String.join(", ", changes.taken()))
+                            + (changes.taken().isEmpty() || changes.later().isEmpty() ? "" : "; ")
+                            + (changes.later().isEmpty()
+                                    ? ""
+                                    : "counts when the node is started again: " + String.join(", ", changes.later()));
+            LOG.info("the configuration was read again: {}", said);
+            return said;
         }
 
         private NodeLife running() throws IOException {

@@ -36,6 +36,9 @@ final class NodeStatuses {
             refusal = DiskSpace.shortage(List.of(config.data(), config.data().resolve("order"),
                     config.data().resolve(config.isInProcess() ? config.engine() : "postgres")));
         }
+        if (life != null && refusal == null) {
+            refusal = life.engineTrouble();
+        }
         NodeStatus.State state = state(replica, frontEnd, refusal, stopping);
         String reason = state == NodeStatus.State.READY
                 ? null

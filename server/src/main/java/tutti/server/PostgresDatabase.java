@@ -49,6 +49,7 @@ import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
+import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
@@ -177,6 +178,13 @@ final class PostgresDatabase implements NodeDatabase {
         public void end(boolean complete) {
             backup.close();
         }
+    }
+
+    @Override
+    public CompletableFuture<?> answers() {
+        return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti watch"))
+                .thenCompose(connection -> connection.query("SELECT 1")
+                        .whenComplete((_, _) -> connection.close()));
     }
 
     @Override

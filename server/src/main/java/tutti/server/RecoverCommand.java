@@ -167,11 +167,26 @@ public final class RecoverCommand implements Callable<Integer> {
         screen.line("Transactions that only lost members had are gone, whatever their clients were told.");
         Set<Integer> rest = new TreeSet<>(all);
         rest.removeAll(named);
+        if (2 * voters.stream().filter(named::contains).count() <= voters.size()) {
+            screen.line("Members " + named + " are no majority of " + voters
+                    + ". Do the same with others where they are, until there is one: tutti recover --force --history "
+                    + name
+                    + " --from a copy of this data (" + data
+                    + ", as it was before) --config FILE. Start them when all of these are made. The others have to be"
+                    + " copied: keep them off the network until these serve, then start them; they are turned away with what they had, and get copies. Or remove"
+                    + " them (`tutti nodes remove`).");
+            kept(screen, name);
+            return;
+        }
         screen.line("Start members " + named + " now." + (rest.isEmpty()
                 ? ""
                 : " Members " + rest
                         + " have to be copied: keep their machines off the network until these serve, then start them; with what they had they are"
                         + " turned away, and get copies. Or remove them (`tutti nodes remove`)."));
+        kept(screen, name);
+    }
+
+    private static void kept(Screen screen, String name) {
         screen.line("What each node had is in " + BEFORE + name
                 + " of its data directory; remove it when nobody needs it any more.");
     }

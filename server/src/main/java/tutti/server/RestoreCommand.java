@@ -218,7 +218,13 @@ public final class RestoreCommand implements Callable<Integer> {
                 PathDirectory.of(begun.resolve(NodeCopies.ORDER)), keys.machine().random("restored order directory")
                         .nextLong());
         for (String part : parts(config)) {
-            if (!part.equals(NodeCopies.ORDER)) {
+            if (part.equals(NodeCopies.ORDER)) {
+                continue;
+            }
+            if (first.startsWith(unpacked)) {
+                // There is no need of it any more: so the data takes its room once.
+                Files.move(first.resolve(part), begun.resolve(part), StandardCopyOption.ATOMIC_MOVE);
+            } else {
                 Trees.copy(first.resolve(part), begun.resolve(part));
             }
         }

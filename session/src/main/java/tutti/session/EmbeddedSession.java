@@ -5,9 +5,6 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.TransactionRequest;
@@ -57,12 +54,9 @@ import tutti.node.trace.SessionTrace;
  *
  * <p>
  * <b>Fresh snapshots.</b> A transaction that may write, and need not wait for its turn, begins when what was delivered to the node
- * before is visible ({@link #awaitDelivered}), so that nothing aborts it that it could have seen.
+ * before is visible ({@link DeliveredFirst}), so that nothing aborts it that it could have seen.
  */
 public final class EmbeddedSession implements AutoCloseable {
-    /** How long a transaction that may write waits for what has been delivered before it began. */
-    private static final long DELIVERED_MILLIS_MAX = 100;
-
     private final Transactions node;
     private final ClientSession session;
     private final long bytesMax;
@@ -84,6 +78,8 @@ public final class EmbeddedSession implements AutoCloseable {
     /** The transaction, as the node sees it. */
     private final class Open implements LocalTransaction {
         private final CompletableFuture<Outcome> outcome = new CompletableFuture<>();
+        /** Completed by the outcome; fails when the client is not to wait for it any more. */
+        private final CompletableFuture<Outcome> told = outcome.copy();
         /** Completed when it may run, or has been answered without that. */
         private final CompletableFuture<@Nullable Void> turn = new CompletableFuture<>();
         private Transactions.@Nullable Ticket ticket;
@@ -117,6 +113,12 @@ public final class EmbeddedSession implements AutoCloseable {
         public void answer(Outcome told) {
             outcome.complete(told);
             turn.complete(null);
+        }
+
+        @Override
+        public void doubtful(TransactionId known) {
+            turn.completeExceptionally(LostTransaction.awaitsNoTurn());
+            told.completeExceptionally(LostTransaction.inDoubt(node.names(), known));
         }
 
         Transactions.Ticket ticket() {
@@ -354,13 +356,18 @@ public final class EmbeddedSession implements AutoCloseable {
     private void begin() throws SQLException {
         if (current == null) {
             if (!readOnly && !queries && node.executesAtOnce()) {
-                awaitDelivered();
+                DeliveredFirst.await(node);
             }
             current = open();
             Open open = current;
             if (!readOnly && !queries && !node.executesAtOnce()) {
                 open.ticket().submit(new TransactionRequest.Interactive(classes));
-                Told.await(open.turn);
+                try {
+                    Told.await(open.turn);
+                } catch (SQLException neverComes) {
+                    rollback();
+                    throw neverComes;
+                }
                 if (open.outcome.getNow(null) instanceof Outcome.Aborted(AbortReason reason)) {
                     ended(open);
                     throw LostTransaction.of(reason, CapturedWrites.NOTHING);
@@ -373,40 +380,6 @@ public final class EmbeddedSession implements AutoCloseable {
                             "40001");
                 }
             }
-        }
-    }
-
-    /**
-     * Has a transaction that may write see all that has been delivered to the node before. What is delivered and not yet
-     * visible is ordered before it anyhow: it can only abort the transaction, if that runs on a snapshot without it. A node that lags
-     * far is not waited for beyond {@link #DELIVERED_MILLIS_MAX}, since any snapshot is right.
-     */
-    private void awaitDelivered() throws SQLException {
-        long delivered = node.arrivedPosition();
-        if (node.visiblePosition() >= delivered) {
-            return;
-        }
-        CompletableFuture<@Nullable Void> visible = new CompletableFuture<>();
-        node.await(delivered, new Completion<>() {
-            @Override
-            public void succeeded(Long position) {
-                visible.complete(null);
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                visible.complete(null);
-            }
-        });
-        try {
-            visible.get(DELIVERED_MILLIS_MAX, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException lags) {
-            // Then with the snapshot that there is.
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            throw new SQLException("interrupted before the transaction began", "57014", interrupted);
-        } catch (ExecutionException impossible) {
-            throw new IllegalStateException(impossible);
         }
     }
 
@@ -484,7 +457,15 @@ public final class EmbeddedSession implements AutoCloseable {
         }
         trace.asks(open.ticket().id(), captured.writes());
         open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
-        Outcome outcome = Told.await(open.outcome);
+        Outcome outcome;
+        try {
+            outcome = Told.await(open.told);
+        } catch (SQLException doubt) {
+            if (open.told.isCompletedExceptionally()) {
+                ended(open);
+            }
+            throw doubt;
+        }
         ended(open);
         if (outcome instanceof Outcome.Aborted(AbortReason reason)) {
             throw LostTransaction.of(reason, captured);

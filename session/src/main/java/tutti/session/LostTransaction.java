@@ -5,7 +5,9 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.TransactionId;
 import tutti.engine.jdbc.rows.CapturedWrites;
+import tutti.node.TransactionNames;
 
 /** A transaction could not commit because of others: SQLSTATE {@code 40001}. */
 public final class LostTransaction extends SQLException {
@@ -67,6 +69,19 @@ public final class LostTransaction extends SQLException {
             default -> lost("could not commit because of a concurrent transaction (" + reason.label() + "); try again",
                     reason, captured);
         };
+    }
+
+    /** Nobody can tell at the moment whether it commits. */
+    static SQLException inDoubt(TransactionNames names, TransactionId name) {
+        return new SQLException(names.inDoubt(name) + ". " + names.howToAsk(name), TransactionNames.IN_DOUBT);
+    }
+
+    /** It waits for a turn that does not come without a majority. */
+    static SQLException awaitsNoTurn() {
+        return new SQLException(
+                "the transaction was rolled back: this node cannot reach a majority of the cluster, so that"
+                        + " its turn does not come; run it again at another node",
+                "57P03");
     }
 
     private static SQLException lost(String message, AbortReason reason, CapturedWrites captured) {

@@ -7,7 +7,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 
 /** What the node tells, for a thread that waits for it. From any thread. */
-final class Told<T> implements Completion<T> {
+public final class Told<T> implements Completion<T> {
     private final CompletableFuture<T> told = new CompletableFuture<>();
 
     @Override
@@ -25,7 +25,7 @@ final class Told<T> implements Completion<T> {
      *
      * @throws SQLException what the node said instead, or {@code 08007} if the thread was interrupted
      */
-    T await() throws SQLException {
+    public T await() throws SQLException {
         return await(told);
     }
 

@@ -43,7 +43,7 @@ class EmbeddedLogTest {
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"), 2, 64, 100, 1 << 24,
-                            5_000_000L, 20, 0, ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN),
+                            5_000_000L, 20, 0, ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN, 0),
                     RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));

@@ -50,6 +50,8 @@ final class ClientSide implements FrameSink {
         }
         if (session.repetition().running() || (!copies(type) && session.blocked())) {
             session.pauseClient();
+        } else if (session.readLevel().waits(type)) {
+            session.pauseClient();
         } else if (cycle.isEnding() && type != Frontend.SYNC) {
             cycle.await();
             backend.flushAnswers();
@@ -92,6 +94,9 @@ final class ClientSide implements FrameSink {
             return false;
         }
         ErrorFields refusal = session.messages().shown();
+        if (refusal == null) {
+            refusal = session.readLevel().taken(type, buffer, start, bodyLength, extended::bound);
+        }
         if (refusal != null) {
             return refuse(type, refusal);
         }

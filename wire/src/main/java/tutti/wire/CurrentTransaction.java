@@ -21,7 +21,7 @@ final class CurrentTransaction {
     private final SessionTrace trace;
     private final OpenTransaction.Control control;
     private final EventLoop loop;
-    private final Modes modes;
+    private final Runnable whenOver;
     private final ReportedParameters reports;
     private SessionState state = SessionState.IDLE;
     private volatile @Nullable OpenTransaction open;
@@ -38,13 +38,13 @@ final class CurrentTransaction {
     private boolean holding;
 
     CurrentTransaction(Transactions node, SessionTrace trace, OpenTransaction.Control control, EventLoop loop,
-            Modes modes,
+            Runnable whenOver,
             ReportedParameters reports) {
         this.node = node;
         this.trace = trace;
         this.control = control;
         this.loop = loop;
-        this.modes = modes;
+        this.whenOver = whenOver;
         this.reports = reports;
     }
 
@@ -250,7 +250,7 @@ final class CurrentTransaction {
         if (over != null) {
             open = null;
             over.over();
-            modes.transactionOver();
+            whenOver.run();
             over.overForWaiters();
             report();
         }

@@ -5,6 +5,8 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+import tutti.node.TransactionNames;
 import tutti.pgwire.ErrorFields;
 
 /** What a client is told when something goes wrong. */
@@ -61,6 +63,20 @@ final class Errors {
     static ErrorFields refused(String reason) {
         return error(CANNOT_CONNECT_NOW, "writes are not accepted at the moment: " + reason)
                 .with('H', "Reads go on. Try again later, or on another node.");
+    }
+
+    /** The end of a session whose commit nobody can decide at the moment. */
+    static ErrorFields inDoubt(TransactionNames names, TransactionId name) {
+        return fatal(TransactionNames.IN_DOUBT, names.inDoubt(name))
+                .with('D', "It has asked to commit, and commits, or does not, when a majority is reached again.")
+                .with('H', names.howToAsk(name));
+    }
+
+    /** The end of a session whose transaction waits for its turn, which does not come without a majority. */
+    static ErrorFields awaitsNoTurn() {
+        return fatal(CANNOT_CONNECT_NOW, "the transaction was rolled back: this node cannot reach a majority of the"
+                + " cluster, so that its turn does not come")
+                .with('H', "Connect to a node that reaches a majority, and run it again.");
     }
 
     /** An engine's error with what to do about it, where that is the node's fault. */

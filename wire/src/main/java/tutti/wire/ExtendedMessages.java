@@ -359,6 +359,7 @@ final class ExtendedMessages {
         }
         boolean first = cycle.executesFirst();
         if (kind.mayWrite() || kind == StatementKind.READ) {
+            transaction.work().looks();
             rules.reads(prepared == null ? null : prepared.bound());
             ErrorFields outside = cycle.inBlock() ? rules.outside(prepared == null ? null : prepared.bound()) : null;
             if (outside != null) {

@@ -53,7 +53,8 @@ public record FrontEndSettings(
                 256 << 20, 1 << 20, 64 << 20, 0,
                 Map.of("default_transaction_isolation", "repeatable read", Modes.MODE,
                         SessionVariable.text(Modes.Mode.DEFAULT), Modes.ACKNOWLEDGE,
-                        SessionVariable.text(Modes.Acknowledge.EXECUTED)));
+                        SessionVariable.text(Modes.Acknowledge.EXECUTED), ReadLevel.NAME,
+                        SessionVariable.text(ReadLevel.Level.LOCAL)));
     }
 
     /** What it asks of clients before it lets them in. */

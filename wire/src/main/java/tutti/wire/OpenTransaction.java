@@ -17,6 +17,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.Transactions.Ticket;
 import tutti.pgwire.ErrorFields;
@@ -43,6 +44,9 @@ final class OpenTransaction implements LocalTransaction {
 
         /** The end. */
         void answer(OpenTransaction asked, Outcome outcome);
+
+        /** Nobody can decide about it at the moment, and its client is to wait no more. */
+        void doubtful(OpenTransaction asked, TransactionId name);
     }
 
     /** How long it lasts by itself. */
@@ -160,6 +164,11 @@ final class OpenTransaction implements LocalTransaction {
     @Override
     public void answer(Outcome end) {
         handOver(() -> control.answer(this, end), () -> {});
+    }
+
+    @Override
+    public void doubtful(TransactionId name) {
+        handOver(() -> control.doubtful(this, name), () -> {});
     }
 
     private void handOver(Runnable task, Runnable otherwise) {

@@ -182,6 +182,9 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                     new PostgresException(Errors.fatal(Errors.NOT_SUPPORTED, Classifier.NOT_SERIALIZABLE)));
         }
         ErrorFields mode = new Modes(services.transactions()).begin(parameters);
+        if (mode == null) {
+            mode = ReadLevel.refusal(parameters);
+        }
         if (mode != null) {
             return CompletableFuture
                     .failedFuture(new PostgresException(Errors.fatal(mode.sqlState(), mode.message())));

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
@@ -118,6 +119,22 @@ final class RollbackSequence {
             loseTurn(asked);
         }
         tryAnswer();
+        session.settle();
+    }
+
+    /**
+     * From the node: its client is not to wait for the outcome any more. It is sent away, as by a node that is lost: drivers go to another node then and
+     * ask there. What it has asked to commit goes on without it.
+     */
+    void doubtful(OpenTransaction asked, TransactionId name) {
+        if (!transaction.is(asked)) {
+            return;
+        }
+        if (asked.turnAwaited()) {
+            client.end(Errors.awaitsNoTurn());
+        } else if (transaction.state().outlivesClient()) {
+            client.end(Errors.inDoubt(session.node().names(), name));
+        }
         session.settle();
     }
 

@@ -14,6 +14,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
 import tutti.node.Transactions;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -61,6 +62,7 @@ final class Session {
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
     private final StatementTimes times;
+    private final ReadLevel readLevel;
     private boolean dismissed;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
 
@@ -85,7 +87,7 @@ final class Session {
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
         this.times = new StatementTimes(services.transactions(), System::nanoTime);
         this.transaction = new CurrentTransaction(services.transactions(), times.trace(), new NodeControl(), loop,
-                modes,
+                this::transactionOver,
                 new ReportedParameters(services.transactions(), this.client, parameters));
         this.turns = new DeferredExecution(this);
         this.changes = new ChangesIntake(this, services.changes());
@@ -97,6 +99,7 @@ final class Session {
         this.ordered = new OrderedStatements(this);
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
+        this.readLevel = new ReadLevel(this, parameters);
     }
 
     /** What the node asks of the open transaction goes to the sequence whose part it is. */
@@ -119,6 +122,11 @@ final class Session {
         @Override
         public void answer(OpenTransaction asked, Outcome outcome) {
             rollback.answer(asked, outcome);
+        }
+
+        @Override
+        public void doubtful(OpenTransaction asked, TransactionId name) {
+            rollback.doubtful(asked, name);
         }
     }
 
@@ -202,6 +210,10 @@ final class Session {
         return shownToAll;
     }
 
+    ReadLevel readLevel() {
+        return readLevel;
+    }
+
     StatementTimes times() {
         return times;
     }
@@ -244,7 +256,7 @@ final class Session {
 
     /** Whether the client's next message has to wait. */
     boolean blocked() {
-        return cycle.blocked() || transaction.state().busy() || backend.full();
+        return cycle.blocked() || transaction.state().busy() || backend.full() || readLevel.waiting();
     }
 
     /** The client's next message waits. */
@@ -322,6 +334,12 @@ final class Session {
             transaction.cycleBegins();
             cycle.inBlock(!backend.outsideOfTransaction());
         }
+    }
+
+    /** What was set for the transaction counts no more. */
+    private void transactionOver() {
+        modes.transactionOver();
+        readLevel.transactionOver();
     }
 
     /**

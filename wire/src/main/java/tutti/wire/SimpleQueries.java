@@ -179,8 +179,11 @@ final class SimpleQueries {
                 if (backend.inTransaction()) {
                     rules.lasts(sql.statement(i));
                 }
-                ErrorFields refusal = session.modes().part(sql.statement(i),
-                        i == 0 && plain && backend.outsideOfTransaction());
+                ErrorFields refusal = session.readLevel().part(sql.statement(i));
+                if (refusal == null) {
+                    refusal = session.modes().part(sql.statement(i),
+                            i == 0 && plain && backend.outsideOfTransaction());
+                }
                 if (refusal != null) {
                     return refusal;
                 }
@@ -314,6 +317,9 @@ final class SimpleQueries {
         ErrorFields refusal = refusal(kind, buffer, start, bodyLength, backend.inTransaction());
         if (refusal != null) {
             return refuse(refusal);
+        }
+        if (kind == StatementKind.READ || kind.mayWrite()) {
+            transaction.work().looks();
         }
         boolean refusedByEngine = sql.classified().needsBlock() && backend.outsideOfTransaction();
         if (!kind.mayWrite() || backend.transactionFailed() || refusedByEngine) {

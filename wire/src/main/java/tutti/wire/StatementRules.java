@@ -71,7 +71,10 @@ final class StatementRules {
         if (inTransaction) {
             lasts(sql);
         }
-        ErrorFields refusal = session.modes().statement(sql, inTransaction);
+        ErrorFields refusal = session.readLevel().statement(sql, inTransaction);
+        if (refusal == null) {
+            refusal = session.modes().statement(sql, inTransaction);
+        }
         return refusal == null ? declare(sql, inTransaction) : refusal;
     }
 

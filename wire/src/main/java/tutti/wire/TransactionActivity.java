@@ -29,6 +29,7 @@ final class TransactionActivity {
     private boolean noted = true;
     private InBandRows inBand = new InBandRows();
     private boolean setsSession;
+    private boolean looked;
 
     /** A statement is about to be sent that may change something. */
     void mayChange(Change what) {
@@ -48,6 +49,16 @@ final class TransactionActivity {
     /** A statement has been sent that changes the session's settings for longer than the transaction, or what it listens to. */
     void setsSession() {
         setsSession = true;
+    }
+
+    /** A statement has been sent that takes a snapshot, if none was. */
+    void looks() {
+        looked = true;
+    }
+
+    /** Whether one has been sent that takes a snapshot. */
+    boolean hasLooked() {
+        return looked;
     }
 
     /** Whether such a statement has been sent. */
@@ -107,6 +118,7 @@ final class TransactionActivity {
     void forgetReads() {
         reads = null;
         noted = true;
+        looked = false;
         inBand = new InBandRows();
     }
 }

@@ -63,6 +63,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     volatile boolean promises = true;
     /** What becomes visible while it is waited for. */
     volatile Runnable awaited = () -> {};
+    /** Why it cannot say what was ordered before; null if it can. */
+    volatile @Nullable EngineFailure awaitRefusal;
     volatile boolean everywhereIfPossible;
     volatile boolean undertakes;
     /** Classes of requests that are for their owner. */
@@ -254,6 +256,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         wholeOnly = false;
         promises = true;
         awaited = () -> {};
+        awaitRefusal = null;
         everywhereIfPossible = false;
         undertakes = false;
         ownerRefuses = null;
@@ -401,7 +404,12 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     @Override
     public void awaitAll(Completion<Long> done) {
         awaited.run();
-        done.succeeded(position.get());
+        EngineFailure refusal = awaitRefusal;
+        if (refusal == null) {
+            done.succeeded(position.get());
+        } else {
+            done.failed(refusal);
+        }
     }
 
     @Override

@@ -12,6 +12,7 @@ import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.spi.Completion;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
 import tutti.wire.OpenTransaction.Extent;
 
 /** The parts of a session refuse steps that cannot be. */
@@ -98,6 +99,11 @@ class SessionStatesTest {
 
         @Override
         public void answer(OpenTransaction asked, Outcome outcome) {
+            throw new AssertionError(asked);
+        }
+
+        @Override
+        public void doubtful(OpenTransaction asked, TransactionId name) {
             throw new AssertionError(asked);
         }
     }

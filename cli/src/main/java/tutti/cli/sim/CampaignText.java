@@ -14,6 +14,7 @@ import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
+import tutti.report.DocsSection;
 import tutti.report.Machine;
 import tutti.sim.world.ReplayFile;
 import tutti.sim.world.ScenarioResult;
@@ -133,13 +134,13 @@ final class CampaignText {
                 + (all.mutant().equals(ReplayFile.NO_MUTANT) ? "" : ", broken on purpose by `" + all.mutant() + "`")
                 + ". " + sum(all) + ".");
         lines.add("");
-        lines.addAll(markdown(groups(all, "protocol", one -> "`" + one.protocol() + "`")));
+        lines.addAll(DocsSection.table(groups(all, "protocol", one -> "`" + one.protocol() + "`")));
         lines.add("");
-        lines.addAll(markdown(groups(all, "faults, order", one -> one.faults() + ", " + one.order())));
+        lines.addAll(DocsSection.table(groups(all, "faults, order", one -> one.faults() + ", " + one.order())));
         lines.add("");
-        lines.addAll(markdown(faults(all)));
+        lines.addAll(DocsSection.table(faults(all)));
         lines.add("");
-        lines.addAll(markdown(checks(all)));
+        lines.addAll(DocsSection.table(checks(all)));
         lines.add("");
         if (all.failures().isEmpty()) {
             lines.add("Nothing failed.");
@@ -169,16 +170,5 @@ final class CampaignText {
 
     private static String sum(List<ScenarioSeries> series, ToLongFunction<ScenarioSeries> of) {
         return Long.toString(series.stream().mapToLong(of).sum());
-    }
-
-    private static List<String> markdown(List<List<String>> rows) {
-        List<String> lines = new ArrayList<>();
-        for (List<String> row : rows) {
-            lines.add("| " + String.join(" | ", row) + " |");
-            if (lines.size() == 1) {
-                lines.add("|" + "---|".repeat(row.size()));
-            }
-        }
-        return lines;
     }
 }

@@ -29,6 +29,7 @@ import tutti.command.Screen;
 import tutti.sim.world.mutant.Hunt;
 import tutti.sim.world.mutant.Mutant;
 import tutti.sim.world.mutant.Mutants;
+import tutti.report.DocsSection;
 
 /** Sees to it that what is broken on purpose is found, by whom it must be and in time. */
 @Command(name = "mutants", description = "Break what decides about transactions on purpose, one thing at a time, and see that"

@@ -1,13 +1,19 @@
 package tutti.cli.torture;
 
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import tutti.check.CheckResult;
 import tutti.command.Screen;
+import tutti.report.DocsSection;
+import tutti.report.Machine;
 
 /**
  * What a run of torture showed. Made of what can be written as JSON as it is.
@@ -53,10 +59,8 @@ public record TortureReport(long seed, Map<String, String> settings, List<String
         return findings.isEmpty() && checks.stream().allMatch(CheckResult::passed);
     }
 
-    /** For people. */
-    public List<String> summary(Screen screen) {
-        List<String> lines = new ArrayList<>();
-        lines.add("");
+    /** By kind of fault: how often, what clients waited, and how long it took until all was as before. */
+    private List<List<String>> rows() {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("fault", "times", "wait median ms", "worst ms", "recovery median ms", "worst ms"));
         Map<FaultKind, List<Done>> byKind = new EnumMap<>(FaultKind.class);
@@ -67,10 +71,43 @@ public record TortureReport(long seed, Map<String, String> settings, List<String
             rows.add(List.of(kind.label(), String.valueOf(done.size()), median(waits), worst(waits), median(recoveries),
                     worst(recoveries)));
         });
-        lines.addAll(Screen.table(rows));
+        return rows;
+    }
+
+    private String sum() {
+        return String.format(Locale.ROOT, "%d faults in %.0f s; %,d transactions committed, %.0f/s", faults.size(),
+                seconds, committed, committed / Math.max(1, seconds));
+    }
+
+    /** The section of a page. */
+    public List<String> docs() {
+        Map<String, String> machine = Machine.describe();
+        List<String> lines = new ArrayList<>();
+        lines.add(
+                "On " + DateTimeFormatter.ofPattern("d MMMM yyyy", Locale.ENGLISH).format(LocalDate.now(ZoneOffset.UTC))
+                        + ", " + machine.get("processors") + ", Java " + machine.get("Java") + "; seed " + seed + ", "
+                        + settings.entrySet().stream().map(each -> each.getKey() + ": " + each.getValue())
+                                .collect(Collectors.joining(", "))
+                        + ". " + sum() + ".");
         lines.add("");
-        lines.add(String.format(Locale.ROOT, "%d faults in %.0f s; %,d transactions committed, %.0f/s", faults.size(),
-                seconds, committed, committed / Math.max(1, seconds)));
+        lines.addAll(DocsSection.table(rows()));
+        lines.add("");
+        leftOut.forEach(line -> lines.add("* Left out: " + line + "."));
+        checks.stream().filter(check -> !check.passed()).forEach(check -> lines.add("* Failed: " + check.text()));
+        findings.forEach(finding -> lines.add("* Found: " + finding));
+        lines.add(passed()
+                ? checks.size() + " checks passed: replicas equal, nothing acknowledged lost."
+                : "It did not pass.");
+        return lines;
+    }
+
+    /** For people. */
+    public List<String> summary(Screen screen) {
+        List<String> lines = new ArrayList<>();
+        lines.add("");
+        lines.addAll(Screen.table(rows()));
+        lines.add("");
+        lines.add(sum());
         leftOut.forEach(line -> lines.add("left out: " + line));
         long failed = checks.stream().filter(check -> !check.passed()).count();
         checks.stream().filter(check -> !check.passed()).forEach(check -> lines.add(screen.bad(check.text())));

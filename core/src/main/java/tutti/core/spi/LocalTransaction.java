@@ -3,6 +3,7 @@ package tutti.core.spi;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
 
 /**
  * A client's transaction in the engine of its own node, as the node sees it. A session of the PostgreSQL front end
@@ -48,6 +49,16 @@ public interface LocalTransaction {
      */
     default void renewed() {
         // Who does not ask when it began need not know.
+    }
+
+    /**
+     * What becomes of it cannot be decided at the moment, since its node has not reached a majority for long: the client is to wait no more, and
+     * is told that. {@link #answer} may follow all the same, much later.
+     *
+     * @param name by which it can be asked for at a node that reaches a majority
+     */
+    default void doubtful(TransactionId name) {
+        // Who has no client need not tell anybody.
     }
 
     /** The end: the client is told, as soon as it can be. Called exactly once. */

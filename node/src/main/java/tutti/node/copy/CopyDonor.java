@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,7 +55,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
     private final Loop loop;
     private final Machine machine;
     private final CopySource source;
-    private final long bytesPerSecond;
+    private final LongSupplier bytesPerSecond;
     private final List<Visit> visits = new ArrayList<>();
     private @Nullable Transfer current;
     private long lastCopy;
@@ -64,9 +65,9 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
      * One that gives nothing yet.
      *
      * @param loop of the connections that it accepts
-     * @param bytesPerSecond of contents that it sends, on average
+     * @param bytesPerSecond of contents that it sends, on average; asked for each piece
      */
-    public CopyDonor(int self, Loop loop, Machine machine, CopySource source, long bytesPerSecond) {
+    public CopyDonor(int self, Loop loop, Machine machine, CopySource source, LongSupplier bytesPerSecond) {
         this.self = self;
         this.loop = loop;
         this.machine = machine;
@@ -330,7 +331,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
                     sentBytes += piece.length();
                     // What was not used in time is not made up for.
                     allowedNanos = Math.max(allowedNanos, now - TimeUnit.SECONDS.toNanos(1) / 10)
-                            + Math.round(piece.length() * 1e9 / bytesPerSecond);
+                            + Math.round(piece.length() * 1e9 / bytesPerSecond.getAsLong());
                 }
             }
             if (!over && to != null && !ready.isEmpty() && now < allowedNanos && allowed == null) {

@@ -48,6 +48,9 @@ public interface NodeMetrics {
         public void lost(Loss loss) {}
 
         @Override
+        public void doubtful() {}
+
+        @Override
         public void slow(long nanos, String statement) {}
     };
 
@@ -117,6 +120,9 @@ public interface NodeMetrics {
 
     /** A transaction of this node's client lost to another. */
     void lost(Loss loss);
+
+    /** A client was told that what becomes of its commit is in doubt. */
+    void doubtful();
 
     /**
      * A client waited long for a statement.

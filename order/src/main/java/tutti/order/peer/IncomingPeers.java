@@ -159,9 +159,10 @@ final class IncomingPeers implements Network.Acceptor {
                 && (proven == null || proven.node() == hello.node())) {
             return Greeting.Answer.removed(hello.node());
         }
-        // Whoever is new has another list before it has a copy, and is told to get one.
+        // Whoever is new has another list before it has a copy, and is told to get one. So may a member have that has lost its directory: its
+        // configuration says where the others are now.
         String foreign = hello.foreign(self, members,
-                receiver.isNew(hello.node()) ? hello.cluster() : receiver.hello().cluster(), proven);
+                receiver.needsCopy(hello, proven != null) ? hello.cluster() : receiver.hello().cluster(), proven);
         if (!foreign.isEmpty()) {
             return new Greeting.Answer(foreign, false);
         }

@@ -28,8 +28,13 @@ public interface PeerReceiver {
      */
     Greeting.Answer admit(Greeting.Hello hello, String otherwise) throws IOException;
 
-    /** Whether a node has become a member that has never come yet. */
-    boolean isNew(int node) throws IOException;
+    /**
+     * Whether a node cannot know the members as they are: it has become one and has never come yet, or it comes with another directory than the one
+     * that it had.
+     *
+     * @param proven whether it is certain that it is that node
+     */
+    boolean needsCopy(Greeting.Hello hello, boolean proven) throws IOException;
 
     /** Nodes that were members, and are no more. */
     Set<Integer> removed();

@@ -542,8 +542,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         }
 
         @Override
-        public boolean isNew(int node) throws IOException {
-            return membership.list().now().learners().contains(node) && !met.hasMet(node);
+        public boolean needsCopy(Greeting.Hello hello, boolean proven) throws IOException {
+            return (membership.list().now().learners().contains(hello.node()) && !met.hasMet(hello.node()))
+                    || (proven && !met.knows(hello.node(), hello.standing().directory()));
         }
 
         @Override

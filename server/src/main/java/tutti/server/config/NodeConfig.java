@@ -370,7 +370,7 @@ public record NodeConfig(
 
     /** A certificate and its key, both PEM. */
     public record Tls(
-            @Setting(doc = "Certificate chain, PEM. Relative to this file.", example = "server.crt") Path certificate,
+            @Setting(doc = "Certificate chain, PEM. Read again, with the key, when it has changed. Relative to this file.", example = "server.crt") Path certificate,
             @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key,
             @Setting(doc = "Whether clients without encryption are refused; otherwise they choose.", byDefault = "false") boolean required) {
         /** Whether clients must encrypt, by what a configuration says of it or does not. */
@@ -444,7 +444,9 @@ public record NodeConfig(
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"
                     + " as everything that the client has seen comes out the same. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
             @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop. Clients without an open"
-                    + " transaction go at once, with 57P01.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace) {}
+                    + " transaction go at once, with 57P01.", byDefault = "10s", min = "0s", max = "1h") Duration stopGrace,
+            @Setting(doc = "When this node has reached no majority for this long, clients that wait for the outcome of a commit hear 08007: it"
+                    + " is in doubt, and how to ask for it. 0 has them wait until there is a majority.", byDefault = "5s", min = "0s", max = "1h") Duration inDoubtAfter) {}
 
     /** Appliers of ordered transactions. */
     public record Apply(

@@ -123,6 +123,14 @@ public final class AdminServer implements AutoCloseable {
         List<NodeStatus.Position> decide(long position, boolean holds) throws IOException;
 
         /**
+         * Reads its configuration again.
+         *
+         * @return which changes count now, and which when it is started again
+         * @throws IOException if it cannot be used; then the node goes on as before
+         */
+        String reload() throws IOException;
+
+        /**
          * The members of the cluster. Does not block.
          *
          * @throws IOException if the node does not know them now
@@ -197,6 +205,11 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public List<NodeStatus.Position> decide(long position, boolean holds) throws IOException {
             return positions();
+        }
+
+        @Override
+        public String reload() throws IOException {
+            throw new IOException("this node has no configuration");
         }
 
         @Override
@@ -346,6 +359,7 @@ public final class AdminServer implements AutoCloseable {
                             operations.decide(Long.parseLong(wanted.group(2)), wanted.group(1).equals("keep"))));
                 }
             }
+            case "/reload" -> change(exchange, "POST", "text/plain", () -> operations.reload() + "\n");
             case "/comparison" -> change(exchange, "POST", "application/json",
                     () -> operations.comparison(parameters(exchange.getRequestURI().getRawQuery())));
             case "/changes" -> change(exchange, "POST", "application/x-ndjson",
@@ -422,7 +436,7 @@ public final class AdminServer implements AutoCloseable {
                 if (part == null) {
                     send(exchange, 404, "text/plain",
                             "nothing here; there are /health/live, /health/ready, /metrics, /status, /history, /cluster,"
-                                    + " /activity, /secondaries, /positions, /members, /comparison, /changes, /backup,"
+                                    + " /activity, /secondaries, /positions, /members, /comparison, /changes, /backup, /reload,"
                                     + " /flight-recording and /\n");
                 } else {
                     exchange.getResponseHeaders().set("Content-Security-Policy", ClusterPage.POLICY);

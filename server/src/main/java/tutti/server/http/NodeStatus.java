@@ -54,7 +54,9 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
         RECOVERING,
         /** Takes reads and writes. */
         READY,
-        /** Is without a majority, waits for the others to decide about a position, or has a full disk: takes reads only. */
+        /**
+         * Is without a majority, waits for the others to decide about a position, or has a full disk: takes reads only. Or its database hangs.
+         */
         ISOLATED,
         /** Holds what most nodes cannot make: takes part in the order and serves nobody. */
         EXCLUDED,

@@ -64,6 +64,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final GaugeDataPoint requestBacklog;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
+    private final CounterDataPoint doubtful;
     private final GaugeDataPoint copiesUnderWay;
     private final Counter copiesCompleted;
     private final Counter copiesFailed;
@@ -116,6 +117,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Times that a transaction which had lost was run again, unknown to its client.");
         repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
                 "Transactions whose clients heard of their loss after all, since they would have seen something else.");
+        doubtful = unlabelled("tutti_transactions_in_doubt_total",
+                "Transactions whose clients were told that their outcome is in doubt, since no majority could be reached.");
         copiesUnderWay = Gauge.builder().name("tutti_copies_under_way")
                 .help("Copies and backups of this node that are being read.").register(registry).labelValues();
         copiesCompleted = Counter.builder().name("tutti_copies_completed_total")
@@ -320,6 +323,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void repeatedInVain() {
         repeatedInVain.inc();
+    }
+
+    @Override
+    public void doubtful() {
+        doubtful.inc();
     }
 
     @Override

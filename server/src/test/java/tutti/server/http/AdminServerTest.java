@@ -100,6 +100,11 @@ class AdminServerTest {
 
     /** Does what it is asked, unless it is broken. */
     private static final class Obeying implements AdminServer.Operations {
+        @Override
+        public String reload() {
+            return "counts now: copies.automatic";
+        }
+
         private final AtomicReference<@Nullable String> broken = new AtomicReference<>();
         private final AtomicReference<String> decided = new AtomicReference<>("");
         private NodeStatus.Secondaries secondaries = new NodeStatus.Secondaries(7, List.of(), 0, 0, 0, 0, null);

@@ -70,7 +70,7 @@ class CopiesSimTest {
     private void donor(long bytesPerSecond) throws IOException {
         SimMachine machine = world.machine(0);
         Network network = machine.network("donor", broken -> outcomes.add("donor broke: " + broken));
-        CopyDonor donor = new CopyDonor(0, network.loop(), machine, new Source(), bytesPerSecond);
+        CopyDonor donor = new CopyDonor(0, network.loop(), machine, new Source(), () -> bytesPerSecond);
         var _ = network.listen(address, stream -> {
             streams.add(stream);
             Network.StreamListener visit = donor.accepted(new Damaged(stream, streams.size()));

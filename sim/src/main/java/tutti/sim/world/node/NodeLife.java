@@ -92,7 +92,8 @@ final class NodeLife {
                     machine.directory("copies"),
                     (after, taken) -> copied.copy(after, copy -> taken.accept(copy::write)),
                     (_, into) -> home.database().copy(into), NodeHost.ORDER, NodeHost.REPLICA);
-            donor = new CopyDonor(home.node(), copied.loop(), machine, source, home.settings().copyBytesPerSecond());
+            donor = new CopyDonor(home.node(), copied.loop(), machine, source,
+                    () -> home.settings().copyBytesPerSecond());
             copied.visitors(donor);
         }
     }

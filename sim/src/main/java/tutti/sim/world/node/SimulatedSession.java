@@ -13,6 +13,7 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.node.TransactionNames;
 import tutti.node.Transactions;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.world.database.Run;
@@ -403,6 +404,9 @@ final class SimulatedSession implements LocalTransaction {
 
         @Override
         public void failed(EngineFailure failure) {
+            if (failure.sqlState().equals(TransactionNames.IN_DOUBT)) {
+                lostSight();
+            }
             end(Client.Outcome.ABORTED, failure.sqlState().equals("25006") ? "refused" : failure.sqlState());
         }
     }

@@ -1,0 +1,178 @@
+package tutti.node;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tutti.core.spi.Completion;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.core.spi.Group;
+import tutti.core.spi.Order;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.Outcome;
+import tutti.core.txn.TransactionId;
+
+/** What clients hear whose commits are on their way to the order when the majority is lost. */
+class LostMajorityTest extends ReplicaTrio {
+    private static final long DOUBT_NANOS = 3_000_000_000L;
+
+    /** What node 0 wants to have ordered, while that goes nowhere. */
+    private final List<byte[]> held = new ArrayList<>();
+    private boolean holding;
+    private DurableLog log;
+
+    LostMajorityTest() {
+        doubtNanos = DOUBT_NANOS;
+    }
+
+    @Override
+    Order order(int node) {
+        Order order = super.order(node);
+        if (node != 0) {
+            return order;
+        }
+        log = order.log();
+        DurableLog holds = (DurableLog) Proxy.newProxyInstance(DurableLog.class.getClassLoader(),
+                new Class<?>[]{DurableLog.class}, (_, method, arguments) -> {
+                    if (holding && method.getName().equals("append")) {
+                        held.add((byte[]) arguments[0]);
+                        return null;
+                    }
+                    try {
+                        return method.invoke(log, arguments);
+                    } catch (InvocationTargetException wrong) {
+                        throw wrong.getCause();
+                    }
+                });
+        return new Order() {
+            @Override
+            public DurableLog log() {
+                return holds;
+            }
+
+            @Override
+            public Group group() {
+                return order.group();
+            }
+        };
+    }
+
+    private void loseMajority() {
+        nodes.remove(1).close();
+        nodes.remove(2).close();
+    }
+
+    private void findMajority(String protocol) throws Exception {
+        holding = false;
+        for (byte[] message : held) {
+            log.append(message);
+        }
+        openReady(protocol, 1);
+        openReady(protocol, 2);
+    }
+
+    private TransactionOutcome ask(int node, TransactionId about) {
+        return told(done -> nodes.get(node).outcome(about, done));
+    }
+
+    private void passes(long nanos) {
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        machine.loop("passing", cause -> {
+            throw new AssertionError(cause);
+        }).schedule(nanos, () -> over.complete(null));
+        await(over::isDone);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "2pc"})
+    void whoseCommitIsUnderWayHearsThatItIsInDoubtAndCanAskLater(String protocol) throws Exception {
+        openAll(protocol);
+        TransactionId name = Objects.requireNonNull(nodes.get(0).reserve());
+        holding = true;
+        Client client = new Client(0, name, true);
+        await(() -> !held.isEmpty());
+        loseMajority();
+        await(() -> nodes.get(0).refusal() != null);
+        passes(DOUBT_NANOS - 1_000_000);
+        assertFalse(client.doubtful.isDone(), "a majority may come back in time");
+        assertEquals(name, get(client.doubtful));
+        await(client::isRolledBack);
+        findMajority(protocol);
+        boolean committed = client.outcome() instanceof Outcome.Committed;
+        for (int node : ALL) {
+            assertEquals(committed ? TransactionOutcome.COMMITTED : TransactionOutcome.ABORTED,
+                    ask(node, name), "node " + node);
+            assertEquals(committed, engines.get(node).changes().contains(name.toString()), "node " + node);
+        }
+        assertTrue(committed, "nobody was in its way");
+        noneHasEnded();
+    }
+
+    @Test
+    void whoWaitsForATurnHearsToo() throws IOException {
+        openAll("nodo");
+        holding = true;
+        Client client = new Client(0, Objects.requireNonNull(nodes.get(0).reserve()), true);
+        loseMajority();
+        get(client.doubtful);
+        assertFalse(client.turn.isDone());
+    }
+
+    @Test
+    void whatEveryNodeExecutesIsInDoubtAlike() throws Exception {
+        openAll("si");
+        TransactionId name = Objects.requireNonNull(nodes.get(0).reserve());
+        holding = true;
+        CompletableFuture<EngineFailure> failed = new CompletableFuture<>();
+        nodes.get(0).barrier("alter".getBytes(StandardCharsets.UTF_8), KeySet.EMPTY, name,
+                new Completion<ExecuteResult>() {
+                    @Override
+                    public void succeeded(ExecuteResult result) {
+                        failed.completeExceptionally(new AssertionError("it cannot have been executed"));
+                    }
+
+                    @Override
+                    public void failed(EngineFailure failure) {
+                        failed.complete(failure);
+                    }
+                });
+        await(() -> !held.isEmpty());
+        loseMajority();
+        EngineFailure failure = get(failed);
+        assertEquals("08007", failure.sqlState());
+        assertTrue(failure.message().contains("tutti_outcome('" + name + "')"), failure.message());
+        findMajority("si");
+        assertEquals(TransactionOutcome.COMMITTED, ask(1, name));
+        noneHasEnded();
+    }
+
+    @Test
+    void whoIsAnsweredInTimeHearsNothingOfIt() throws Exception {
+        openAll("si");
+        holding = true;
+        Client client = new Client(0, "late", 1);
+        await(() -> !held.isEmpty());
+        loseMajority();
+        await(() -> nodes.get(0).refusal() != null);
+        passes(DOUBT_NANOS / 2);
+        findMajority("si");
+        client.committed();
+        passes(DOUBT_NANOS);
+        assertInstanceOf(Outcome.Committed.class, client.outcome());
+        assertFalse(client.doubtful.isDone());
+    }
+}
