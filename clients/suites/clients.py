@@ -59,6 +59,15 @@ def debian_source(package, directory):
     return unpacked
 
 
+def pypi_source(package, directory):
+    """Gets a package's source distribution from PyPI, unpacked in the directory `source`."""
+    call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", package, package, "-d", directory)
+    source = directory / "source"
+    source.mkdir()
+    archive = next(path for path in directory.glob("*.tar.gz") if path.name.lower().startswith(package.lower()))
+    call("tar", "xf", archive, "--strip-components=1", "-C", source)
+
+
 class Suite:
     """One client's tests. `source` is where somebody has unpacked its repository; None if it is to be got."""
 
@@ -148,10 +157,7 @@ class SqlAlchemy(Pytest):
         if self.given is None:
             source = self.directory / "source"
             if not source.exists():
-                call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", "SQLAlchemy", "SQLAlchemy",
-                     "-d", self.directory)
-                source.mkdir()
-                call("tar", "xf", next(self.directory.glob("[sS]*.tar.gz")), "--strip-components=1", "-C", source)
+                pypi_source("SQLAlchemy", self.directory)
         else:
             source = self.directory / "source"
             if not source.exists():
@@ -176,6 +182,76 @@ class SqlAlchemy(Pytest):
             "test/dialect/test_suite.py", "test/dialect/postgresql", *(["-k", only] if only else []))
         env["PYTHONPATH"] += os.pathsep + str(self.directory / "source" / "lib")
         yield command, directory, env | {"DISABLE_SQLALCHEMY_CEXT_RUNTIME": "1"}
+
+
+class Django(Suite):
+    name = "django"
+    about = "Django's tests that use a database, with psycopg 3"
+    timeout_minutes = 90
+    # those of its packages that need no server, or a browser, or that are about a web server, are left out
+    labels = """
+        aggregation aggregation_regress annotations async backends basic bulk_create composite_pk constraints contenttypes_tests
+        custom_columns custom_lookups custom_managers custom_methods custom_migration_operations custom_pk datatypes dates datetimes
+        db_functions db_typecasts db_utils defer defer_regress delete delete_regress distinct_on_fields empty expressions
+        expressions_case expressions_window extra_regress field_defaults field_subclassing filtered_relation fixtures
+        fixtures_regress force_insert_update foreign_object from_db_value generic_relations generic_relations_regress
+        get_earliest_or_latest get_object_or_404 get_or_create indexes inspectdb introspection known_related_objects lookup
+        m2m_and_m2o m2m_intermediary m2m_multiple m2m_recursive m2m_regress m2m_signals m2m_through m2m_through_regress
+        m2o_recursive managers_regress many_to_many many_to_one many_to_one_null max_lengths migrate_signals
+        migration_test_data_persistence migrations model_fields model_indexes model_inheritance model_inheritance_regress
+        model_regress mutually_referential nested_foreign_keys null_fk null_fk_ordering null_queries one_to_one or_lookups
+        order_with_respect_to ordering pagination postgres_tests prefetch_related properties proxy_model_inheritance proxy_models
+        queries queryset_pickle raw_query reserved_names reverse_lookup save_delete_hooks schema select_for_update select_related
+        select_related_onetoone select_related_regress serializers sessions_tests signals sites_tests string_lookup
+        swappable_models test_utils timezones transaction_hooks transactions unmanaged_models update update_only_fields validation
+        xor_lookups""".split()
+
+    def prepare(self):
+        source = self.directory / "source"
+        if not source.exists():
+            if self.given is None:
+                pypi_source("Django", self.directory)
+            else:
+                shutil.copytree(self.given, source)
+        self.version = re.search(r"^VERSION = \((\d+), (\d+), (\d+)", (source / "django" / "__init__.py").read_text(), re.M)
+        self.version = ".".join(self.version.groups())
+        self.python = venv(self.directory, "psycopg[binary]", "asgiref", "sqlparse", "tzdata", "jinja2", "pyyaml", "pillow",
+                           "tblib", "black")
+
+    def commands(self, url, outcomes, only):
+        env = os.environ | {
+            "SUITES_URL": url, "SUITES_ONE_TEST_S": str(ONE_TEST_S), "OUTCOMES": str(outcomes),
+            "PYTHONPATH": os.pathsep.join([str(HERE), str(self.directory / "source")])}
+        yield ([str(self.python), "runtests.py", "--settings=django_outcomes", "--keepdb", "--parallel=1", "--noinput",
+                *(["-k", only] if only else []), *self.labels], self.directory / "source" / "tests", env)
+
+
+class SqlLogicTest(Suite):
+    name = "sqllogictest"
+    about = "files of sqllogictest, as DataFusion's crate has them: those of its own, and those that it shares with PostgreSQL"
+    crate = "datafusion-sqllogictest"
+    timeout_minutes = 40
+
+    def prepare(self):
+        if self.given is None:
+            project = self.directory / "project"
+            if not project.exists():
+                (project / "src").mkdir(parents=True)
+                (project / "src" / "lib.rs").touch()
+                (project / "Cargo.toml").write_text(
+                    f'[package]\nname = "suites"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n{self.crate} = "*"\n')
+            told = call("cargo", "metadata", "-q", "--format-version", "1", cwd=project)
+            package = next(package for package in json.loads(told[told.index("{"):])["packages"] if package["name"] == self.crate)
+            self.version = package["version"]
+            self.files = pathlib.Path(package["manifest_path"]).parent / "test_files"
+        else:
+            self.files = self.given
+        self.python = venv(self.directory, "psycopg[binary]")
+
+    def commands(self, url, outcomes, only):
+        files = sorted(str(path.relative_to(self.files)) for path in self.files.rglob("*") if path.suffix in (".slt", ".test"))
+        yield ([str(self.python), str(HERE / "logictest.py"), url, str(outcomes),
+                *(file for file in files if not only or only in file)], self.files, dict(os.environ))
 
 
 class Pgx(Suite):
@@ -350,4 +426,4 @@ class Pgjdbc(Suite):
                self.directory / "pgjdbc", os.environ | {"OUTCOMES": str(outcomes)})
 
 
-ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc)
+ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc, Django, SqlLogicTest)

@@ -29,6 +29,12 @@
 --    of this role until the transaction's end. Code that resets the role is left with a role that may do nothing.
 --  * Nobody but us changes what is in the schema tutti, whoever owns it.
 
+-- What an earlier installation has hidden may be replaced (hidden.sql).
+DELETE FROM pg_init_privs WHERE (classoid, objoid) IN (SELECT classid, objid FROM pg_depend
+    WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+        AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'tutti'));
+DELETE FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'tutti');
 DROP EVENT TRIGGER IF EXISTS tutti_asked;
 DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
@@ -745,6 +751,9 @@ BEGIN
     END IF;
     IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') AND mark <> 'tutti adopting' THEN
         PERFORM tutti.open_named(coalesce(nested, current_query()));
+        IF coalesce(nested, current_query()) ~* '(enable|disable)\s+(always\s+|replica\s+)?trigger' THEN
+            PERFORM tutti.show_triggers();
+        END IF;
     END IF;
 END
 $function$;
@@ -1334,7 +1343,7 @@ BEGIN
 END
 $function$;
 
--- Makes every table captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done.
+<hidden>-- Makes every table captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done.
 CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET client_min_messages = 'error' AS $function$
 DECLARE
@@ -1351,7 +1360,7 @@ BEGIN
     END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-                    WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%') AS triggers
+                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%') AS triggers
             FROM tutti.user_tables u ORDER BY u.schema_name, u.table_name LOOP
         IF NOT t.has_columns THEN
             IF t.triggers IS DISTINCT FROM ARRAY['tutti_refuseO', 'tutti_truncateO'] THEN
@@ -1388,8 +1397,10 @@ BEGIN
             AND p.proname ~ '^(update|apply_[a-z_]+)_[0-9]+$'
             AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_columns
                 AND u.table_oid = substring(p.proname FROM '[0-9]+$')::oid) LOOP
+        DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = f.name AND deptype = 'i';
         EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
+    PERFORM tutti.hide_of_tables();
     PERFORM tutti.adopt_sequences();
     PERFORM set_config('<mark>', before, true);
 END
@@ -1401,7 +1412,7 @@ CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGU
 DECLARE
     g record;
 BEGIN
-    FOR g IN SELECT tgname FROM pg_trigger WHERE tgrelid = table_oid AND NOT tgisinternal AND tgname LIKE 'tutti\_%' LOOP
+    FOR g IN SELECT tgname FROM pg_trigger WHERE tgrelid = table_oid AND tgname LIKE 'tutti\_%' LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', g.tgname, table_oid::regclass);
     END LOOP;
 END
@@ -1411,7 +1422,7 @@ $function$;
 CREATE OR REPLACE VIEW tutti.uncaptured AS
     SELECT u.schema_name, u.table_name FROM tutti.user_tables u
     WHERE (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-            WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%')
+            WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%')
         IS DISTINCT FROM CASE WHEN u.has_columns
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
@@ -1470,3 +1481,4 @@ CREATE EVENT TRIGGER tutti_after_drop ON sql_drop EXECUTE FUNCTION tutti.after_d
 ALTER EVENT TRIGGER tutti_before_schema_change ENABLE ALWAYS;
 ALTER EVENT TRIGGER tutti_after_schema_change ENABLE ALWAYS;
 ALTER EVENT TRIGGER tutti_after_drop ENABLE ALWAYS;
+SELECT tutti.hide();
