@@ -68,6 +68,18 @@ def pypi_source(package, directory):
     call("tar", "xf", archive, "--strip-components=1", "-C", source)
 
 
+def maven(libraries, directory):
+    """Gets these libraries and what they need into the directory `libraries`."""
+    project = directory / "libraries.xml"
+    project.write_text(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>suites</groupId><artifactId>suites</artifactId>"
+        "<version>1</version><dependencies>" + "".join(
+            "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
+                *name.split(":"), version) for name, version in libraries.items())
+        + "</dependencies></project>")
+    call("mvn", "-B", "-ntp", "-q", "-f", project, "dependency:copy-dependencies", f"-DoutputDirectory={directory / 'libraries'}")
+
+
 class Suite:
     """One client's tests. `source` is where somebody has unpacked its repository; None if it is to be got."""
 
@@ -186,7 +198,8 @@ class SqlAlchemy(Pytest):
 
 class Django(Suite):
     name = "django"
-    about = "Django's tests that use a database, with psycopg 3"
+    about = "Django's tests that use a database, with psycopg 3 (--only: packages of tests, with commas between them)"
+    at_once = 8
     timeout_minutes = 90
     # those of its packages that need no server, or a browser, or that are about a web server, are left out
     labels = """
@@ -222,8 +235,40 @@ class Django(Suite):
         env = os.environ | {
             "SUITES_URL": url, "SUITES_ONE_TEST_S": str(ONE_TEST_S), "OUTCOMES": str(outcomes),
             "PYTHONPATH": os.pathsep.join([str(HERE), str(self.directory / "source")])}
-        yield ([str(self.python), "runtests.py", "--settings=django_outcomes", "--keepdb", "--parallel=1", "--noinput",
-                *(["-k", only] if only else []), *self.labels], self.directory / "source" / "tests", env)
+        chosen = [label for label in self.labels if not only or label in only.split(",")]
+        tests = self.directory / "source" / "tests"
+        # it makes the tables of all packages that it is given before the first test: so some at a time
+        for begin in range(0, len(chosen), self.at_once):
+            yield (["psql", "-Xq", url, "-c", "DROP SCHEMA public CASCADE; CREATE SCHEMA public"], tests, env)
+            yield ([str(self.python), "runtests.py", "--settings=django_outcomes", "--keepdb", "--parallel=1", "--noinput",
+                    *chosen[begin:begin + self.at_once]], tests, env)
+
+
+class Hibernate(Suite):
+    name = "hibernate"
+    about = "Hibernate at work on the domain models that it publishes for tests; its own test classes are not published"
+    # the last version whose testing library is published
+    version = "6.6.15.Final"
+
+    def __init__(self, directory, source):
+        super().__init__(directory, source)
+        self.version = Hibernate.version
+
+    def prepare(self):
+        self.java = pathlib.Path(os.environ.get("JAVA_HOME", "/usr")) / "bin"
+        libraries = self.directory / "libraries"
+        if not libraries.exists():
+            maven({"org.hibernate.orm:hibernate-core": self.version, "org.hibernate.orm:hibernate-testing": self.version,
+                   "org.postgresql:postgresql": "42.7.8"}, self.directory)
+        self.classpath = os.pathsep.join([str(self.directory / "classes"), str(libraries / "*")])
+        call(self.java / "javac", "-nowarn", "-proc:none", "-d", self.directory / "classes", "-cp", libraries / "*",
+             HERE / "HibernateDomains.java")
+
+    def commands(self, url, outcomes, only):
+        parts = urllib.parse.urlsplit(url)
+        yield ([str(self.java / "java"), "-XX:+UseSerialGC", "-Xmx512m", "-Dnet.bytebuddy.experimental=true", "-cp", self.classpath,
+                "tutti.suites.HibernateDomains", f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}", parts.username,
+                parts.password, *([only] if only else [])], self.directory, os.environ | {"OUTCOMES": str(outcomes)})
 
 
 class SqlLogicTest(Suite):
@@ -382,15 +427,7 @@ class Pgjdbc(Suite):
         self.classpath = os.pathsep.join([str(classes), str(self.directory / "libraries" / "*")])
         if classes.exists():
             return
-        project = self.directory / "libraries.xml"
-        project.write_text(
-            "<project><modelVersion>4.0.0</modelVersion><groupId>suites</groupId><artifactId>pgjdbc</artifactId>"
-            "<version>1</version><dependencies>" + "".join(
-                "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
-                    *name.split(":"), version or self.version) for name, version in self.libraries.items())
-            + "</dependencies></project>")
-        call("mvn", "-B", "-ntp", "-q", "-f", project, "dependency:copy-dependencies",
-             f"-DoutputDirectory={self.directory / 'libraries'}")
+        maven({name: version or self.version for name, version in self.libraries.items()}, self.directory)
         roots = [source / "pgjdbc" / "src" / "test" / "java", source / "testkit" / "src" / "main" / "java"]
         files = [str(path) for root in roots if root.exists() for path in sorted(root.rglob("*.java"))]
         making = self.directory / "making"
@@ -426,4 +463,4 @@ class Pgjdbc(Suite):
                self.directory / "pgjdbc", os.environ | {"OUTCOMES": str(outcomes)})
 
 
-ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc, Django, SqlLogicTest)
+ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc, Django, Hibernate, SqlLogicTest)
