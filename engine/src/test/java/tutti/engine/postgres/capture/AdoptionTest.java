@@ -37,7 +37,8 @@ class AdoptionTest {
         BackendConnection admin = TestServer.connect(database);
         admin.execute("SET session_replication_role = replica", PATIENCE);
         try (LocalSession session = new LocalSession(database)) {
-            for (String statement : List.of("CREATE TABLE child (id int PRIMARY KEY, p int REFERENCES parent (code), v text)",
+            for (String statement : List.of(
+                    "CREATE TABLE child (id int PRIMARY KEY, p int REFERENCES parent (code), v text)",
                     "ALTER TABLE child ADD FOREIGN KEY (id) REFERENCES parent", "CREATE UNIQUE INDEX ON named.t (b)",
                     "ALTER TABLE named.t ADD PRIMARY KEY (a)", "CREATE INDEX ON parent (lower(other))",
                     "ALTER TABLE ranged ADD COLUMN v text", "CREATE UNIQUE INDEX ON ranged (at)",
@@ -47,7 +48,8 @@ class AdoptionTest {
                     "ALTER TABLE parent OWNER TO adopted", "ALTER TABLE parent OWNER TO " + TestServer.USER,
                     "ALTER TABLE child ADD CHECK (v <> '')", "ALTER TABLE child DROP CONSTRAINT child_p_fkey",
                     "ALTER TABLE named.t RENAME COLUMN c TO d", "ALTER TABLE named.t RENAME TO u",
-                    "ALTER SCHEMA named RENAME TO renamed", "CREATE TRIGGER n AFTER INSERT ON parent EXECUTE FUNCTION nothing()",
+                    "ALTER SCHEMA named RENAME TO renamed",
+                    "CREATE TRIGGER n AFTER INSERT ON parent EXECUTE FUNCTION nothing()",
                     "DROP INDEX renamed.t_b_idx", "DROP TABLE child", "ALTER TABLE parent DROP COLUMN code",
                     "CREATE TABLE filled AS SELECT 1 AS one", "DROP SCHEMA renamed CASCADE", "DROP TABLE ranged")) {
                 change(session, statement);

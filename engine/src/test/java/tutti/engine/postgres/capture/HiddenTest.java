@@ -73,8 +73,9 @@ class HiddenTest {
                 assertEquals("null", ask(admin, SHOWN), statement);
                 assertEquals(List.of(), CaptureInstaller.uncaptured(admin), statement);
             }
-            assertEquals("true", ask(admin, "SELECT (NOT EXISTS (SELECT FROM pg_proc p WHERE pronamespace = 'tutti'::regnamespace"
-                    + " AND proname ~ '_[0-9]+$' AND substring(proname FROM '[0-9]+$')::oid <> 't'::regclass))::text"));
+            assertEquals("true",
+                    ask(admin, "SELECT (NOT EXISTS (SELECT FROM pg_proc p WHERE pronamespace = 'tutti'::regnamespace"
+                            + " AND proname ~ '_[0-9]+$' AND substring(proname FROM '[0-9]+$')::oid <> 't'::regclass))::text"));
             TestServer.install(database, 0);
             assertEquals("null", ask(admin, SHOWN), "installed again");
         }
