@@ -66,7 +66,10 @@ CREATE OR REPLACE FUNCTION tutti.changed_tables() RETURNS oid[] LANGUAGE sql STA
         THEN tutti.with_relatives(array_agg(CASE classid
             WHEN 'pg_class'::regclass THEN coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = objid), objid)
             WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = objid)
-            WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = objid) END)) END
+            WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = objid) END)
+            -- a partition that has been detached is named by nothing
+            || CASE WHEN bool_or(objid IN (SELECT c.oid FROM pg_class c WHERE c.relkind = 'p')) THEN ARRAY(
+                SELECT c.oid FROM pg_class c WHERE c.relkind IN ('r', 'p') AND age(c.xmin) <= age(pg_current_xact_id()::xid)) END) END
     FROM pg_event_trigger_ddl_commands()
 $function$;
 
