@@ -886,7 +886,7 @@ BEGIN
         IF command.schema_name LIKE 'pg\_temp%' OR tutti.on_temporary(command.classid, command.objid) THEN
             CONTINUE;
         END IF;
-        IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type = 'schema' THEN
+        IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type IN ('schema', 'extension') THEN
             PERFORM tutti.refuse_reserved(command.command_tag, command.object_identity);
         END IF;
         permanent := true;
