@@ -10,7 +10,9 @@ public interface GroupCommunication {
     void totalOrderBroadcast(byte[] message);
 
     /**
-     * {@code RUCAST(M, D)}: delivers the message at one node, however long that takes.
+     * {@code RUCAST(M, D)}: delivers the message at one node, and troubles no other: once if both live and reach each other,
+     * otherwise at most once. Messages of two nodes to each other arrive in the order in which they were sent, as long as they
+     * reach each other.
      *
      * @throws tutti.macro.WorkQueueFullException if too much waits to be sent already
      */
@@ -19,14 +21,17 @@ public interface GroupCommunication {
     /** {@code GETADDR()}: this node's number. */
     int localAddress();
 
-    /** Receives: the upcall {@code onDelivery} of listing 4.1. One call at a time. */
+    /**
+     * Receives: the upcall {@code onDelivery} of listing 4.1. One call at a time for broadcasts, and one at a time for unicasts; the two may
+     * come at once.
+     */
     interface Receiver {
         /**
          * A message arrived.
          *
          * @param message for the receiver to keep
          * @param source node that sent it
-         * @param position in the total order; grows from call to call, and is the same at all nodes for a broadcast
+         * @param position of a broadcast in the total order; grows from call to call, and is the same at all nodes. 0 of a unicast
          * @param broadcast whether all nodes get it
          */
         void onDelivery(byte[] message, int source, long position, boolean broadcast);

@@ -97,7 +97,7 @@ public final class MacroNode implements AutoCloseable {
         builder.components.forEach((id, hosted) -> translator.put(hosted.build(id, "")));
         host = translator.components().values().stream().anyMatch(c -> c.implementation() != null);
         codec = new OperationCodec(values, translator::find);
-        communication = new OrderedCommunication(order.log(), builder.self);
+        communication = new OrderedCommunication(order, builder.self);
         pending = new PendingReplies(builder.self, builder.pendingMax);
         sender = new MessageSender(communication, pending, codec, host, limitNanos, orderedWork::isCurrentThread);
         listener = new MessageListener(communication, pending, codec, host, orderedRequests, directRequests,

@@ -5,7 +5,7 @@ package tutti.macro.distribution;
  *
  * @param id to be told in the reply
  * @param source node that sent it
- * @param position in the total order
+ * @param position in the total order; 0 if it came to this node alone
  * @param broadcast whether all nodes got it
  * @param priority the higher the sooner, in queues that look at it
  * @param reads whether it says that it only reads

@@ -411,6 +411,47 @@ class MacroNodeTest {
         assertThrows(CallTimeoutException.class, () -> stockAtTwo(hasty).get("apples"));
     }
 
+    @Test
+    void whatOneNodeIsToldOrAnswersTakesNoPlaceInTheOrder() throws Exception {
+        Order orderOfOne = group.open(1);
+        MacroNode one = start(MacroNode.builder(1, orderOfOne).component("stock",
+                HostedComponent.of(Map.class, new HashMap<>())));
+        start(builder(2).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        MacroNode client = start(builder(3).component("stock", HostedComponent.elsewhere(Map.class)));
+        stock(client).put("apples", 3);
+        stockAtTwo(client).put("pears", 5);
+        one.awaitCurrent();
+        long before = orderOfOne.log().status().lastKnown();
+        assertEquals(3, before,
+                "two updates and one wait: their replies, and what node 2 was told, are not among them");
+        for (int i = 0; i < 20; i++) {
+            assertEquals(3, stockAtTwo(client).get("apples"));
+        }
+        assertEquals(before, orderOfOne.log().status().lastKnown());
+    }
+
+    @Test
+    void whoIsAwayIsToldWhenItIsBack() throws Throwable {
+        ObjectCodec values = ObjectCodec.standard().withTypes(Add.class);
+        Order orderOfOne = group.open(1);
+        MacroNode one = start(MacroNode.builder(1, orderOfOne).values(values).component("stock",
+                HostedComponent.of(Map.class, new HashMap<>())));
+        start(builder(3).values(values).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        stock(one).put("n", 4);
+        CompletableFuture<Object> asked = CompletableFuture.supplyAsync(() -> {
+            try {
+                return one.sender().runOperationReliably("stock", new Add("n", 1), 2, 0);
+            } catch (Throwable e) {
+                throw new AssertionError(e);
+            }
+        }, r -> Thread.ofPlatform().start(r));
+        while (orderOfOne.log().status().lastKnown() < 2) {
+            Thread.onSpinWait();
+        }
+        start(builder(2).values(values).component("stock", HostedComponent.of(Map.class, new HashMap<>())));
+        assertEquals(5, asked.get(20, TimeUnit.SECONDS));
+    }
+
     @SuppressWarnings("unchecked")
     private static Map<String, Integer> stockAtTwo(MacroNode client) {
         return client.componentAt("stock", Map.class, 2);
