@@ -327,7 +327,8 @@ class ForgedCaptureTest {
         }
         for (String sql : List.of("ALTER FUNCTION tutti.record(bytea, bigint) SECURITY INVOKER",
                 "DROP TABLE tutti.applied", "DROP TABLE tutti.applied CASCADE", "CREATE TABLE tutti.mine (id int)",
-                "ALTER TABLE tutti.applied DISABLE TRIGGER ALL", "ALTER EXTENSION tutti DROP TABLE tutti.applied",
+                "ALTER TABLE tutti.applied DISABLE TRIGGER ALL",
+                "ALTER EXTENSION tutti DROP FUNCTION tutti.check_pending()",
                 "ALTER EXTENSION tutti ADD TABLE evil.mine")) {
             PostgresException refused = assertThrows(PostgresException.class,
                     () -> admin.execute(
