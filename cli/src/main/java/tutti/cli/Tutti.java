@@ -20,7 +20,7 @@ import tutti.server.RestoreCommand;
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, PositionCommand.class,
-        CompareCommand.class, BackupCommand.class, RestoreCommand.class, RecoverCommand.class,
+        CompareCommand.class, ChangesCommand.class, BackupCommand.class, RestoreCommand.class, RecoverCommand.class,
         FlightCommand.class,
         TrainCommand.class, PackageCommand.class,
         BenchCommand.class, GridCommand.class,

@@ -39,7 +39,7 @@ final class Rooms {
                             "yaml")),
             entry("cluster", Set.of("core", "keys", "runtime", "server", "command")),
             entry("bench",
-                    Set.of("core", "runtime", "order", "engine", "node", "session", "sim", "macro", "grid",
+                    Set.of("core", "runtime", "pgwire", "order", "engine", "node", "session", "sim", "macro", "grid",
                             "workload", "server", "cluster", "report", "command")),
             entry("eval", Set.of("core", "engine", "sim", "model", "workload", "report", "command", "yaml")),
             entry("cli",

@@ -78,6 +78,21 @@ class GroupMemberTest {
         assertEquals(101, network.order.size());
     }
 
+    /** Sooner than anybody would miss it: what it was sent in its former life is gone. */
+    @Test
+    void whoBeginsANewLifeAtOnceIsToldAbsentFirst() {
+        var network = group(3);
+        submit(network, 1, 10);
+        converge(network);
+        network.hosts.forEach(host -> host.missed.clear());
+        network.hosts.get(2).crash();
+        network.hosts.get(2).start(10);
+        converge(network);
+        assertTrue(network.runUntil(() -> network.hosts.get(0).missed.contains(2), 1000 * MILLI), network::describe);
+        assertEquals(Set.of(0, 1, 2), network.hosts.get(0).view.members());
+        assertEquals(Set.of(2), network.hosts.get(0).missed);
+    }
+
     @Test
     void aMinorityBlocksAndSaysSoAndGoesOnLater() {
         var network = group(5);

@@ -12,8 +12,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.PriorityQueue;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
@@ -89,6 +91,8 @@ final class TestNetwork {
         private boolean writing;
         private long lastOptimistic;
         long views;
+        /** Whom a view was told to lack. */
+        final Set<Integer> missed = new TreeSet<>();
 
         Host(int id) {
             this.id = id;
@@ -313,6 +317,7 @@ final class TestNetwork {
             assertFalse(now.equals(view) && life > 1 && views > 0 && now.members().isEmpty());
             view = now;
             views++;
+            ids.stream().filter(each -> !now.members().contains(each)).forEach(missed::add);
         }
 
         @Override

@@ -12,9 +12,11 @@ import tutti.sim.kernel.Distribution;
  * @param log what writing the log takes
  * @param rows what rows cost beside the execution
  * @param client what a transaction takes besides, on its client's side
+ * @param losing what one takes that loses a row, where transactions execute statement by statement
  * @param code what real code costs
  */
-public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows, Client client, Code code) {
+public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows, Client client, Losing losing,
+        Code code) {
     /**
      * The storage that commits wait for (table 2.5).
      *
@@ -66,6 +68,31 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
         public Client {
             cpu = Map.copyOf(cpu);
             waiting = Map.copyOf(waiting);
+        }
+    }
+
+    /**
+     * What a transaction takes that waits for its first row and loses it, because whoever had it has committed. Looked at only where
+     * transactions execute statement by statement; in the at-once form losing takes nothing.
+     *
+     * @param approach processor time of the database up to where it asks for its first row: what it takes in any case
+     * @param approachClient of its client, likewise
+     * @param failing processor time of the database from where it has lost up to the end of its rollback
+     * @param failingClient of its client, likewise
+     * @param failingWaiting time in which neither computes, likewise
+     */
+    public record Losing(Map<RequestKind, Distribution> approach, Map<RequestKind, Distribution> approachClient,
+            Map<RequestKind, Distribution> failing, Map<RequestKind, Distribution> failingClient,
+            Map<RequestKind, Distribution> failingWaiting) {
+        /** Nothing. */
+        public static final Losing NONE = new Losing(Map.of(), Map.of(), Map.of(), Map.of(), Map.of());
+
+        public Losing {
+            approach = Map.copyOf(approach);
+            approachClient = Map.copyOf(approachClient);
+            failing = Map.copyOf(failing);
+            failingClient = Map.copyOf(failingClient);
+            failingWaiting = Map.copyOf(failingWaiting);
         }
     }
 
@@ -123,7 +150,7 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
 
     /** The same where real code costs nothing, as in a database that is not replicated. */
     public Calibration withoutCode() {
-        return new Calibration(cpu, log, rows, client, new Code(0, 0, 0, 0));
+        return new Calibration(cpu, log, rows, client, losing, new Code(0, 0, 0, 0));
     }
 
     /** Processor time of a kind of transaction. */

@@ -14,8 +14,20 @@ abstract class LockHolder {
     boolean waiting;
     /** Locks that it has not got yet, as one that has its place. Set by the table. */
     int blockers;
+    /** How many rows it has locked so far, if it locks them one by one; {@link #AT_ONCE} if not. Set by the table. */
+    int reached = AT_ONCE;
+    /** What had been committed when it took its snapshot, if it locks rows one by one. Set by the table. */
+    long snapshot;
 
-    /** It has all locks now, and had not when it asked. */
+    /** It takes all its locks at once. */
+    static final int AT_ONCE = -1;
+
+    /** Whether it locks rows one by one. */
+    boolean isStepwise() {
+        return reached != AT_ONCE;
+    }
+
+    /** It has all locks now, or the one for which it waited if it locks rows one by one, and had not when it asked. */
     abstract void acquired();
 
     /** It gave way to somebody who has a place in the order, or pushes aside; it holds nothing any more. */
@@ -29,6 +41,6 @@ abstract class LockHolder {
 
     /** Whether it has a snapshot, so that it must not get a row that has been changed while it waited for it. */
     boolean isBoundToSnapshot() {
-        return !pushesAside();
+        return isStepwise() || !pushesAside();
     }
 }

@@ -2,8 +2,10 @@ package tutti.model;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -11,7 +13,9 @@ import org.jspecify.annotations.Nullable;
  * The lock manager of a modelled database (D5.1, section 2.3.2): by key, without values.
  *
  * <p>
- * A transaction asks for all its locks at once and gets all or waits for all, so there are no deadlocks. Under the
+ * A transaction asks for all its locks at once and gets all or waits for all, so there are no deadlocks; or it asks for one after the
+ * other, as a database does statement by statement, always in one order of rows that all transactions keep to, so that there
+ * are none either. Under the
  * <i>timestamp</i> policy only rows that are written are locked, and who waits for a lock whose holder commits is
  * {@linkplain LockHolder#overtaken overtaken}: first updater wins. Under <i>locking</i> (strict two-phase) rows that are read
  * are locked as well, shared, and who waits goes on waiting.
@@ -24,9 +28,24 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * <b>Why no update is lost under the timestamp policy.</b> A transaction has its snapshot when it asks. From then on it is
  * either in possession of all its rows, or it is on the list of each of them: whoever commits a write to one of them either
- * took the row from it, or finds it on the list.
+ * took the row from it, or finds it on the list. One that asks for one row after the other has its snapshot before it asks for the
+ * first; what has been committed since is remembered by row for as long as somebody has an older snapshot, and looked at when
+ * it asks.
  */
 final class LockTable {
+    /** What came of asking for one more row. */
+    enum Step {
+        /** It is locked now. */
+        LOCKED,
+        /** Somebody else has it. */
+        WAITS,
+        /** It has been changed since the snapshot. */
+        CHANGED
+    }
+
+    /** A row that was changed, and when. */
+    private record Change(long row, long at) {}
+
     /** A row that somebody waits for, or shares. */
     private static final class Lock {
         @Nullable
@@ -45,6 +64,12 @@ final class LockTable {
     private final LongMap<Object> rows = new LongMap<>();
     private int waiters;
     private long requests;
+    /** Those that lock rows one by one, the oldest snapshot first. */
+    private final LinkedHashSet<LockHolder> snapshots = new LinkedHashSet<>();
+    /** By row, when it was changed last; what nobody with a snapshot can meet is not there. */
+    private final Map<Long, Long> changed = new HashMap<>();
+    private final ArrayDeque<Change> changes = new ArrayDeque<>();
+    private long commits;
 
     /** @param timestamps whether the policy is that of timestamps, not two-phase locking */
     LockTable(boolean timestamps) {
@@ -69,6 +94,64 @@ final class LockTable {
     boolean acquire(LockHolder asking) {
         requests += asking.exclusive.length + asking.shared.length;
         return acquireOrWait(asking);
+    }
+
+    /** A transaction takes its snapshot, and will lock its rows one by one. */
+    void begin(LockHolder stepping) {
+        stepping.reached = 0;
+        stepping.snapshot = commits;
+        snapshots.add(stepping);
+    }
+
+    /** Asks for the next row of a transaction that locks them one by one. */
+    Step acquireNext(LockHolder asking) {
+        requests++;
+        return step(asking);
+    }
+
+    private Step step(LockHolder asking) {
+        long row = asking.exclusive[asking.reached];
+        if (timestamps && changed.getOrDefault(row, Long.MIN_VALUE) > asking.snapshot) {
+            return Step.CHANGED;
+        }
+        // Whoever waited for one that is pushed aside may get the row first, and is pushed aside in turn.
+        for (LockHolder holder = holder(row); holder != null && asking.pushesAside() && !holder.decided
+                && !holder.pushesAside(); holder = holder(row)) {
+            release(holder, false);
+            holder.pushedAside();
+        }
+        Object there = rows.get(row);
+        if (there == null) {
+            rows.put(row, asking);
+        } else if (there instanceof Lock lock && lock.holder == null && lock.queue.isEmpty()
+                && lock.sharers.isEmpty()) {
+            lock.holder = asking;
+        } else {
+            asking.waiting = true;
+            waiters++;
+            lock(row).waiting.add(asking);
+            return Step.WAITS;
+        }
+        asking.reached++;
+        return Step.LOCKED;
+    }
+
+    private void noteChanges(LockHolder committed) {
+        commits++;
+        if (snapshots.isEmpty()) {
+            changed.clear();
+            changes.clear();
+            return;
+        }
+        for (long row : committed.exclusive) {
+            changed.put(row, commits);
+            changes.add(new Change(row, commits));
+        }
+        long oldest = snapshots.getFirst().snapshot;
+        for (Change first = changes.peek(); first != null && first.at <= oldest; first = changes.peek()) {
+            changed.remove(first.row, first.at);
+            changes.remove();
+        }
     }
 
     private boolean acquireOrWait(LockHolder asking) {
@@ -148,8 +231,8 @@ final class LockTable {
     /** Who holds what somebody waits for. */
     Set<LockHolder> inTheWay(LockHolder waiter) {
         Set<LockHolder> holders = new LinkedHashSet<>();
-        for (long row : waiter.exclusive) {
-            Object there = rows.get(row);
+        for (int i = waiter.isStepwise() ? waiter.reached : 0; i < wants(waiter); i++) {
+            Object there = rows.get(waiter.exclusive[i]);
             if (there instanceof LockHolder holder) {
                 holders.add(holder);
             } else if (there instanceof Lock lock) {
@@ -167,6 +250,11 @@ final class LockTable {
         }
         holders.remove(waiter);
         return holders;
+    }
+
+    /** Up to which of its rows it holds locks or waits for them. */
+    private static int wants(LockHolder holder) {
+        return !holder.isStepwise() ? holder.exclusive.length : holder.reached + (holder.waiting ? 1 : 0);
     }
 
     /** Who has a row for itself. */
@@ -189,6 +277,7 @@ final class LockTable {
     /** A transaction that holds its locks has got its place in the order. */
     void decide(LockHolder holding) {
         holding.decided = true;
+        snapshots.remove(holding);
     }
 
     /**
@@ -246,10 +335,11 @@ final class LockTable {
         if (!waiter.waiting) {
             return;
         }
+        int end = wants(waiter);
         waiter.waiting = false;
         waiters--;
-        for (long row : waiter.exclusive) {
-            leave(row, waiter);
+        for (int i = waiter.isStepwise() ? waiter.reached : 0; i < end; i++) {
+            leave(waiter.exclusive[i], waiter);
         }
         for (long row : waiter.shared) {
             leave(row, waiter);
@@ -266,18 +356,29 @@ final class LockTable {
     }
 
     /**
-     * Releases all locks at once, or gives up waiting for them.
+     * Releases all locks at once, and gives up waiting.
      *
      * @param committed whether it has changed the rows for good
      */
     void release(LockHolder holder, boolean committed) {
         if (holder.waiting) {
             giveUp(holder);
-            return;
+            if (!holder.isStepwise()) {
+                return;
+            }
+        }
+        if (committed) {
+            noteChanges(holder);
+        }
+        int end = wants(holder);
+        if (holder.isStepwise()) {
+            snapshots.remove(holder);
+            holder.reached = 0;
         }
         List<LockHolder> granted = new ArrayList<>(0);
         Set<LockHolder> next = new LinkedHashSet<>(0);
-        for (long row : holder.exclusive) {
+        for (int i = 0; i < end; i++) {
+            long row = holder.exclusive[i];
             Object there = rows.get(row);
             if (holder.equals(there)) {
                 rows.remove(row);
@@ -300,11 +401,26 @@ final class LockTable {
             }
             giveUp(one);
             if (committed && timestamps && one.isBoundToSnapshot()) {
-                one.overtaken();
+                overtake(one);
+            } else if (one.isStepwise()) {
+                switch (step(one)) {
+                    case LOCKED -> one.acquired();
+                    case CHANGED -> overtake(one);
+                    case WAITS -> {
+                        // For another one than before.
+                    }
+                }
             } else if (acquireOrWait(one)) {
                 one.acquired();
             }
         }
+    }
+
+    private void overtake(LockHolder one) {
+        if (one.isStepwise()) {
+            release(one, false);
+        }
+        one.overtaken();
     }
 
     private void passOn(long row, Lock lock, List<LockHolder> granted, Set<LockHolder> next) {

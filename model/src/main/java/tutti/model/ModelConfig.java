@@ -12,6 +12,7 @@ import tutti.group.GroupParameters;
  * @param calibration of the database
  * @param workload of the clients
  * @param policy of the lock manager
+ * @param execution how transactions execute
  * @param protocol name and parameters
  * @param order how messages are ordered
  * @param length when it ends
@@ -19,13 +20,22 @@ import tutti.group.GroupParameters;
  * @param charge how real code is charged time
  */
 public record ModelConfig(Topology topology, Calibration calibration, WorkloadModel workload, LockPolicy policy,
-        ChosenProtocol protocol, OrderChoice order, Length length, List<ModelFault> faults, Charge charge) {
+        Executing execution, ChosenProtocol protocol, OrderChoice order, Length length, List<ModelFault> faults,
+        Charge charge) {
     /** Of the lock manager (D5.1, section 2.3.2). */
     public enum LockPolicy {
         /** Rows that are written are locked, the first updater wins. */
         TIMESTAMP,
         /** Rows that are read are locked, too, shared. */
         LOCKING
+    }
+
+    /** How a transaction executes at its own site. */
+    public enum Executing {
+        /** It takes its locks at once, then computes (D5.1, section 2.3.2). */
+        AT_ONCE,
+        /** Statement by statement, each locking its rows one after the other, as databases do. */
+        STATEMENTS
     }
 
     /** How the processor time of real code that runs in the model is found. */

@@ -67,7 +67,8 @@ public final class ModelRun {
         TpccModel tpcc = new TpccModel(config.workload(), config.calibration(), sites, seed,
                 kernel.random("transactions"), claims.has(Trait.NEEDS_CLASSES), claims.has(Trait.WHOLE_ONLY),
                 claims.has(Trait.NEEDS_READS),
-                config.policy() == ModelConfig.LockPolicy.LOCKING);
+                config.policy() == ModelConfig.LockPolicy.LOCKING,
+                config.execution() == ModelConfig.Executing.STATEMENTS);
         RecordedWorkload recorded = config.workload().recorded();
         RecordedClients recordedClients = recorded == null
                 ? null

@@ -29,6 +29,10 @@ final class ModelTransaction extends LockHolder {
     /** Increases when what was to be told to the protocol of it has no meaning any more. */
     int epoch;
     CpuPool.@Nullable Job job;
+    /** Which statement it executes, if it executes one after the other. */
+    int statement;
+    /** Processor time of database and client that it took before its first statement. */
+    double approachNanos;
 
     ModelTransaction(ModelTransactions locals, Work work, ClientModel client, long now) {
         this.locals = locals;

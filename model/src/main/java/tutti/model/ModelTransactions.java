@@ -15,12 +15,14 @@ import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
+import tutti.sim.kernel.RandomStream;
 
 /**
  * The transactions of one site's clients: runs them on the modelled database, tells the protocol, and does what it asks. The
- * rules are those of {@code tutti.node.ClientTransactions}; a transaction here is one step: it takes its locks, uses a
- * processor, and has executed.
+ * rules are those of {@code tutti.node.ClientTransactions}; a transaction here takes its locks, uses a
+ * processor, and has executed, at once or statement by statement.
  */
 final class ModelTransactions {
     private static final String VICTIM = "victim";
@@ -39,6 +41,8 @@ final class ModelTransactions {
     private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
     private final ModelPreparations preparations;
     private final LockWaits waits;
+    /** What transactions take that execute statement by statement. */
+    private final RandomStream chance;
     private long serial = 1L << Integer.SIZE;
 
     ModelTransactions(ModelReplica replica, Site site) {
@@ -46,6 +50,7 @@ final class ModelTransactions {
         this.site = site;
         this.preparations = new ModelPreparations(replica, site, ModelTransactions::known);
         this.waits = new LockWaits(site, ModelTransactions::known);
+        this.chance = site.world().kernel().random("statements " + site.node());
     }
 
     /** As a protocol knows it: it does not know of those that execute at once and have not executed. */
@@ -139,10 +144,22 @@ final class ModelTransactions {
         local.active = true;
         local.decided = false;
         started.putLast(local.id, local);
+        local.reached = LockHolder.AT_ONCE;
+        if (!local.work.statements.isEmpty() && !local.pushesAside()) {
+            approach(local);
+            return;
+        }
         enter(local, Stage.LOCKING);
         if (site.locks().acquire(local)) {
             acquired(local);
-        } else if (replica.claims().has(Trait.HEARS_OF_WAITS)) {
+        } else {
+            watch(local);
+        }
+    }
+
+    /** Has the protocol told for whom it waits, if it wants to hear that. */
+    private void watch(ModelTransaction local) {
+        if (replica.claims().has(Trait.HEARS_OF_WAITS)) {
             int run = local.runs;
             waits.watch(local,
                     () -> local.active && local.stage == Stage.LOCKING && local.runs == run && !replica.isOver(),
@@ -150,8 +167,106 @@ final class ModelTransactions {
         }
     }
 
+    // ------------------------------------------------------------------------------------------ statement by statement
+
+    /** It computes up to where it takes its snapshot and asks for its first row. */
+    private void approach(ModelTransaction local) {
+        Calibration.Losing losing = site.world().calibration().losing();
+        local.statement = 0;
+        local.approachNanos = Math.min(sample(losing.approach(), local) + sample(losing.approachClient(), local),
+                site.world().calibration().rows().executing(local.work) + local.work.clientNanos);
+        enter(local, Stage.EXECUTING);
+        compute(local, local.approachNanos, () -> {
+            site.locks().begin(local);
+            local.begun = replica.visible();
+            lock(local);
+        });
+    }
+
+    private double sample(Map<RequestKind, Distribution> of, ModelTransaction local) {
+        return of.getOrDefault(local.work.kind, Distribution.ZERO).sample(chance);
+    }
+
+    /** Has it use a processor, and go on if it still runs then. */
+    private void compute(ModelTransaction local, double nanos, Runnable then) {
+        int run = local.runs;
+        local.job = site.cpu().execute(site.world().scaled(nanos), () -> {
+            local.job = null;
+            if (local.active && local.runs == run) {
+                then.run();
+            }
+        });
+    }
+
+    /** It asks for the rows of its statement that it has not got, and computes when it has them. */
+    private void lock(ModelTransaction local) {
+        Work.Statement statement = local.work.statements.get(local.statement);
+        while (local.reached < statement.rowsEnd()) {
+            switch (site.locks().acquireNext(local)) {
+                case LOCKED -> {
+                    // The next one.
+                }
+                case WAITS -> {
+                    enter(local, Stage.LOCKING);
+                    watch(local);
+                    return;
+                }
+                case CHANGED -> {
+                    site.locks().release(local, false);
+                    overtaken(local);
+                    return;
+                }
+            }
+        }
+        double all = site.world().calibration().rows().executing(local.work) + local.work.clientNanos;
+        compute(local, (all - local.approachNanos) * statement.share(), () -> {
+            local.statement++;
+            if (statement.endsCall()) {
+                int run = local.runs;
+                waiting(local.work.waitingNanos / local.work.calls(), () -> {
+                    if (local.active && local.runs == run) {
+                        next(local);
+                    }
+                });
+            } else {
+                next(local);
+            }
+        });
+    }
+
+    private void next(ModelTransaction local) {
+        if (local.statement < local.work.statements.size()) {
+            lock(local);
+        } else {
+            executed(local);
+        }
+    }
+
+    /** What it takes to have lost a row and to roll back, before anybody hears of it. */
+    private void lost(ModelTransaction local, Runnable then) {
+        Calibration.Losing losing = site.world().calibration().losing();
+        long waiting = (long) sample(losing.failingWaiting(), local);
+        int epoch = local.epoch;
+        local.job = site.cpu().execute(
+                site.world().scaled(sample(losing.failing(), local) + sample(losing.failingClient(), local)), () -> {
+                    local.job = null;
+                    waiting(waiting, () -> {
+                        if (local.epoch == epoch) {
+                            then.run();
+                        }
+                    });
+                });
+    }
+
+    // ------------------------------------------------------------------------------------------ at once
+
     /** It has all its locks. Who could not be overtaken while it waited takes its snapshot now. */
     void acquired(ModelTransaction local) {
+        if (local.isStepwise()) {
+            enter(local, Stage.EXECUTING);
+            lock(local);
+            return;
+        }
         if (local.pushesAside() || local.shared.length > 0) {
             local.begun = replica.visible();
         }
@@ -159,7 +274,7 @@ final class ModelTransactions {
         int run = local.runs;
         local.job = site.cpu().execute(computing(local.work), () -> {
             local.job = null;
-            waiting(local.work, () -> {
+            waiting(local.work.waitingNanos, () -> {
                 if (local.active && local.runs == run) {
                     executed(local);
                 }
@@ -173,11 +288,11 @@ final class ModelTransactions {
     }
 
     /** The time in which neither computes passes, with locks held. */
-    private void waiting(Work work, Runnable then) {
-        if (work.waitingNanos == 0) {
+    private void waiting(long nanos, Runnable then) {
+        if (nanos == 0) {
             then.run();
         } else {
-            site.world().kernel().schedule(work.waitingNanos, WAIT, then);
+            site.world().kernel().schedule(nanos, WAIT, then);
         }
     }
 
@@ -237,7 +352,16 @@ final class ModelTransactions {
 
     void overtaken(ModelTransaction local) {
         local.active = false;
+        boolean stepwise = local.isStepwise();
         rolledBack(local);
+        if (stepwise) {
+            lost(local, () -> tellOvertaken(local));
+        } else {
+            tellOvertaken(local);
+        }
+    }
+
+    private void tellOvertaken(ModelTransaction local) {
         if (local.told) {
             tell(local, () -> replica.protocol().failed(local.id, new AbortReason.Failed(FIRST_UPDATER)));
         } else {

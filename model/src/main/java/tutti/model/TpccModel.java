@@ -1,5 +1,6 @@
 package tutti.model;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -65,6 +66,7 @@ final class TpccModel implements WorkSource {
     private final boolean everywhere;
     private final boolean readSets;
     private final boolean sharedLocks;
+    private final boolean byStatement;
     private final int[] nextOrder;
     private final int[] nextDelivery;
     private final Map<Integer, byte[]> changes = new HashMap<>();
@@ -80,9 +82,10 @@ final class TpccModel implements WorkSource {
      * @param everywhere whether every replica executes whatever changes something
      * @param readSets whether somebody needs to know what transactions read
      * @param sharedLocks whether rows that are read are locked
+     * @param byStatement whether transactions execute statement by statement
      */
     TpccModel(WorkloadModel workload, Calibration calibration, int sites, long seed, RandomStream random, boolean whole,
-            boolean everywhere, boolean readSets, boolean sharedLocks) {
+            boolean everywhere, boolean readSets, boolean sharedLocks, boolean byStatement) {
         this.workload = workload;
         this.calibration = calibration;
         this.scale = TpccScale.standard(workload.warehouses(sites));
@@ -93,6 +96,7 @@ final class TpccModel implements WorkSource {
         this.everywhere = everywhere;
         this.readSets = readSets;
         this.sharedLocks = sharedLocks;
+        this.byStatement = byStatement;
         this.nextOrder = new int[(scale.warehouses() + 1) * DISTRICTS];
         this.nextDelivery = new int[nextOrder.length];
         Arrays.fill(nextOrder, FIRST_ORDER);
@@ -216,6 +220,9 @@ final class TpccModel implements WorkSource {
             case READ, UPDATE -> throw new IllegalStateException(work.kind + " is no transaction of TPC-C");
         }
         work.exclusive = Arrays.copyOf(rows.locks, rows.locked);
+        if (byStatement) {
+            statements(work);
+        }
         work.rows = rows.locked + rows.unlocked;
         work.writes = new WriteSet(rows.keys(), bytes(rows.bytes));
         if (readSets && !work.kind.readOnly()) {
@@ -237,6 +244,63 @@ final class TpccModel implements WorkSource {
                 nextDelivery[index(work.warehouse, district)]++;
             }
         }
+    }
+
+    /**
+     * Puts the rows in the order in which the real transactions lock them ({@code tutti.workload.tpcc.TpccSql}), table by table. All
+     * keep to one order of tables (Warehouse, District, Stock; New-Order, Orders, Order-Line; Customer, History) and of rows within
+     * each, so that nobody waits in a circle. How the processor time is divided among the statements is not measured: by
+     * the rows that each handles.
+     */
+    private static void statements(Work work) {
+        List<Work.Statement> statements = new ArrayList<>();
+        int lines = (int) Arrays.stream(work.exclusive).filter(row -> tableOf(row) == STOCK).count();
+        long[] left = work.exclusive;
+        long[] ordered = new long[left.length];
+        int done = 0;
+        double all = 0;
+        for (Part part : parts(work.kind)) {
+            long[] rows = Arrays.stream(left).filter(row -> part.table != 0 && tableOf(row) == part.table).sorted()
+                    .toArray();
+            System.arraycopy(rows, 0, ordered, done, rows.length);
+            done += rows.length;
+            double handled = rows.length + part.others + part.othersOfLine * lines;
+            all += handled;
+            statements.add(new Work.Statement(done, handled, part.endsCall));
+        }
+        if (done < left.length) {
+            throw new IllegalStateException(work.kind + " locks rows of a table that none of its statements changes");
+        }
+        double sum = Math.max(1, all);
+        work.exclusive = ordered;
+        work.statements = statements.stream()
+                .map(one -> new Work.Statement(one.rowsEnd(), one.share() / sum, one.endsCall())).toList();
+    }
+
+    /**
+     * A statement of a kind of transaction.
+     *
+     * @param table whose rows it locks, 0 if none
+     * @param others rows that it reads or inserts, and those for each line of an order
+     */
+    private record Part(int table, int others, int othersOfLine, boolean endsCall) {}
+
+    private static List<Part> parts(RequestKind kind) {
+        return switch (kind) {
+            case NEW_ORDER -> List.of(new Part(DISTRICT, 0, 0, false), new Part(STOCK, 2, 1, true),
+                    new Part(0, 2, 1, true));
+            case PAYMENT -> List.of(new Part(WAREHOUSE, 0, 0, false), new Part(DISTRICT, 0, 0, false),
+                    new Part(CUSTOMER, 1, 0, false), new Part(HISTORY, 0, 0, true));
+            case DELIVERY -> List.of(new Part(NEW_ORDER, 0, 0, true), new Part(ORDERS, 0, 0, false),
+                    new Part(ORDER_LINE, 0, 0, false), new Part(CUSTOMER, 0, 0, true));
+            case MAINTENANCE -> List.of(new Part(ITEM, 0, 0, true));
+            case ORDER_STATUS, STOCK_LEVEL, READ, UPDATE -> List.of();
+        };
+    }
+
+    /** The table of a row. */
+    private static int tableOf(long key) {
+        return (int) (key >>> 58);
     }
 
     private static int index(int warehouse, int district) {

@@ -1,5 +1,6 @@
 package tutti.model;
 
+import java.util.List;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
@@ -34,6 +35,23 @@ final class Work {
     WriteSet writes = new WriteSet(KeySet.EMPTY, new byte[0]);
     ReadSet reads = ReadSet.EMPTY;
     boolean resolved;
+    /** What it executes one after the other; empty if it takes its locks at once and then computes. */
+    List<Statement> statements = List.of();
+
+    /**
+     * A statement: it locks rows, one after the other, then computes; then its client may have to send the next one.
+     *
+     * @param rowsEnd up to which of the rows in {@link #exclusive} it locks
+     * @param share of the processor time that the transaction takes when it has come as far as its first lock
+     * @param endsCall whether the client has to be asked before the next one
+     */
+    record Statement(int rowsEnd, double share, boolean endsCall) {}
+
+    /** How often its client is asked while it executes. */
+    long calls() {
+        return statements.stream().filter(Statement::endsCall).count();
+    }
+
     /* Known when a replica takes it. */
     TransactionId id = new TransactionId(0, 0);
 

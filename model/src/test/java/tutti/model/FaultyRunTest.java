@@ -64,7 +64,8 @@ class FaultyRunTest {
     }
 
     private static ModelConfig with(ModelConfig calm, ModelFault... faults) {
-        return new ModelConfig(calm.topology(), calm.calibration(), calm.workload(), calm.policy(), calm.protocol(),
+        return new ModelConfig(calm.topology(), calm.calibration(), calm.workload(), calm.policy(), calm.execution(),
+                calm.protocol(),
                 calm.order(), calm.length(), List.of(faults), calm.charge());
     }
 

@@ -48,6 +48,50 @@ class ModelRunTest {
         assertTrue(first.total().abortRate() < 0.05, () -> protocol + " aborts " + first.total().aborts());
     }
 
+    /** Few warehouses, so that rows are waited for, lost and taken away in the middle of transactions. */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc"})
+    void aSeedDeterminesARunStatementByStatement(String protocol) throws UnusableFileException {
+        ModelConfig config = config("gorda-lan", "protocol.name", protocol, "workload.clients", "360",
+                "workload.clients-per-warehouse", "120", "workload.attachment", "spread", "workload.resubmit", "true",
+                "database.execution", "statements");
+        RunResult first = run(config, 1);
+        assertEquals(first.fingerprint(), run(config, 1).fingerprint());
+        assertTrue(first.total().committed() > 700, first.fingerprint());
+    }
+
+    @Test
+    void toLoseARowTakesProcessorTimeStatementByStatement(@TempDir Path directory)
+            throws UnusableFileException, IOException {
+        String[] losing = {"", """
+                losing:
+                  approach: {cpu: {payment: constant 500us}}
+                  failing: {cpu: {payment: constant 500us}, waiting: {payment: constant 100us}}
+                """};
+        double[] tpm = new double[2];
+        double[] share = new double[2];
+        for (int i = 0; i < 2; i++) {
+            Path file = Files.writeString(directory.resolve("own" + i + ".yaml"),
+                    "extends: paper\ncpu: {payment: constant 2ms}\n"
+                            + "storage: {access: constant 200us, shared: true}\n" + losing[i]);
+            ModelConfig config = config("one-database", "database.calibration", file.toString(),
+                    "workload.mix.neworder", "0",
+                    "workload.mix.payment", "100", "workload.mix.orderstatus", "0", "workload.mix.delivery", "0",
+                    "workload.mix.stocklevel", "0", "workload.thinking.payment", "constant 0s",
+                    "workload.start", "at-once");
+            RunResult result = run(
+                    new ModelConfig(config.topology(), config.calibration().withoutCode(), config.workload(),
+                            config.policy(), config.execution(), config.protocol(), config.order(), config.length(),
+                            config.faults(), config.charge()),
+                    1);
+            tpm[i] = result.tpm();
+            share[i] = result.total().abortRate();
+        }
+        assertTrue(share[0] > 0.8 && share[1] > 0.8,
+                () -> "ten clients want one row, and lose it: " + Arrays.toString(share));
+        assertTrue(tpm[1] < 0.6 * tpm[0], () -> "tpm " + Arrays.toString(tpm));
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"si", "postgres-r", "nodo", "akara", "2pc"})
     void usersRollBackOneNewOrderOfAHundred(String protocol) throws UnusableFileException {
@@ -123,10 +167,12 @@ class ModelRunTest {
         ModelConfig config = config("gorda-lan-3");
         Calibration paper = config.calibration();
         Calibration.Code code = paper.code();
-        Calibration free = new Calibration(paper.cpu(), paper.log(), paper.rows(), paper.client(),
+        Calibration free = new Calibration(paper.cpu(), paper.log(), paper.rows(), paper.client(), paper.losing(),
                 new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
-        double real = run(new ModelConfig(config.topology(), free, config.workload(), config.policy(),
-                config.protocol(), config.order(), config.length(), config.faults(), config.charge()), 1)
+        double real = run(
+                new ModelConfig(config.topology(), free, config.workload(), config.policy(), config.execution(),
+                        config.protocol(), config.order(), config.length(), config.faults(), config.charge()),
+                1)
                 .certification().meanMillis();
         assertEquals(modelled, real, 0.15 * modelled);
     }
@@ -145,7 +191,8 @@ class ModelRunTest {
                 """);
         ModelConfig read = config("one-database", "database.calibration", file.toString(), "workload.clients", "2");
         RunResult result = run(new ModelConfig(read.topology(), read.calibration().withoutCode(), read.workload(),
-                read.policy(), read.protocol(), read.order(), read.length(), read.faults(), read.charge()), 1);
+                read.policy(), read.execution(), read.protocol(), read.order(), read.length(), read.faults(),
+                read.charge()), 1);
         assertEquals(6.5, result.of(RequestKind.NEW_ORDER).latencies().percentileMillis(0.5), 0.05);
         assertEquals(3.25, result.of(RequestKind.ORDER_STATUS).latencies().percentileMillis(0.5), 0.03);
         assertEquals(5, result.of(RequestKind.PAYMENT).latencies().percentileMillis(0.5), 0.05);
@@ -168,6 +215,7 @@ class ModelRunTest {
     void lossIsRepairedAndSlowsCertificationDown() throws UnusableFileException {
         ModelConfig config = config("gorda-lan-3");
         ModelConfig lossy = new ModelConfig(config.topology(), config.calibration(), config.workload(), config.policy(),
+                config.execution(),
                 config.protocol(), config.order(), config.length(),
                 List.of(new ModelFault.RandomLoss(0, List.of(0, 1, 2), 0.05)), config.charge());
         RunResult calm = run(config, 1);
@@ -180,7 +228,7 @@ class ModelRunTest {
     void aSiteThatStopsTakesItsClientsWithIt() throws UnusableFileException {
         ModelConfig config = config("gorda-lan-3");
         ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
-                config.policy(), config.protocol(), config.order(), config.length(),
+                config.policy(), config.execution(), config.protocol(), config.order(), config.length(),
                 List.of(new ModelFault.Crash(3_000_000_000L, List.of(0)),
                         new ModelFault.ClockDrift(0, List.of(1), 0.1),
                         new ModelFault.SchedulingLatency(0, List.of(2),
@@ -203,7 +251,7 @@ class ModelRunTest {
         assertTrue(near > 400, () -> "those of the other cluster travel; half of them wait " + near + " ms");
         ModelConfig config = config("gorda-lan-3", "protocol.name", "passive", "run.transactions", "3000");
         ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
-                config.policy(), config.protocol(), config.order(), config.length(),
+                config.policy(), config.execution(), config.protocol(), config.order(), config.length(),
                 List.of(new ModelFault.Crash(5_000_000_000L, List.of(0))), config.charge());
         RunResult result = run(crashing, 1);
         assertTrue(result.samples().getLast().committedPerSecond() > 30,

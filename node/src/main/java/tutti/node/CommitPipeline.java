@@ -43,6 +43,9 @@ final class CommitPipeline {
         /** It is decided what is to become visible at a position. */
         default void decided(Slot slot) {}
 
+        /** What a transaction has changed is visible, as all before it. */
+        default void committed(long position, WriteSet writes) {}
+
         /** This position and all before it are visible. */
         void visible(long position);
 
@@ -407,6 +410,9 @@ final class CommitPipeline {
         }
         slot.become(Slot.State.VISIBLE);
         visible = slot.position();
+        if (!slot.writes().isEmpty() && events.leftOut(visible) == null) {
+            events.committed(visible, slot.writes());
+        }
         load.left(slot);
         busy.leave(slot);
     }

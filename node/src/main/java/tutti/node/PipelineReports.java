@@ -9,6 +9,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
 import tutti.node.trace.PositionTrace;
 
@@ -41,6 +42,11 @@ final class PipelineReports implements CommitPipeline.Events {
         if (follows != null) {
             slot.followedBy(follows);
         }
+    }
+
+    @Override
+    public void committed(long position, WriteSet writes) {
+        core.traces().committed(position, writes);
     }
 
     @Override

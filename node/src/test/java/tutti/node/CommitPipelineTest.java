@@ -46,10 +46,16 @@ class CommitPipelineTest {
     private final List<Long> refused = new ArrayList<>();
     private final Set<Long> skipped = new HashSet<>();
     private final List<Long> leftOut = new ArrayList<>();
+    private final List<Long> told = new ArrayList<>();
     private final List<TransactionId> takenBack = new ArrayList<>();
     private final List<String> blockedHeard = new ArrayList<>();
     private final List<TransactionId> notPreparedHeard = new ArrayList<>();
     private final CommitPipeline.Events events = new CommitPipeline.Events() {
+        @Override
+        public void committed(long position, WriteSet writes) {
+            told.add(position);
+        }
+
         @Override
         public void visible(long position) {
             visible.add(position);
@@ -396,6 +402,7 @@ class CommitPipelineTest {
         assertEquals(List.of(1L, 3L), leftOut);
         assertEquals(List.of(id(3)), takenBack, "it holds locks, and is not committed");
         assertEquals(4L, visible.getLast());
+        assertEquals(List.of(2L, 4L), told);
     }
 
     /** As at a full disk: nine seconds, then the others are asked. */

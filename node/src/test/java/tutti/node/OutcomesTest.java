@@ -30,6 +30,7 @@ class OutcomesTest {
         assertEquals(Answer.UNHEARD, outcomes.of(id(1, 1, 7)));
         outcomes.born(1, 1);
         outcomes.committed(id(1, 1, 7));
+        assertEquals(Answer.UNHEARD, outcomes.of(id(1, 2, 7)));
         assertEquals(Answer.COMMITTED, outcomes.of(id(1, 1, 7)));
         assertEquals(Answer.OPEN, outcomes.of(id(1, 1, 8)));
         assertEquals(Answer.ABORTED, outcomes.ofEnded(id(1, 1, 8)));

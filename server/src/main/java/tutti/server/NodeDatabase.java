@@ -68,6 +68,11 @@ interface NodeDatabase {
      */
     StateView view() throws IOException;
 
+    /** Tells what is changed in it, as soon as the node, which has not started, does; null if it cannot. */
+    default @Nullable NodeChanges changes(ReplicaNode node) {
+        return null;
+    }
+
     /**
      * A front end for its clients, not started yet.
      *

@@ -85,6 +85,7 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable Group group;
     private volatile @Nullable NodeComparison comparison;
     private volatile @Nullable NodeCopies copies;
+    private volatile @Nullable NodeChanges changes;
     private volatile boolean closing;
 
     /**
@@ -181,6 +182,19 @@ final class NodeLife implements AutoCloseable {
         NodeComparison present = comparison;
         if (present == null) {
             throw new IOException("the node is starting");
+        }
+        return present.step(step);
+    }
+
+    /** Takes a step of telling what was changed. */
+    String changes(Map<String, String> step) throws IOException {
+        NodeChanges present = changes;
+        if (!started().ready().isDone()) {
+            throw new IOException("the node is catching up: what is changed is told when it has");
+        }
+        if (present == null) {
+            throw new IOException("a node with " + config.engineDescriptor().product()
+                    + " does not tell what is changed: choose engine postgres");
         }
         return present.step(step);
     }
@@ -300,6 +314,11 @@ final class NodeLife implements AutoCloseable {
         NodeComparison comparing = new NodeComparison(node, opened, NodeLife::<Void>asked);
         started.push(comparing);
         comparison = comparing;
+        NodeChanges telling = opened.changes(node);
+        if (telling != null) {
+            started.push(telling);
+            changes = telling;
+        }
         replica = node;
         try {
             node.start().get();

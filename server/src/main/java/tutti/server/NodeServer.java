@@ -344,6 +344,11 @@ public final class NodeServer implements NodeRuntime {
         }
 
         @Override
+        public String changes(Map<String, String> step) throws IOException {
+            return running().changes(step);
+        }
+
+        @Override
         public AdminServer.Download backup(long after) throws IOException {
             CopySource.Copy copy = running().backup(after);
             long rate = config.copies().bytesPerSecond();

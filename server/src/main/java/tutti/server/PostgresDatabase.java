@@ -33,6 +33,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Group;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.CapturedWriteSets;
 import tutti.engine.StateView;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
@@ -41,6 +42,7 @@ import tutti.engine.postgres.PostgresView;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.engine.postgres.output.DecodedWriteSets;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.PostgresBackup;
 import tutti.engine.postgres.server.ServerBinaries;
@@ -66,6 +68,8 @@ final class PostgresDatabase implements NodeDatabase {
     private static final int SECRET_BYTES = 16;
     /** A transaction takes up to ten times the bytes that it has changed while it commits, among which are copies in the order. */
     private static final int CHANGES_PART_OF_MEMORY = 16;
+    /** Of what was committed last, for who asks what it was. */
+    private static final long CHANGES_KEPT_BYTES_MAX = 16 << 20;
 
     private final NodeConfig config;
     private final NodeLife life;
@@ -182,6 +186,15 @@ final class PostgresDatabase implements NodeDatabase {
             Thread.currentThread().interrupt();
             throw new IOException("the node is stopping", interrupted);
         }
+    }
+
+    @Override
+    public NodeChanges changes(ReplicaNode node) {
+        CapturedWriteSets captured = new CapturedWriteSets(
+                Math.min(CHANGES_KEPT_BYTES_MAX, Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY),
+                node::visiblePosition);
+        node.traces().tell(captured::committed);
+        return new NodeChanges(captured, new DecodedWriteSets(loops, settings), engine);
     }
 
     @Override

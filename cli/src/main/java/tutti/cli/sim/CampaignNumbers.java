@@ -22,6 +22,8 @@ import tutti.sim.world.Scenario;
  * is bounded.
  *
  * @param build fingerprint of what runs
+ * @param rooms the same by room
+ * @param parts how often it was begun or gone on with
  * @param mutant what is broken on purpose
  * @param transactions of a scenario
  * @param set parameters of protocols that are not left to chance
@@ -34,7 +36,8 @@ import tutti.sim.world.Scenario;
  * @param series what is run
  * @param failures that it has found
  */
-record CampaignNumbers(String build, String mutant, int transactions, Map<String, String> set, long firstSeed,
+record CampaignNumbers(String build, Map<String, String> rooms, int parts, String mutant, int transactions,
+        Map<String, String> set, long firstSeed,
         boolean fresh, int seeds, double minutes, double seconds, double processorSeconds, List<ScenarioSeries> series,
         List<Found> failures) {
     private static final JsonMapper JSON = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
@@ -115,7 +118,8 @@ record CampaignNumbers(String build, String mutant, int transactions, Map<String
         List<ScenarioSeries> all = new ArrayList<>(series);
         int index = seriesOf(scenarios());
         all.set(index, all.get(index).plus(finished));
-        return new CampaignNumbers(build, mutant, transactions, set, firstSeed, fresh, seeds, minutes, seconds,
+        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, firstSeed, fresh, seeds, minutes,
+                seconds,
                 processorSeconds, all, failures);
     }
 
@@ -123,19 +127,22 @@ record CampaignNumbers(String build, String mutant, int transactions, Map<String
     CampaignNumbers plus(Found found) {
         List<Found> all = new ArrayList<>(failures);
         all.add(found);
-        return new CampaignNumbers(build, mutant, transactions, set, firstSeed, fresh, seeds, minutes, seconds,
+        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, firstSeed, fresh, seeds, minutes,
+                seconds,
                 processorSeconds, series, all);
     }
 
     /** After so much time in all. */
     CampaignNumbers after(double allSeconds, double allProcessorSeconds) {
-        return new CampaignNumbers(build, mutant, transactions, set, firstSeed, fresh, seeds, minutes, allSeconds,
+        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, firstSeed, fresh, seeds, minutes,
+                allSeconds,
                 allProcessorSeconds, series, failures);
     }
 
-    /** With more time, or with another number of minutes in all. */
+    /** Gone on with once more, for so many minutes in all. */
     CampaignNumbers lasting(double allMinutes) {
-        return new CampaignNumbers(build, mutant, transactions, set, firstSeed, fresh, seeds, allMinutes, seconds,
+        return new CampaignNumbers(build, rooms, parts + 1, mutant, transactions, set, firstSeed, fresh, seeds,
+                allMinutes, seconds,
                 processorSeconds, series, failures);
     }
 }

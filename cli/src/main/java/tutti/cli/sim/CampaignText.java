@@ -5,14 +5,18 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import tutti.command.Screen;
+import tutti.core.protocol.Protocols;
 import tutti.report.Machine;
 import tutti.sim.world.ReplayFile;
+import tutti.sim.world.ScenarioResult;
 
 /** A campaign in words: what people see at its end, and the section of the page that publishes it. */
 final class CampaignText {
@@ -54,6 +58,10 @@ final class CampaignText {
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("fault", "planned", "what it did"));
         rows.addAll(rows(all, ScenarioSeries::planned, ScenarioSeries::happened));
+        for (String made : List.of(ScenarioResult.LOST_WRITES, ScenarioResult.TORN_WRITES,
+                ScenarioResult.REORDERED_WRITES)) {
+            rows.add(List.of("by crashes: " + made, "", sum(all.series(), one -> one.count(made))));
+        }
         return rows;
     }
 
@@ -94,33 +102,40 @@ final class CampaignText {
                 : String.format(Locale.ROOT, "%.1f s", seconds);
     }
 
+    /** Which section of a page is of such campaigns: one is of those of all protocols, others of those of some. */
+    static DocsSection section(CampaignNumbers all) {
+        List<String> protocols = protocols(all);
+        boolean every = protocols.equals(Protocols.STANDARD.names());
+        return new DocsSection("campaign" + (every ? "" : " of " + String.join(", ", protocols)), "./tutti sim check"
+                + (every ? "" : " --protocol " + String.join(",", protocols)) + " --docs docs/campaign.md");
+    }
+
+    private static List<String> protocols(CampaignNumbers all) {
+        return all.series().stream().map(ScenarioSeries::protocol).distinct().toList();
+    }
+
     /** The section of a page. */
     static List<String> docs(CampaignNumbers all) {
         List<String> lines = new ArrayList<>();
         Map<String, String> machine = Machine.describe();
         lines.add("On " + DateTimeFormatter.ofPattern("d MMMM yyyy", Locale.ENGLISH).format(
-                LocalDate.now(ZoneOffset.UTC)) + ", build `" + all.build() + "`, " + machine.get("processors")
+                LocalDate.now(ZoneOffset.UTC)) + ", "
+                + (all.parts() == 1 ? "" : "the last of " + all.parts() + " parts, ")
+                + "build `" + all.build() + "`, " + machine.get("processors")
                 + ", Java "
                 + machine.get("Java") + ".");
         lines.add((all.fresh() ? "Fresh seeds from " : "Seeds from ") + all.firstSeed() + ", "
                 + (all.seeds() == 0
-                        ? "each for every row of the table in turn, until the time was up"
-                        : "each row by itself")
+                        ? "each for every protocol, order and profile of faults in turn, until the time was up"
+                        : "all of one protocol, order and profile of faults and then those of the next")
                 + "; scenarios of " + all.transactions() + " transactions"
                 + (all.set().isEmpty() ? "" : ", with " + all.set())
                 + (all.mutant().equals(ReplayFile.NO_MUTANT) ? "" : ", broken on purpose by `" + all.mutant() + "`")
                 + ". " + sum(all) + ".");
         lines.add("");
-        List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("protocol", "order", "faults", "seeds", "scenarios", "failed", "committed", "crashes",
-                "virtual time"));
-        for (ScenarioSeries one : all.series()) {
-            rows.add(List.of("`" + one.protocol() + "`", one.order(), one.faults(), seeds(all, one),
-                    Integer.toString(one.scenarios()), Integer.toString(one.failed()),
-                    Long.toString(one.count("committed")), Long.toString(one.count("crash")),
-                    duration(one.simulatedNanos() / NANOS_PER_SECOND)));
-        }
-        lines.addAll(markdown(rows));
+        lines.addAll(markdown(groups(all, "protocol", one -> "`" + one.protocol() + "`")));
+        lines.add("");
+        lines.addAll(markdown(groups(all, "faults, order", one -> one.faults() + ", " + one.order())));
         lines.add("");
         lines.addAll(markdown(faults(all)));
         lines.add("");
@@ -134,6 +149,26 @@ final class CampaignText {
                     + " order, faults " + found.faults() + ": " + String.join("; ", found.failed()));
         }
         return lines;
+    }
+
+    /** What came of the series that have something in common. */
+    private static List<List<String>> groups(CampaignNumbers all, String title,
+            Function<ScenarioSeries, String> common) {
+        Map<String, List<ScenarioSeries>> groups = new LinkedHashMap<>();
+        all.series().forEach(one -> groups.computeIfAbsent(common.apply(one), _ -> new ArrayList<>()).add(one));
+        List<List<String>> rows = new ArrayList<>();
+        rows.add(List.of(title, "last seed", "scenarios", "failed", "committed", "crashes", "virtual time"));
+        groups.forEach((name, series) -> rows.add(List.of(name,
+                Long.toString(
+                        all.firstSeed() - 1 + series.stream().mapToInt(ScenarioSeries::scenarios).max().orElse(0)),
+                sum(series, ScenarioSeries::scenarios), sum(series, ScenarioSeries::failed),
+                sum(series, one -> one.count("committed")), sum(series, one -> one.count("crash")),
+                duration(series.stream().mapToLong(ScenarioSeries::simulatedNanos).sum() / NANOS_PER_SECOND))));
+        return rows;
+    }
+
+    private static String sum(List<ScenarioSeries> series, ToLongFunction<ScenarioSeries> of) {
+        return Long.toString(series.stream().mapToLong(of).sum());
     }
 
     private static List<String> markdown(List<List<String>> rows) {

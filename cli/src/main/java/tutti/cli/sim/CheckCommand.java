@@ -55,7 +55,10 @@ final class CheckCommand implements Callable<Integer> {
     private static final double SECONDS_PER_MINUTE = 60;
     private static final double WRITE_SECONDS = 10;
     private static final double TELL_SECONDS = 60;
-    private static final DocsSection SECTION = new DocsSection("campaign", "./tutti sim check --docs docs/campaign.md");
+    /** Of a campaign that is told none: all kinds of faults there are, with what is promised under each of them. */
+    static final List<String> CAMPAIGN_FAULTS = List.of("all", "all,long", "all,rare", "all,disks", "rows,long",
+            "beyond");
+    private static final List<String> FAULTS = List.of("all");
     /** What says which scenarios there are, and cannot change when a campaign goes on. */
     private static final List<String> WHAT = List.of("--protocol", "--seeds", "--first-seed", "--transactions",
             "--faults", "--order", "--set", "--mutant");
@@ -66,7 +69,7 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--minutes", paramLabel = "N", description = "Run scenarios with fresh seeds for so long, of all protocols, orders and profiles of faults by turns; with --resume: for so much longer.")
     private @Nullable Double minutes;
 
-    @Option(names = RESUME, paramLabel = "FILE", description = "Go on with the campaign of this file, which the same build has begun.")
+    @Option(names = RESUME, paramLabel = "FILE", description = "Go on with the campaign of this file, which the same build has begun: one in which scenarios run through the same classes.")
     private @Nullable Path resume;
 
     @Option(names = "--seeds", paramLabel = "N", defaultValue = "200", description = "Scenarios of each protocol, order and profile of faults (default: ${DEFAULT-VALUE}).")
@@ -78,7 +81,7 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--transactions", paramLabel = "T", defaultValue = "1000", description = "Transactions of a scenario (default: ${DEFAULT-VALUE}).")
     private int transactions;
 
-    @Option(names = "--faults", paramLabel = "KINDS", defaultValue = "all", description = "none, network, hosts, engine, all, members, rare, rows, disks, beyond, or kinds such as loss,crash, and long if they shall last longer; may be repeated for several profiles (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--faults", paramLabel = "KINDS", description = "none, network, hosts, engine, all, members, rare, rows, disks, beyond, or kinds such as loss,crash, and long if they shall last longer; may be repeated for several profiles (default: all; with --minutes by turns several, which have all kinds among them).")
     private List<String> faults = List.of();
 
     @Option(names = "--order", paramLabel = "KIND", split = ",", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
@@ -102,7 +105,7 @@ final class CheckCommand implements Callable<Integer> {
     @Option(names = "--json", paramLabel = "FILE", description = "Where all numbers are written as JSON, while it runs too; --resume takes it (default: with --minutes a file in the directory of failures).")
     private @Nullable Path json;
 
-    @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section on the campaign is to be replaced.")
+    @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section on the campaign is to be replaced: of all protocols, or of those of this one.")
     private @Nullable Path docs;
 
     @Spec
@@ -111,8 +114,8 @@ final class CheckCommand implements Callable<Integer> {
     private final OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
     private Screen screen = new Screen(new PrintWriter(Writer.nullWriter()), false);
     private Supplier<Mutation> mutation = () -> Mutation.NONE;
-    private CampaignNumbers numbers = new CampaignNumbers("", ReplayFile.NO_MUTANT, 1, Map.of(), 1, false, 1, 0, 0, 0,
-            List.of(), List.of());
+    private CampaignNumbers numbers = new CampaignNumbers("", Map.of(), 1, ReplayFile.NO_MUTANT, 1, Map.of(), 1,
+            false, 1, 0, 0, 0, List.of(), List.of());
     private @Nullable Path file;
     private long begun;
     private double secondsBefore;
@@ -160,11 +163,12 @@ final class CheckCommand implements Callable<Integer> {
         require(seeds >= 1 && seeds <= SEEDS_MAX, "--seeds must be 1 to " + SEEDS_MAX + ", was " + seeds);
         require(transactions >= 1 && transactions <= TRANSACTIONS_MAX,
                 "--transactions must be 1 to " + TRANSACTIONS_MAX + ", was " + transactions);
+        List<String> profiles = !faults.isEmpty() ? faults : timed ? CAMPAIGN_FAULTS : FAULTS;
         List<ScenarioSeries> series = new ArrayList<>();
         for (String protocol : protocols.contains(ALL) ? Protocols.STANDARD.names() : protocols) {
             usage(() -> Protocols.STANDARD.choose(protocol, pinned));
             for (Scenario.OrderKind order : orders) {
-                for (String profile : faults) {
+                for (String profile : profiles) {
                     usage(() -> FaultProfile.parse(profile));
                     series.add(ScenarioSeries.of(protocol, order, profile));
                 }
@@ -174,9 +178,9 @@ final class CheckCommand implements Callable<Integer> {
         long first = fresh
                 ? new SecureRandom().nextLong(1L << FRESH_SEED_BITS)
                 : firstSeed == null ? 1 : firstSeed;
-        return new CampaignNumbers(BuildFingerprint.fingerprint(), mutant, transactions, pinned, first, fresh,
-                timed ? 0 : seeds,
-                minutes == null ? 0 : minutes, 0, 0, series, List.of());
+        BuildFingerprint build = new BuildFingerprint();
+        return new CampaignNumbers(build.text(), build.rooms(), 1, mutant, transactions, pinned, first, fresh,
+                timed ? 0 : seeds, minutes == null ? 0 : minutes, 0, 0, series, List.of());
     }
 
     private CampaignNumbers resumed(Path from) throws IOException {
@@ -184,10 +188,13 @@ final class CheckCommand implements Callable<Integer> {
             require(!isGiven(option), option + " cannot be given with --resume: " + from + " says it");
         }
         CampaignNumbers read = CampaignNumbers.read(from);
-        String build = BuildFingerprint.fingerprint();
-        if (!read.build().equals(build)) {
-            throw Failure.usage(from + " was begun by build " + read.build() + ", this is " + build,
-                    "begin a new campaign: the numbers of two builds do not add up");
+        BuildFingerprint build = new BuildFingerprint();
+        if (!read.build().equals(build.text())) {
+            throw Failure.usage(from + " was begun by build " + read.build() + ", this is " + build.text()
+                    + ": classes that scenarios run through differ, in "
+                    + String.join(", ", build.differsIn(read.rooms())),
+                    "begin a new campaign without --resume (the numbers of two builds do not add up), or go on with the revision"
+                            + " that has begun this one");
         }
         if (minutes == null) {
             return read;
@@ -281,7 +288,7 @@ final class CheckCommand implements Callable<Integer> {
             screen.line("numbers: " + file.toAbsolutePath().normalize());
         }
         if (docs != null) {
-            SECTION.replace(docs, CampaignText.docs(numbers));
+            CampaignText.section(numbers).replace(docs, CampaignText.docs(numbers));
             screen.line("section: " + docs.toAbsolutePath().normalize());
         }
     }

@@ -7,7 +7,9 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -15,6 +17,8 @@ import picocli.CommandLine;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.minha.example.Example;
+import tutti.sim.fault.FaultKind;
+import tutti.sim.fault.FaultProfile;
 
 class SimCommandsTest {
     @TempDir
@@ -60,21 +64,33 @@ class SimCommandsTest {
         assertEquals(8, numbers.get("series").size());
         assertTrue(said.contains("seeds from " + numbers.get("firstSeed").asLong()), said);
         int before = scenarios(numbers);
-        Path page = Files.writeString(directory.resolve("page.md"), "# Page\n<!-- campaign: made by ./tutti sim check"
-                + " --docs docs/campaign.md -->\nwhat stood here before\n<!-- end of campaign -->\n");
+        Path page = Files.writeString(directory.resolve("page.md"),
+                "# Page\n<!-- campaign of si, active: made by ./tutti"
+                        + " sim check --protocol si,active --docs docs/campaign.md -->\nwhat stood here before\n"
+                        + "<!-- end of campaign of si, active -->\n");
         assertEquals(0, run("check", "--resume", file.toString(), "--minutes", "0.02", "--docs", page.toString()),
                 out::toString);
         JsonNode after = JsonMapper.builder().build().readTree(Files.readString(file));
         assertTrue(scenarios(after) > before, out::toString);
         assertEquals(numbers.get("firstSeed"), after.get("firstSeed"));
         String text = Files.readString(page);
-        assertTrue(text.contains("build `" + numbers.get("build").asString() + "`") && text.contains("| crash |")
+        assertTrue(text.contains("the last of 2 parts, build `" + numbers.get("build").asString() + "`")
+                && text.contains("| crash |")
                 && text.contains("Nothing failed.") && !text.contains("stood here"), text);
         Files.writeString(file, Files.readString(file).replace(numbers.get("build").asString(), "0123456789abcdef"));
         assertTrue(run("check", "--resume", file.toString()) != 0, out::toString);
+        assertTrue(out.toString().contains("was begun by build 0123456789abcdef, this is "), out.toString());
         assertTrue(run("check", "--resume", file.toString(), "--seeds", "3") != 0, out::toString);
         assertTrue(run("check", "--resume", page.toString()) != 0, out::toString);
         assertTrue(run("check", "--minutes", "1", "--seeds", "3") != 0, out::toString);
+    }
+
+    /** A campaign that is told no faults has all there are. */
+    @Test
+    void campaignsHaveAllKindsOfFaults() {
+        EnumSet<FaultKind> missing = EnumSet.allOf(FaultKind.class);
+        CheckCommand.CAMPAIGN_FAULTS.forEach(profile -> missing.removeAll(FaultProfile.parse(profile).kinds()));
+        assertEquals(Set.of(), missing);
     }
 
     private static int scenarios(JsonNode numbers) {

@@ -43,7 +43,10 @@ public final class TestServer {
             Path directory = Files.createTempDirectory("tutti-engine-test");
             EmbeddedPostgres server = EmbeddedPostgres.start(ServerConfiguration
                     .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), USER, PASSWORD)
-                    .with("fsync", "off").with("shared_buffers", "64MB"));
+                    .with("fsync", "off").with("shared_buffers", "64MB")
+                    // for those tests that have it tell what was changed
+                    .with("wal_level", "logical").with("max_slot_wal_keep_size", "1GB")
+                    .with("max_replication_slots", "20").with("max_wal_senders", "20"));
             Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, directory)));
             return server;
         } catch (IOException failed) {

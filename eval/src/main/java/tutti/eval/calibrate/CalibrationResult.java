@@ -12,11 +12,12 @@ import java.util.Map;
  * @param settings how it was made, in the order to show
  * @param transactions that were profiled
  * @param profile of transactions
+ * @param losing what transactions take that lose a row
  * @param log what writing costs
  * @param network what the network costs
  */
 record CalibrationResult(String startedAt, Map<String, String> machine, Map<String, String> settings,
-        int transactions, Profile profile, LogProbe log, NetworkProbe network) {
+        int transactions, Profile profile, LosingProbe losing, LogProbe log, NetworkProbe network) {
     CalibrationResult {
         machine = Collections.unmodifiableMap(new LinkedHashMap<>(machine));
         settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));

@@ -56,9 +56,22 @@ final class CalibrationText {
         distributions(yaml, "    ", Profile.Cost::client);
         yaml.append("  waiting:               # neither side computes: network, waking up\n");
         distributions(yaml, "    ", Profile.Cost::waiting);
+        yaml.append(
+                "losing:                  # a transaction that waits for its first row and loses it\n  approach:\n");
+        losing(yaml, "cpu", LosingProbe.Cost::approach);
+        losing(yaml, "client", LosingProbe.Cost::approachClient);
+        yaml.append("  failing:               # from then on, with its rollback\n");
+        losing(yaml, "cpu", LosingProbe.Cost::failing);
+        losing(yaml, "client", LosingProbe.Cost::failingClient);
+        losing(yaml, "waiting", LosingProbe.Cost::failingWaiting);
         yaml.append(text("code:%n  packet: %dns         # UDP over the loopback interface, %d bytes%n",
                 Math.round(result.network().packetNanos()), NetworkProbe.PACKET_BYTES));
         return yaml.toString();
+    }
+
+    private void losing(StringBuilder yaml, String key, Function<LosingProbe.Cost, Fits> which) {
+        yaml.append("    ").append(key).append(":\n");
+        result.losing().costs().forEach((kind, cost) -> entry(yaml, "      ", kind.label(), which.apply(cost)));
     }
 
     private void distributions(StringBuilder yaml, String indent, Function<Profile.Cost, Fits> which) {
@@ -127,6 +140,14 @@ final class CalibrationText {
                 each.see(what, cost.getKey().label(), which.apply(cost.getValue()));
             }
         });
+        Map<String, Function<LosingProbe.Cost, Fits>> losing = new LinkedHashMap<>();
+        losing.put("server until it waits for a row", LosingProbe.Cost::approach);
+        losing.put("client until then", LosingProbe.Cost::approachClient);
+        losing.put("server when it has lost the row", LosingProbe.Cost::failing);
+        losing.put("client then", LosingProbe.Cost::failingClient);
+        losing.put("waiting then", LosingProbe.Cost::failingWaiting);
+        losing.forEach((what, which) -> result.losing().costs()
+                .forEach((kind, cost) -> each.see(what, kind.label(), which.apply(cost))));
         each.see("log write", "all updates", result.profile().log());
         result.profile().costs().forEach((kind, cost) -> {
             if (!kind.readOnly()) {

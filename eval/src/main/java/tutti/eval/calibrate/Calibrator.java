@@ -22,14 +22,16 @@ final class Calibrator {
      */
     static CalibrationResult calibrate(List<Observation> profiled, RealServer server, RealOptions options,
             WorkloadModel workload, double percentile, MeasurementConditions ground, Screen screen)
-            throws IOException, SQLException {
+            throws IOException, SQLException, InterruptedException {
         Profile profile = Profile.of(profiled, percentile);
         screen.line("profiled " + profiled.size() + " transactions");
         NetworkProbe network = NetworkProbe.measure(server);
         LogProbe log;
+        LosingProbe losing;
         try (RealClient client = new RealClient(0, workload, server.database(), server.scale(), options.seed() + 1,
                 options.seed(), System.currentTimeMillis() << 14 | 0x2000)) {
             log = LogProbe.measure(server, client);
+            losing = LosingProbe.measure(server, client);
         }
         Map<String, String> settings = options.describe(server);
         if (percentile < 1) {
@@ -39,7 +41,7 @@ final class Calibrator {
         }
         return new CalibrationResult(ground.startedAt(), ground.machine(), settings, profiled.size(),
                 profile,
-                log, network);
+                losing, log, network);
     }
 
     /** Writes the calibration file. */

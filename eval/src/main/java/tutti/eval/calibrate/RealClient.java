@@ -4,11 +4,17 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Clock;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import tutti.command.Failure;
@@ -31,6 +37,7 @@ import tutti.workload.tpcc.TpccTransaction;
  * back. One thread.
  */
 final class RealClient implements AutoCloseable {
+    private static final long POLL_NANOS = 50_000;
     private static final int LINES_OF_AN_ORDER = 10;
     private static final int ROWS_OF_A_DELIVERED_ORDER = 3 + LINES_OF_AN_ORDER;
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -40,6 +47,7 @@ final class RealClient implements AutoCloseable {
     private final TpccInputs inputs;
     private final RandomStream random;
     private final TpccSession session;
+    private final int pid;
     private final ProcessClock backend;
     private final long historySource;
     private long historyNumber;
@@ -67,7 +75,8 @@ final class RealClient implements AutoCloseable {
         this.random = new RandomStream(seed).fork("real client " + number);
         Connection connection = database.open();
         this.session = new TpccSession(connection);
-        this.backend = new ProcessClock(connection.unwrap(PGConnection.class).getBackendPID(), "postgres");
+        this.pid = connection.unwrap(PGConnection.class).getBackendPID();
+        this.backend = new ProcessClock(pid, "postgres");
     }
 
     /** How long it thinks after a transaction; before the first, as after a NewOrder. */
@@ -136,6 +145,122 @@ final class RealClient implements AutoCloseable {
         again = !cause.isEmpty() && workload.resubmit() ? asked : null;
         return new Observation(asked.kind, output == null ? 0 : rows(asked.input, output), since, ended,
                 ended - committing, 0, cpu, cause);
+    }
+
+    /**
+     * Runs a transaction that waits for its first row and loses it, and tells what that takes.
+     *
+     * @param holder a connection of its own, not in autocommit, which takes the row before and commits when it is waited for
+     * @param loser one thread, the same every time
+     * @throws Failure if it does not wait, or does not lose
+     */
+    LosingProbe.Loss lose(RequestKind kind, Connection holder, ExecutorService loser)
+            throws IOException, SQLException, InterruptedException {
+        Asked asked = next(kind);
+        rest();
+        long began = usedNanos;
+        try (Statement statement = holder.createStatement()) {
+            statement.executeUpdate(firstRow(asked.input));
+            Attempt attempt = new Attempt(asked.input, new TpccSession.HistoryKey(historySource, ++historyNumber));
+            loser.execute(attempt);
+            try (PreparedStatement waits = holder.prepareStatement("select cardinality(pg_blocking_pids(?)) > 0")) {
+                waits.setInt(1, pid);
+                while (!first(waits)) {
+                    if (attempt.failed.getCount() == 0) {
+                        throw new Failure("a " + kind.label() + " did not wait for the row that another holds", "");
+                    }
+                    LockSupport.parkNanos(POLL_NANOS);
+                }
+            }
+            rest();
+            long waiting = usedNanos;
+            long waitingClient = THREADS.getThreadCpuTime(attempt.thread);
+            holder.commit();
+            attempt.failed.await();
+            rest();
+            long failed = usedNanos;
+            attempt.goOn.countDown();
+            attempt.ended.await();
+            rest();
+            if (attempt.wrong != null) {
+                throw new Failure("a " + kind.label() + " that was to lose its row did not: " + attempt.wrong, "");
+            }
+            long idle = attempt.rollbackNanos - (attempt.clientNanos - attempt.failedNanos) - (usedNanos - failed);
+            return new LosingProbe.Loss(waiting - began, waitingClient - attempt.startedNanos, usedNanos - waiting,
+                    attempt.clientNanos - waitingClient, Math.max(0, idle));
+        } finally {
+            holder.rollback();
+        }
+    }
+
+    /** The row that many transactions want, and that is locked first: takes it and leaves it as it is. */
+    private static String firstRow(TpccInput input) {
+        return switch (input) {
+            case TpccInput.NewOrder order -> "update district set d_ytd = d_ytd where d_w_id = " + order.warehouse()
+                    + " and d_id = " + order.district();
+            case TpccInput.Payment payment ->
+                "update warehouse set w_ytd = w_ytd where w_id = " + payment.warehouse();
+            case TpccInput.Delivery delivery -> "update new_order set no_o_id = no_o_id where no_w_id = "
+                    + delivery.warehouse()
+                    + " and (no_d_id, no_o_id) in (select no_d_id, min(no_o_id) from new_order where no_w_id = "
+                    + delivery.warehouse() + " group by no_d_id)";
+            case TpccInput.OrderStatus _,TpccInput.StockLevel _ ->
+                throw new IllegalArgumentException(input + " locks nothing");
+        };
+    }
+
+    private static boolean first(PreparedStatement statement) throws SQLException {
+        try (ResultSet row = statement.executeQuery()) {
+            return row.next() && row.getBoolean(1);
+        }
+    }
+
+    /** One that is to lose, in a thread of its own. */
+    private final class Attempt implements Runnable {
+        private final TpccInput input;
+        private final TpccSession.HistoryKey key;
+        private final CountDownLatch failed = new CountDownLatch(1);
+        private final CountDownLatch goOn = new CountDownLatch(1);
+        private final CountDownLatch ended = new CountDownLatch(1);
+        private volatile long thread;
+        private volatile long startedNanos;
+        private @Nullable String wrong = "it has executed";
+        private long failedNanos;
+        private long clientNanos;
+        private long rollbackNanos;
+
+        Attempt(TpccInput input, TpccSession.HistoryKey key) {
+            this.input = input;
+            this.key = key;
+        }
+
+        @Override
+        public void run() {
+            try {
+                thread = Thread.currentThread().threadId();
+                startedNanos = THREADS.getCurrentThreadCpuTime();
+                try {
+                    session.execute(input, LocalDateTime.now(Clock.system(ZoneOffset.UTC)), key);
+                } catch (SQLException e) {
+                    wrong = SqlFailure.of(e).isAbort() ? null : e.getMessage();
+                }
+                failedNanos = THREADS.getCurrentThreadCpuTime();
+                failed.countDown();
+                goOn.await();
+                long since = System.nanoTime();
+                session.rollback();
+                rollbackNanos = System.nanoTime() - since;
+                clientNanos = THREADS.getCurrentThreadCpuTime();
+            } catch (SQLException e) {
+                wrong = e.getMessage();
+            } catch (InterruptedException e) {
+                wrong = "interrupted";
+                Thread.currentThread().interrupt();
+            } finally {
+                failed.countDown();
+                ended.countDown();
+            }
+        }
     }
 
     private static int rows(TpccInput input, TpccOutput output) {

@@ -116,7 +116,8 @@ final class RealOptions {
                 scaled, workload.arrival(), workload.arrivalsPerSecond(), workload.staying(), false,
                 workload.resubmit(), false, workload.wholeHistory(), workload.maintenance(), workload.granularity(),
                 false, null);
-        return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.protocol(),
+        return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.execution(),
+                config.protocol(),
                 config.order(), config.length(), config.faults(), config.charge());
     }
 

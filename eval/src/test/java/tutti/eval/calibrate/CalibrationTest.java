@@ -100,10 +100,19 @@ class CalibrationTest {
         assertThrows(Failure.class, () -> Profile.of(all.subList(0, 50), 1));
     }
 
+    private static Map<RequestKind, Distribution> changed(Map<RequestKind, Distribution> of) {
+        Map<RequestKind, Distribution> some = new java.util.EnumMap<>(of);
+        some.values().removeIf(Distribution.ZERO::equals);
+        return some;
+    }
+
     @Test
     void theFileIsACalibrationThatScenariosCanName() throws Exception {
+        LosingProbe.Cost loss = LosingProbe.Cost
+                .of(List.of(new LosingProbe.Loss(300_000, 70_000, 150_000, 40_000, 60_000)));
         CalibrationResult result = new CalibrationResult("2026-01-02T03:04:05Z", Map.of("processors", "2"),
                 Map.of("server", "PostgreSQL 18"), 1000, Profile.of(observations(), 1),
+                new LosingProbe(Map.of(RequestKind.PAYMENT, loss)),
                 new LogProbe(Fits.of(new long[]{MILLI}), 100, MILLI, 10, 120.5, 300),
                 new NetworkProbe(Fits.of(new long[]{40_000}), 3210));
         Path file = Files.writeString(directory.resolve("own.yaml"), new CalibrationText(result).yaml());
@@ -116,6 +125,16 @@ class CalibrationTest {
             assertEquals(kind.readOnly() ? null : cost.log().best().distribution(), read.log().accessOf().get(kind),
                     kind.label());
         });
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.approach().best().distribution()),
+                changed(read.losing().approach()));
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.approachClient().best().distribution()),
+                changed(read.losing().approachClient()));
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.failing().best().distribution()),
+                changed(read.losing().failing()));
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.failingClient().best().distribution()),
+                changed(read.losing().failingClient()));
+        assertEquals(Map.of(RequestKind.PAYMENT, loss.failingWaiting().best().distribution()),
+                changed(read.losing().failingWaiting()));
         assertEquals(result.profile().log().best().distribution(), read.log().access());
         assertTrue(read.log().shared());
         assertEquals(3210, read.code().packetNanos());

@@ -50,6 +50,12 @@ final class Interpreter {
         Calibration calibration = calibration(database.text("calibration", "paper"),
                 database.section("with"));
         ModelConfig.LockPolicy policy = database.word("locks", ModelConfig.LockPolicy.TIMESTAMP);
+        ModelConfig.Executing execution = database.word("execution", ModelConfig.Executing.AT_ONCE);
+        if (execution == ModelConfig.Executing.STATEMENTS && policy == ModelConfig.LockPolicy.LOCKING) {
+            database.wrong("execution",
+                    "is 'statements', but with 'locks: locking' rows that are read are locked, all at once",
+                    "write locks: timestamp, or execution: at-once");
+        }
         database.end();
         WorkloadModel workload = workload(root.section("workload"));
         ChosenProtocol protocol = protocol(root.section("protocol"), topology);
@@ -68,8 +74,10 @@ final class Interpreter {
         Map<String, List<String>> sweep = root.section("sweep").lists();
         root.end();
         if (!reader.problems().isEmpty()) {
-            return new ScenarioFile(title, config(topology, calibration, workload, policy, protocol, order, length,
-                    List.of(), charge), seed, repetitions, sweep);
+            return new ScenarioFile(title,
+                    new ModelConfig(topology, calibration, workload, policy, execution, protocol, order,
+                            length, List.of(), charge),
+                    seed, repetitions, sweep);
         }
         if (order.primaryClusterOnly() && !protocol.has(Trait.ORDER_OF_ONE_CLUSTER)) {
             root.section("order").wrong("members", "is 'first-cluster', but protocol " + protocol.name()
@@ -77,8 +85,9 @@ final class Interpreter {
         }
         whoIsLeft(topology, protocol, order, faults);
         return new ScenarioFile(title,
-                config(topology, calibration, workload, policy, protocol, order, length, faults, charge), seed,
-                repetitions, sweep);
+                new ModelConfig(topology, calibration, workload, policy, execution, protocol, order, length, faults,
+                        charge),
+                seed, repetitions, sweep);
     }
 
     /** Refuses crashes after which nothing would ever be committed, so that a run would only wait for its end. */
@@ -102,12 +111,6 @@ final class Interpreter {
                         "leave one site in another cluster");
             }
         }
-    }
-
-    private static ModelConfig config(Topology topology, Calibration calibration, WorkloadModel workload,
-            ModelConfig.LockPolicy policy, ChosenProtocol protocol, ModelConfig.OrderChoice order,
-            ModelConfig.Length length, List<ModelFault> faults, ModelConfig.Charge charge) {
-        return new ModelConfig(topology, calibration, workload, policy, protocol, order, length, faults, charge);
     }
 
     private Topology topology(Section section) {
@@ -163,6 +166,15 @@ final class Interpreter {
         Calibration.Client beside = new Calibration.Client(kinds(client.section("cpu")),
                 kinds(client.section("waiting")));
         client.end();
+        Section losing = section.section("losing");
+        Section approach = losing.section("approach");
+        Section failing = losing.section("failing");
+        Calibration.Losing lost = new Calibration.Losing(kinds(approach.section("cpu")),
+                kinds(approach.section("client")), kinds(failing.section("cpu")), kinds(failing.section("client")),
+                kinds(failing.section("waiting")));
+        approach.end();
+        failing.end();
+        losing.end();
         Distribution access = storage.times("access", new Distribution.Constant(100 * Nanos.MICRO));
         Map<RequestKind, Distribution> accessOf = new EnumMap<>(RequestKind.class);
         Section known = storage.section("access-of");
@@ -174,7 +186,7 @@ final class Interpreter {
                         (int) storage.count("parallelism", 8, 1, 10_000), storage.flag("shared", false)),
                 new Calibration.Rows(section.number("apply-share", 0.1, 0, 1), rows.nanos("apply-transaction", 0, 0),
                         rows.nanos("apply", 0, 0), rows.nanos("capture", 0, 0), rows.nanos("maintenance", 0, 0)),
-                beside,
+                beside, lost,
                 new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
                         code.number("nanos-per-byte", 5, 0, 1e6),
                         code.nanos("event", 5 * Nanos.MICRO, 0), code.nanos("packet", 5 * Nanos.MICRO, 0)));

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
 
 /**
  * The transactions that are followed at a node: its clients' by name, from when they ask to commit until they are over, and those of all nodes by position,
@@ -37,12 +38,23 @@ public final class Traces {
     private record Undecided(Span whole, boolean received, Span certification) {}
 
     private volatile Tracer tracer = Tracer.NONE;
+    private volatile CommitListener listener = (_, _) -> {};
     private final Map<TransactionId, Own> own = new ConcurrentHashMap<>();
     private final Map<Long, Undecided> undecided = new HashMap<>();
 
     /** Has spans recorded from now on; before the node starts. */
     public void by(Tracer records) {
         tracer = records;
+    }
+
+    /** Has somebody told what is committed; before the node starts. */
+    public void tell(CommitListener somebody) {
+        listener = somebody;
+    }
+
+    /** What a transaction has changed, of whatever node, is visible. */
+    public void committed(long position, WriteSet writes) {
+        listener.committed(position, writes);
     }
 
     /** Who records spans. Any thread. */

@@ -35,7 +35,7 @@ import tutti.server.config.NodeConfig;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
  * {@code keep=P} decides about one; {@code GET /members} tells of the members of the cluster, and {@code POST} with {@code add=N&order=HOST:PORT},
- * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them. {@code POST /comparison} takes steps of {@code tutti compare}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them. {@code POST /comparison} takes steps of {@code tutti compare}, {@code POST /changes} of {@code tutti changes}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -147,6 +147,15 @@ public final class AdminServer implements AutoCloseable {
         String comparison(Map<String, String> step) throws IOException;
 
         /**
+         * Takes a step of telling what was changed. May block for as long as was asked for.
+         *
+         * @param step what is asked for, by name
+         * @return JSON, line by line
+         * @throws IOException if it cannot be taken now
+         */
+        String changes(Map<String, String> step) throws IOException;
+
+        /**
          * Begins a backup of the node. May block.
          *
          * @param after position behind which what was ordered is wanted; negative for all that a node begins with
@@ -193,6 +202,11 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public String comparison(Map<String, String> step) throws IOException {
             throw new IOException("this node has nothing to compare");
+        }
+
+        @Override
+        public String changes(Map<String, String> step) throws IOException {
+            throw new IOException("this node does not tell what is changed");
         }
 
         @Override
@@ -334,6 +348,8 @@ public final class AdminServer implements AutoCloseable {
             }
             case "/comparison" -> change(exchange, "POST", "application/json",
                     () -> operations.comparison(parameters(exchange.getRequestURI().getRawQuery())));
+            case "/changes" -> change(exchange, "POST", "application/x-ndjson",
+                    () -> operations.changes(parameters(exchange.getRequestURI().getRawQuery())));
             case "/backup" -> {
                 Matcher wanted = AFTER.matcher(String.valueOf(exchange.getRequestURI().getQuery()));
                 if (mayChange(exchange) && exchange.getRequestMethod().equals("POST")
@@ -406,7 +422,7 @@ public final class AdminServer implements AutoCloseable {
                 if (part == null) {
                     send(exchange, 404, "text/plain",
                             "nothing here; there are /health/live, /health/ready, /metrics, /status, /history, /cluster,"
-                                    + " /activity, /secondaries, /positions, /members, /comparison, /backup,"
+                                    + " /activity, /secondaries, /positions, /members, /comparison, /changes, /backup,"
                                     + " /flight-recording and /\n");
                 } else {
                     exchange.getResponseHeaders().set("Content-Security-Policy", ClusterPage.POLICY);

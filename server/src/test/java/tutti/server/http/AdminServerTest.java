@@ -142,6 +142,11 @@ class AdminServerTest {
         }
 
         @Override
+        public String changes(Map<String, String> step) {
+            return new TreeMap<>(step).toString();
+        }
+
+        @Override
         public AdminServer.Download backup(long after) throws IOException {
             requireWhole();
             return out -> out.write(("after " + after).getBytes(StandardCharsets.UTF_8));
@@ -181,6 +186,20 @@ class AdminServerTest {
             assertEquals(401, send(step.copy()).statusCode());
             HttpResponse<String> taken = send(step.header("Authorization", "Bearer sesame"));
             assertEquals("{do=parts, id=-7, rate=1, table=public.\"a b\"&c}", taken.body());
+        }
+    }
+
+    /** They are rows. */
+    @Test
+    void whatIsChangedIsToldToThoseWhoHaveTheToken() throws Exception {
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, new Obeying(), WATCH, "sesame")) {
+            HttpRequest.Builder step = HttpRequest.newBuilder(URI.create("http://localhost:" + obeying.port()
+                    + "/changes?do=read&after=0/1C2"));
+            assertEquals(405, send(step.copy().header("Authorization", "Bearer sesame")).statusCode());
+            step.POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(step.copy()).statusCode());
+            assertEquals("{after=0/1C2, do=read}", send(step.header("Authorization", "Bearer sesame")).body());
         }
     }
 

@@ -40,6 +40,9 @@ public final class Disk {
     private long slowed;
     private long served;
     private long operations;
+    private long lost;
+    private long torn;
+    private long reordered;
     private @Nullable Kill kill;
     private @Nullable KillBehind killBehind;
 
@@ -201,6 +204,32 @@ public final class Disk {
         kill = null;
         Arrays.fill(freeAt, 0);
         kernel.trace(label, root.crash(unsynced, chance));
+    }
+
+    void lost(int writes) {
+        lost += writes;
+    }
+
+    void torn() {
+        torn++;
+    }
+
+    void reordered() {
+        reordered++;
+    }
+
+    /**
+     * What crashes have made of writes and changes of size that were not safe.
+     *
+     * @param lost of which nothing arrived
+     * @param torn of which a part arrived
+     * @param reordered that arrived, at least in part, though something of an earlier one to the same file did not
+     */
+    public record Unsafe(long lost, long torn, long reordered) {}
+
+    /** What crashes have done so far. */
+    public Unsafe unsafe() {
+        return new Unsafe(lost, torn, reordered);
     }
 
     // Faults.

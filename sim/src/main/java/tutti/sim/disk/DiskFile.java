@@ -351,9 +351,8 @@ public final class DiskFile {
         unsyncedBytes = 0;
         switch (fate) {
             case KEPT, CACHED -> happened.forEach(this::again);
-            case LOST -> {
-                // What is safe is all there is.
-            }
+            // What is safe is all there is.
+            case LOST -> disk.lost(happened.size());
             case TORN -> tear(happened, chance);
         }
         if (fate != Unsynced.CACHED) {
@@ -401,14 +400,26 @@ public final class DiskFile {
         boolean prefix = chance.chance(0.5);
         long cut = prefix ? chance.nextLong(sectors + 1) : 0;
         long sector = 0;
+        boolean gap = false;
         for (Operation operation : happened) {
             int count = sectors(operation);
+            int kept = 0;
             for (int i = 0; i < count; i++) {
                 if (prefix ? sector < cut : chance.chance(0.5)) {
                     keep(operation, i);
+                    kept++;
                 }
                 sector++;
             }
+            if (kept == 0) {
+                disk.lost(1);
+            } else if (kept < count) {
+                disk.torn();
+            }
+            if (kept > 0 && gap) {
+                disk.reordered();
+            }
+            gap |= kept < count;
         }
     }
 

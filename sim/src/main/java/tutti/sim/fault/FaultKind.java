@@ -3,7 +3,9 @@ package tutti.sim.fault;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tutti.core.text.NearestWord;
 
@@ -189,10 +191,19 @@ public enum FaultKind {
                 .orElseThrow(() -> unknown("fault", word, words()));
     }
 
+    /** By the class of their actions: it is asked for at many events of a run. */
+    private static final class ByAction {
+        private static final Map<Class<?>, FaultKind> KINDS = Stream.of(values())
+                .collect(Collectors.toMap(kind -> kind.action, kind -> kind));
+    }
+
     /** The kind whose parameters a class of actions holds. */
     static FaultKind of(Class<?> action) {
-        return Stream.of(values()).filter(kind -> kind.action.equals(action)).findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no kind of fault has " + action));
+        FaultKind kind = ByAction.KINDS.get(action);
+        if (kind == null) {
+            throw new IllegalArgumentException("no kind of fault has " + action);
+        }
+        return kind;
     }
 
     /** To be thrown about a word that is none of the valid ones. */

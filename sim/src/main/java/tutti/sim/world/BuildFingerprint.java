@@ -1,87 +1,172 @@
 package tutti.sim.world;
 
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.net.URISyntaxException;
+import java.lang.classfile.ClassFile;
+import java.lang.classfile.ClassModel;
+import java.lang.classfile.attribute.SourceFileAttribute;
+import java.lang.classfile.constantpool.PoolEntry;
+import java.lang.classfile.constantpool.Utf8Entry;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileSystem;
-import java.nio.file.FileSystems;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.stream.Stream;
-import tutti.check.CheckResult;
-import tutti.core.txn.TransactionId;
-import tutti.group.GroupParameters;
-import tutti.node.ReplicaNode;
-import tutti.order.raft.RaftOrder;
-import tutti.runtime.Machine;
-import tutti.sim.kernel.Kernel;
-import tutti.workload.client.ClientOutcome;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.Protocols;
 
-/** Which build ran: the fingerprint of the class files of all that a scenario runs through, the simulated world included. */
+/**
+ * Which build ran: a fingerprint of all classes that scenarios can run through, and of nothing else, so that a change of other code, of a
+ * comment or of a test leaves a campaign what it is.
+ *
+ * <p>
+ * <b>Which classes.</b> Those that {@link ScenarioRun}, {@link Scenario} and {@link Protocols} mention anywhere in their class files (in code,
+ * types, signatures and annotations), those that these mention, and so on, of Tutti and of libraries, without the JDK. Nothing that runs is
+ * left out: scenarios find no class by a name that is put together while they run.
+ *
+ * <p>
+ * <b>What of them.</b> All but what is there for people who debug: numbers of lines, names of local variables and of the source file, and the
+ * tables by which the virtual machine verifies code. They are written anew by the JDK that runs, so fingerprints are compared by those who run
+ * the same one.
+ */
 public final class BuildFingerprint {
     private static final int SHOWN_BYTES = 8;
-    private static final String ROOT = "tutti.";
-    /** One class of each room. */
-    private static final List<Class<?>> ROOMS = List.of(TransactionId.class, GroupParameters.class, Machine.class,
-            RaftOrder.class, ReplicaNode.class, ClientOutcome.class, CheckResult.class, Kernel.class);
+    private static final int ROOM_BYTES = 4;
+    private static final String OWN = "tutti/";
+    /** Under which classes of libraries are counted. */
+    private static final String LIBRARIES = "libraries";
+    private static final List<Class<?>> ROOTS = List.of(ScenarioRun.class, Scenario.class, Protocols.class);
+    /** The name of a class, as class files have it: alone, or within the text of a type. */
+    private static final Pattern NAME = Pattern
+            .compile("^([a-z][\\w$]*(?:/[\\w$]+)+)$|L([a-z][\\w$]*(?:/[\\w$]+)+)[;<]");
+    private static final ClassFile FILES = ClassFile.of(ClassFile.DebugElementsOption.DROP_DEBUG,
+            ClassFile.LineNumbersOption.DROP_LINE_NUMBERS, ClassFile.StackMapsOption.DROP_STACK_MAPS,
+            ClassFile.ConstantPoolSharingOption.NEW_POOL);
 
-    private BuildFingerprint() {}
-
-    private static String room(Class<?> one) {
-        String name = one.getPackageName().substring(ROOT.length());
-        int end = name.indexOf('.');
-        return end < 0 ? name : name.substring(0, end);
-    }
+    private final Map<String, String> rooms;
+    private final Set<String> classes;
 
     /**
-     * The first 64 bits of a SHA-256 over names and contents of all class files of the rooms, in order of name: the same for
-     * the same class files, wherever they lie, in jars or directories.
+     * Looks at the classes of this build.
      *
      * @throws UncheckedIOException if they cannot be read
      */
-    public static String fingerprint() {
-        try {
-            MessageDigest all = MessageDigest.getInstance("SHA-256");
-            Map<String, byte[]> files = new TreeMap<>();
-            for (Class<?> one : ROOMS) {
-                Path place = Path.of(one.getProtectionDomain().getCodeSource().getLocation().toURI());
-                if (Files.isDirectory(place)) {
-                    digest(place, room(one), files);
-                } else {
-                    try (FileSystem jar = FileSystems.newFileSystem(place)) {
-                        digest(jar.getPath("/"), room(one), files);
-                    }
+    public BuildFingerprint() {
+        this(ROOTS);
+    }
+
+    BuildFingerprint(List<Class<?>> roots) {
+        SortedMap<String, byte[]> found = new TreeMap<>();
+        Set<String> met = new HashSet<>();
+        Deque<String> toLookAt = new ArrayDeque<>();
+        roots.forEach(root -> toLookAt.add(root.getName().replace('.', '/')));
+        met.addAll(toLookAt);
+        while (!toLookAt.isEmpty()) {
+            String name = toLookAt.remove();
+            byte[] content = content(name);
+            if (content != null) {
+                ClassModel model = FILES.parse(content);
+                found.put(name, digest(normal(content)));
+                mentioned(model).stream().filter(met::add).forEach(toLookAt::add);
+            }
+        }
+        SortedMap<String, MessageDigest> all = new TreeMap<>();
+        found.forEach((name, digest) -> {
+            MessageDigest room = all.computeIfAbsent(room(name), _ -> sha256());
+            room.update(name.getBytes(StandardCharsets.UTF_8));
+            room.update(digest);
+        });
+        SortedMap<String, String> texts = new TreeMap<>();
+        all.forEach((room, digest) -> texts.put(room, HexFormat.of().formatHex(digest.digest(), 0, ROOM_BYTES)));
+        rooms = texts;
+        classes = Set.copyOf(found.keySet());
+    }
+
+    /** A class file without what is there for people who debug. */
+    static byte[] normal(byte[] content) {
+        return FILES.transformClass(FILES.parse(content), (builder, element) -> {
+            if (!(element instanceof SourceFileAttribute)) {
+                builder.with(element);
+            }
+        });
+    }
+
+    private static Set<String> mentioned(ClassModel model) {
+        Set<String> names = new HashSet<>();
+        for (PoolEntry entry : model.constantPool()) {
+            if (entry instanceof Utf8Entry text) {
+                Matcher matcher = NAME.matcher(text.stringValue());
+                while (matcher.find()) {
+                    names.add(matcher.group(1) == null ? matcher.group(2) : matcher.group(1));
                 }
             }
-            files.forEach((name, digest) -> {
-                all.update(name.getBytes(StandardCharsets.UTF_8));
-                all.update(digest);
-            });
-            return HexFormat.of().formatHex(all.digest(), 0, SHOWN_BYTES);
+        }
+        return names;
+    }
+
+    /** Of a class that is neither of the JDK nor missing. */
+    private static byte @Nullable [] content(String name) {
+        if (name.startsWith("java/") || name.startsWith("jdk/") || name.startsWith("javax/")) {
+            return null;
+        }
+        try (InputStream in = BuildFingerprint.class.getClassLoader().getResourceAsStream(name + ".class")) {
+            return in == null ? null : in.readAllBytes();
         } catch (IOException cannot) {
-            throw new UncheckedIOException(cannot);
-        } catch (NoSuchAlgorithmException | URISyntaxException impossible) {
+            throw new UncheckedIOException("cannot read the class " + name, cannot);
+        }
+    }
+
+    private static String room(String name) {
+        return name.startsWith(OWN) ? name.substring(OWN.length(), name.indexOf('/', OWN.length())) : LIBRARIES;
+    }
+
+    private static byte[] digest(byte[] content) {
+        return sha256().digest(content);
+    }
+
+    private static MessageDigest sha256() {
+        try {
+            return MessageDigest.getInstance("SHA-256");
+        } catch (NoSuchAlgorithmException impossible) {
             throw new IllegalStateException(impossible);
         }
     }
 
-    private static void digest(Path root, String room, Map<String, byte[]> files)
-            throws IOException, NoSuchAlgorithmException {
-        Path top = root.resolve("tutti").resolve(room);
-        try (Stream<Path> found = Files.walk(top)) {
-            for (Path file : (Iterable<Path>) found::iterator) {
-                if (file.toString().endsWith(".class") && !file.endsWith("package-info.class")) {
-                    files.put(root.relativize(file).toString(),
-                            MessageDigest.getInstance("SHA-256").digest(Files.readAllBytes(file)));
-                }
-            }
-        }
+    /** The first 64 bits of a SHA-256 over everything: the same wherever the class files lie, in jars or directories. */
+    public String text() {
+        MessageDigest all = sha256();
+        rooms.forEach((room, digest) -> all.update((room + digest).getBytes(StandardCharsets.UTF_8)));
+        return HexFormat.of().formatHex(all.digest(), 0, SHOWN_BYTES);
+    }
+
+    /** By room, and of all libraries together: the first 32 bits of what its classes add up to. */
+    public Map<String, String> rooms() {
+        return Map.copyOf(rooms);
+    }
+
+    /** Names of the classes that are in it, as class files have them. */
+    Set<String> classes() {
+        return classes;
+    }
+
+    /** The rooms whose classes differ from those of another build. */
+    public List<String> differsIn(Map<String, String> other) {
+        Set<String> all = new HashSet<>(rooms.keySet());
+        all.addAll(other.keySet());
+        List<String> differing = new ArrayList<>(all);
+        differing.removeIf(room -> rooms.getOrDefault(room, "").equals(other.getOrDefault(room, "")));
+        differing.sort(null);
+        return differing;
     }
 }

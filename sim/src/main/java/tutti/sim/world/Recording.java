@@ -197,6 +197,13 @@ final class Recording implements WorldLog {
         counts.merge(what, 1, Integer::sum);
     }
 
+    /** Something has happened so many times. */
+    void count(String what, long times) {
+        if (times > 0) {
+            counts.merge(what, Math.toIntExact(times), Integer::sum);
+        }
+    }
+
     Map<String, Integer> counts() {
         return counts;
     }

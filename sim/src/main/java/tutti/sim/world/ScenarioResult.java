@@ -43,6 +43,13 @@ public record ScenarioResult(Scenario scenario, String fingerprint, long traceHa
     /** In place of a checker's name: of runs in which an invariant is broken. */
     public static final String INVARIANTS = "invariants";
 
+    /** Name of a count: writes that were not safe at a crash and of which nothing arrived. */
+    public static final String LOST_WRITES = "unsafe writes lost";
+    /** Name of a count: writes that were not safe at a crash and of which a part arrived. */
+    public static final String TORN_WRITES = "unsafe writes torn";
+    /** Name of a count: writes that were not safe at a crash and arrived, though of an earlier one something did not. */
+    public static final String REORDERED_WRITES = "unsafe writes reordered";
+
     public ScenarioResult {
         checks = List.copyOf(checks);
         counts = Map.copyOf(counts);

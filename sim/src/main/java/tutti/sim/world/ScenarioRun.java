@@ -15,6 +15,7 @@ import tutti.check.history.History;
 import tutti.core.protocol.Trait;
 import tutti.node.ReplicaNode;
 import tutti.sim.disk.DiskConfig;
+import tutti.sim.disk.Disk;
 import tutti.sim.fault.Action;
 import tutti.sim.fault.EngineFaults;
 import tutti.sim.fault.FaultKind;
@@ -327,12 +328,22 @@ public final class ScenarioRun {
                 run.cut();
             }
             List<CheckResult> checks = run.check();
+            run.countUnsafeWrites();
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
                     run.recording.counts(), run.injector.happened(), kernel.executed(), kernel.now());
         }
     }
 
     // ------------------------------------------------------------------------------------------ phases
+
+    private void countUnsafeWrites() {
+        for (NodeHost replica : replicas) {
+            Disk.Unsafe unsafe = replica.host().disk().unsafe();
+            recording.count(ScenarioResult.LOST_WRITES, unsafe.lost());
+            recording.count(ScenarioResult.TORN_WRITES, unsafe.torn());
+            recording.count(ScenarioResult.REORDERED_WRITES, unsafe.reordered());
+        }
+    }
 
     /** Why it did not come to its end; empty if it did. */
     private String go() {
