@@ -59,6 +59,27 @@ def debian_source(package, directory):
     return unpacked
 
 
+def pypi_source(package, directory):
+    """Gets a package's source distribution from PyPI, unpacked in the directory `source`."""
+    call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", package, package, "-d", directory)
+    source = directory / "source"
+    source.mkdir()
+    archive = next(path for path in directory.glob("*.tar.gz") if path.name.lower().startswith(package.lower()))
+    call("tar", "xf", archive, "--strip-components=1", "-C", source)
+
+
+def maven(libraries, directory):
+    """Gets these libraries and what they need into the directory `libraries`."""
+    project = directory / "libraries.xml"
+    project.write_text(
+        "<project><modelVersion>4.0.0</modelVersion><groupId>suites</groupId><artifactId>suites</artifactId>"
+        "<version>1</version><dependencies>" + "".join(
+            "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
+                *name.split(":"), version) for name, version in libraries.items())
+        + "</dependencies></project>")
+    call("mvn", "-B", "-ntp", "-q", "-f", project, "dependency:copy-dependencies", f"-DoutputDirectory={directory / 'libraries'}")
+
+
 class Suite:
     """One client's tests. `source` is where somebody has unpacked its repository; None if it is to be got."""
 
@@ -148,10 +169,7 @@ class SqlAlchemy(Pytest):
         if self.given is None:
             source = self.directory / "source"
             if not source.exists():
-                call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", "SQLAlchemy", "SQLAlchemy",
-                     "-d", self.directory)
-                source.mkdir()
-                call("tar", "xf", next(self.directory.glob("[sS]*.tar.gz")), "--strip-components=1", "-C", source)
+                pypi_source("SQLAlchemy", self.directory)
         else:
             source = self.directory / "source"
             if not source.exists():
@@ -176,6 +194,109 @@ class SqlAlchemy(Pytest):
             "test/dialect/test_suite.py", "test/dialect/postgresql", *(["-k", only] if only else []))
         env["PYTHONPATH"] += os.pathsep + str(self.directory / "source" / "lib")
         yield command, directory, env | {"DISABLE_SQLALCHEMY_CEXT_RUNTIME": "1"}
+
+
+class Django(Suite):
+    name = "django"
+    about = "Django's tests that use a database, with psycopg 3 (--only: packages of tests, with commas between them)"
+    at_once = 8
+    timeout_minutes = 90
+    # those of its packages that need no server, or a browser, or that are about a web server, are left out
+    labels = """
+        aggregation aggregation_regress annotations async backends basic bulk_create composite_pk constraints contenttypes_tests
+        custom_columns custom_lookups custom_managers custom_methods custom_migration_operations custom_pk datatypes dates datetimes
+        db_functions db_typecasts db_utils defer defer_regress delete delete_regress distinct_on_fields empty expressions
+        expressions_case expressions_window extra_regress field_defaults field_subclassing filtered_relation fixtures
+        fixtures_regress force_insert_update foreign_object from_db_value generic_relations generic_relations_regress
+        get_earliest_or_latest get_object_or_404 get_or_create indexes inspectdb introspection known_related_objects lookup
+        m2m_and_m2o m2m_intermediary m2m_multiple m2m_recursive m2m_regress m2m_signals m2m_through m2m_through_regress
+        m2o_recursive managers_regress many_to_many many_to_one many_to_one_null max_lengths migrate_signals
+        migration_test_data_persistence migrations model_fields model_indexes model_inheritance model_inheritance_regress
+        model_regress mutually_referential nested_foreign_keys null_fk null_fk_ordering null_queries one_to_one or_lookups
+        order_with_respect_to ordering pagination postgres_tests prefetch_related properties proxy_model_inheritance proxy_models
+        queries queryset_pickle raw_query reserved_names reverse_lookup save_delete_hooks schema select_for_update select_related
+        select_related_onetoone select_related_regress serializers sessions_tests signals sites_tests string_lookup
+        swappable_models test_utils timezones transaction_hooks transactions unmanaged_models update update_only_fields validation
+        xor_lookups""".split()
+
+    def prepare(self):
+        source = self.directory / "source"
+        if not source.exists():
+            if self.given is None:
+                pypi_source("Django", self.directory)
+            else:
+                shutil.copytree(self.given, source)
+        self.version = re.search(r"^VERSION = \((\d+), (\d+), (\d+)", (source / "django" / "__init__.py").read_text(), re.M)
+        self.version = ".".join(self.version.groups())
+        self.python = venv(self.directory, "psycopg[binary]", "asgiref", "sqlparse", "tzdata", "jinja2", "pyyaml", "pillow",
+                           "tblib", "black")
+
+    def commands(self, url, outcomes, only):
+        env = os.environ | {
+            "SUITES_URL": url, "SUITES_ONE_TEST_S": str(ONE_TEST_S), "OUTCOMES": str(outcomes),
+            "PYTHONPATH": os.pathsep.join([str(HERE), str(self.directory / "source")])}
+        chosen = [label for label in self.labels if not only or label in only.split(",")]
+        tests = self.directory / "source" / "tests"
+        # it makes the tables of all packages that it is given before the first test: so some at a time
+        for begin in range(0, len(chosen), self.at_once):
+            yield (["psql", "-Xq", url, "-c", "DROP SCHEMA public CASCADE; CREATE SCHEMA public"], tests, env)
+            yield ([str(self.python), "runtests.py", "--settings=django_outcomes", "--keepdb", "--parallel=1", "--noinput",
+                    *chosen[begin:begin + self.at_once]], tests, env)
+
+
+class Hibernate(Suite):
+    name = "hibernate"
+    about = "Hibernate at work on the domain models that it publishes for tests; its own test classes are not published"
+    # the last version whose testing library is published
+    version = "6.6.15.Final"
+
+    def __init__(self, directory, source):
+        super().__init__(directory, source)
+        self.version = Hibernate.version
+
+    def prepare(self):
+        self.java = pathlib.Path(os.environ.get("JAVA_HOME", "/usr")) / "bin"
+        libraries = self.directory / "libraries"
+        if not libraries.exists():
+            maven({"org.hibernate.orm:hibernate-core": self.version, "org.hibernate.orm:hibernate-testing": self.version,
+                   "org.postgresql:postgresql": "42.7.8"}, self.directory)
+        self.classpath = os.pathsep.join([str(self.directory / "classes"), str(libraries / "*")])
+        call(self.java / "javac", "-nowarn", "-proc:none", "-d", self.directory / "classes", "-cp", libraries / "*",
+             HERE / "HibernateDomains.java")
+
+    def commands(self, url, outcomes, only):
+        parts = urllib.parse.urlsplit(url)
+        yield ([str(self.java / "java"), "-XX:+UseSerialGC", "-Xmx512m", "-Dnet.bytebuddy.experimental=true", "-cp", self.classpath,
+                "tutti.suites.HibernateDomains", f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}", parts.username,
+                parts.password, *([only] if only else [])], self.directory, os.environ | {"OUTCOMES": str(outcomes)})
+
+
+class SqlLogicTest(Suite):
+    name = "sqllogictest"
+    about = "files of sqllogictest, as DataFusion's crate has them: those of its own, and those that it shares with PostgreSQL"
+    crate = "datafusion-sqllogictest"
+    timeout_minutes = 40
+
+    def prepare(self):
+        if self.given is None:
+            project = self.directory / "project"
+            if not project.exists():
+                (project / "src").mkdir(parents=True)
+                (project / "src" / "lib.rs").touch()
+                (project / "Cargo.toml").write_text(
+                    f'[package]\nname = "suites"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n{self.crate} = "*"\n')
+            told = call("cargo", "metadata", "-q", "--format-version", "1", cwd=project)
+            package = next(package for package in json.loads(told[told.index("{"):])["packages"] if package["name"] == self.crate)
+            self.version = package["version"]
+            self.files = pathlib.Path(package["manifest_path"]).parent / "test_files"
+        else:
+            self.files = self.given
+        self.python = venv(self.directory, "psycopg[binary]")
+
+    def commands(self, url, outcomes, only):
+        files = sorted(str(path.relative_to(self.files)) for path in self.files.rglob("*") if path.suffix in (".slt", ".test"))
+        yield ([str(self.python), str(HERE / "logictest.py"), url, str(outcomes),
+                *(file for file in files if not only or only in file)], self.files, dict(os.environ))
 
 
 class Pgx(Suite):
@@ -306,15 +427,7 @@ class Pgjdbc(Suite):
         self.classpath = os.pathsep.join([str(classes), str(self.directory / "libraries" / "*")])
         if classes.exists():
             return
-        project = self.directory / "libraries.xml"
-        project.write_text(
-            "<project><modelVersion>4.0.0</modelVersion><groupId>suites</groupId><artifactId>pgjdbc</artifactId>"
-            "<version>1</version><dependencies>" + "".join(
-                "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
-                    *name.split(":"), version or self.version) for name, version in self.libraries.items())
-            + "</dependencies></project>")
-        call("mvn", "-B", "-ntp", "-q", "-f", project, "dependency:copy-dependencies",
-             f"-DoutputDirectory={self.directory / 'libraries'}")
+        maven({name: version or self.version for name, version in self.libraries.items()}, self.directory)
         roots = [source / "pgjdbc" / "src" / "test" / "java", source / "testkit" / "src" / "main" / "java"]
         files = [str(path) for root in roots if root.exists() for path in sorted(root.rglob("*.java"))]
         making = self.directory / "making"
@@ -350,4 +463,4 @@ class Pgjdbc(Suite):
                self.directory / "pgjdbc", os.environ | {"OUTCOMES": str(outcomes)})
 
 
-ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc)
+ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc, Django, Hibernate, SqlLogicTest)

@@ -281,6 +281,13 @@ class StatementsTest {
             connection.commit();
             String reads = reads();
             assertTrue(reads.equals("LATE account 1") || reads.startsWith("EVERYTHING"), reads);
+            // while the catalog is read anew everything counts as read: other tests are to find it read
+            do {
+                execute(connection, "update account set balance = 5 where id = 1");
+                connection.commit();
+                reads = reads();
+            } while (reads.startsWith("EVERYTHING"));
+            assertEquals("account 1", reads);
         }
     }
 

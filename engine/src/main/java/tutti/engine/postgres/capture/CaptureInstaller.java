@@ -315,6 +315,7 @@ public final class CaptureInstaller {
         byte[] secret = settings.secret().getBytes(StandardCharsets.UTF_8);
         return script("install.sql", settings.secret(), roleNames).replace("<sequences>", resource("sequences.sql"))
                 .replace("<large objects>", resource("largeobjects.sql"))
+                .replace("<hidden>", resource("hidden.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
                 .replace("<nested>", Integer.toString(Statement.NESTED))
                 .replace("<submission>", Statement.SUBMISSION_MADE)

@@ -38,7 +38,7 @@ WITH namespaces AS (
                 FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid))
         FROM pg_catalog.pg_type t JOIN namespaces n ON n.oid = t.typnamespace WHERE t.typtype IN ('e', 'd', 'r')
     UNION ALL
-    SELECT 'extension ' || extname || ' ' || extversion FROM pg_catalog.pg_extension
+    SELECT 'extension ' || extname || ' ' || extversion FROM pg_catalog.pg_extension WHERE extname <> 'tutti'
     UNION ALL
     SELECT 'schema ' || nspname FROM namespaces
 )

@@ -33,6 +33,12 @@
 --    of this role until the transaction's end. Code that resets the role is left with a role that may do nothing.
 --  * Nobody but us changes what is in the schema tutti, whoever owns it.
 
+-- What an earlier installation has hidden may be replaced (hidden.sql).
+DELETE FROM pg_init_privs WHERE (classoid, objoid) IN (SELECT classid, objid FROM pg_depend
+    WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+        AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'tutti'));
+DELETE FROM pg_depend WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
+    AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'tutti');
 DROP EVENT TRIGGER IF EXISTS tutti_asked;
 DROP EVENT TRIGGER IF EXISTS tutti_before_schema_change;
 DROP EVENT TRIGGER IF EXISTS tutti_after_schema_change;
@@ -750,6 +756,9 @@ BEGIN
     END IF;
     IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') AND mark <> 'tutti adopting' THEN
         PERFORM tutti.open_named(coalesce(nested, current_query()));
+        IF coalesce(nested, current_query()) ~* '(enable|disable)\s+(always\s+|replica\s+)?trigger' THEN
+            PERFORM tutti.show_triggers();
+        END IF;
     END IF;
 END
 $function$;
@@ -882,7 +891,7 @@ BEGIN
         IF command.schema_name LIKE 'pg\_temp%' OR tutti.on_temporary(command.classid, command.objid) THEN
             CONTINUE;
         END IF;
-        IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type = 'schema' THEN
+        IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type IN ('schema', 'extension') THEN
             PERFORM tutti.refuse_reserved(command.command_tag, command.object_identity);
         END IF;
         permanent := true;
@@ -925,7 +934,7 @@ BEGIN
                         AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
             END IF;
         END IF;
-        PERFORM tutti.adopt();
+        PERFORM tutti.adopt(tutti.changed_tables());
     END IF;
 END
 $function$;
@@ -968,7 +977,7 @@ BEGIN
     END IF;
     -- What belongs to a table's owner must not keep him from being dropped; and rows may be named otherwise than before.
     IF tables THEN
-        PERFORM tutti.adopt();
+        PERFORM tutti.adopt(tutti.tables_of_dropped(TG_TAG));
     END IF;
 END
 $function$;
@@ -1287,6 +1296,7 @@ BEGIN
             f.source);
         EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(%s) TO PUBLIC', f.name, parameters);
         EXECUTE format('ALTER FUNCTION tutti.%I(%s) OWNER TO %I', f.name, parameters, applied.owner);
+        PERFORM tutti.make_part(format('tutti.%I(%s)', f.name, parameters)::regprocedure, table_oid);
     END LOOP;
 END
 $function$;
@@ -1326,7 +1336,11 @@ BEGIN
             MESSAGE = 'a function that the statement calls has reset its role, and made what belongs to nobody';
     END IF;
     PERFORM set_config('<mark>', '', true);
-    PERFORM tutti.adopt();
+    -- What a schema change has made is adopted by then, except for tables of extensions, and what roles' settings change.
+    PERFORM tutti.adopt(CASE WHEN EXISTS (SELECT FROM tutti.uncaptured) OR EXISTS (SELECT FROM pg_locks
+            WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode = 'RowExclusiveLock'
+                AND relation IN ('pg_authid'::regclass, 'pg_db_role_setting'::regclass))
+        THEN NULL ELSE '{}'::oid[] END);
 END
 $function$;
 
@@ -1342,8 +1356,9 @@ BEGIN
 END
 $function$;
 
--- Makes every table captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done.
-CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+<hidden>-- Makes tables captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done. `changed` are the tables to look
+-- at, which takes a while where there are many; NULL: all.
+CREATE OR REPLACE FUNCTION tutti.adopt(changed oid[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     <fixed settings> SET client_min_messages = 'error' AS $function$
 DECLARE
     t record;
@@ -1353,19 +1368,22 @@ DECLARE
 BEGIN
     PERFORM set_config('<mark>', 'tutti adopting', true);
     IF EXISTS (SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-            WHERE NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%' AND p.pronamespace <> 'tutti'::regnamespace) THEN
+            WHERE (changed IS NULL OR g.tgrelid = ANY (changed))
+                AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%' AND p.pronamespace <> 'tutti'::regnamespace) THEN
         RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'names of triggers that begin with tutti_ are reserved',
             HINT = 'Give the trigger another name.';
     ELSIF EXISTS (SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid AND p.pronamespace = 'tutti'::regnamespace
                 JOIN pg_class c ON c.oid = g.tgrelid AND c.relnamespace <> 'tutti'::regnamespace
                 LEFT JOIN pg_constraint o ON o.oid = g.tgconstraint
-            WHERE NOT g.tgisinternal AND (g.tgname NOT LIKE 'tutti\_%' OR o.conname <> g.tgname)) THEN
+            WHERE (changed IS NULL OR g.tgrelid = ANY (changed))
+                AND (g.tgname NOT LIKE 'tutti\_%' OR o.conname <> g.tgname)) THEN
         RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'the node''s own triggers, and their functions, cannot be used under another name';
     END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-                    WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%') AS triggers
-            FROM tutti.user_tables u ORDER BY u.schema_name, u.table_name LOOP
+                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%') AS triggers
+            FROM tutti.user_tables u WHERE changed IS NULL OR u.table_oid = ANY (changed)
+            ORDER BY u.schema_name, u.table_name LOOP
         IF NOT t.has_columns THEN
             IF t.triggers IS DISTINCT FROM ARRAY['tutti_refuseO', 'tutti_truncateO'] THEN
                 PERFORM tutti.drop_triggers(t.table_oid);
@@ -1383,6 +1401,7 @@ BEGIN
             EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER '
                 'AS %L', t.update_name, text_of_function);
             EXECUTE format('REVOKE ALL ON FUNCTION tutti.%I() FROM PUBLIC', t.update_name);
+            PERFORM tutti.make_part(format('tutti.%I()', t.update_name)::regprocedure, t.table_oid);
         END IF;
         IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO'] THEN
             PERFORM tutti.drop_triggers(t.table_oid);
@@ -1398,15 +1417,21 @@ BEGIN
         PERFORM tutti.adopt_application(t.table_oid);
     END LOOP;
     FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
+            AND (changed IS NULL OR p.oid IN (SELECT d.objid FROM pg_depend d WHERE d.refclassid = 'pg_class'::regclass
+                AND d.refobjid = ANY (changed) AND d.classid = 'pg_proc'::regclass AND d.deptype = 'i'))
             AND p.proname ~ '^(update|apply_[a-z_]+)_[0-9]+$'
             AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.has_columns
                 AND u.table_oid = substring(p.proname FROM '[0-9]+$')::oid) LOOP
+        DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = f.name AND deptype = 'i';
         EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
+    UPDATE pg_trigger SET tgisinternal = true WHERE tgname LIKE 'tutti\_%' AND NOT tgisinternal;
     PERFORM tutti.adopt_sequences();
     PERFORM set_config('<mark>', before, true);
 END
 $function$;
+CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE sql <fixed settings>
+    AS $function$ SELECT tutti.adopt(NULL) $function$;
 
 <sequences>
 CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGUAGE plpgsql
@@ -1414,7 +1439,7 @@ CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGU
 DECLARE
     g record;
 BEGIN
-    FOR g IN SELECT tgname FROM pg_trigger WHERE tgrelid = table_oid AND NOT tgisinternal AND tgname LIKE 'tutti\_%' LOOP
+    FOR g IN SELECT tgname FROM pg_trigger WHERE tgrelid = table_oid AND tgname LIKE 'tutti\_%' LOOP
         EXECUTE format('DROP TRIGGER %I ON %s', g.tgname, table_oid::regclass);
     END LOOP;
 END
@@ -1424,7 +1449,7 @@ $function$;
 CREATE OR REPLACE VIEW tutti.uncaptured AS
     SELECT u.schema_name, u.table_name FROM tutti.user_tables u
     WHERE (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-            WHERE g.tgrelid = u.table_oid AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%')
+            WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%')
         IS DISTINCT FROM CASE WHEN u.has_columns
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;
@@ -1483,3 +1508,4 @@ CREATE EVENT TRIGGER tutti_after_drop ON sql_drop EXECUTE FUNCTION tutti.after_d
 ALTER EVENT TRIGGER tutti_before_schema_change ENABLE ALWAYS;
 ALTER EVENT TRIGGER tutti_after_schema_change ENABLE ALWAYS;
 ALTER EVENT TRIGGER tutti_after_drop ENABLE ALWAYS;
+SELECT tutti.hide();
