@@ -583,7 +583,7 @@ public final class BookKeeperOrder extends DeliveringOrder {
         }
 
         @Override
-        public boolean isNew(int node) {
+        public boolean needsCopy(Greeting.Hello hello, boolean proven) {
             return false;
         }
 

@@ -35,7 +35,6 @@ import tutti.sim.world.ReplayFile;
 import tutti.sim.world.Scenario;
 import tutti.sim.world.ScenarioResult;
 import tutti.sim.world.mutant.Mutants;
-import tutti.report.DocsSection;
 
 /** Runs random scenarios and checks their histories. */
 @Command(name = "check", description = "Run random scenarios of protocols and check each history: the order's properties,"
