@@ -132,7 +132,7 @@ final class BatchHandler implements ResponseHandler {
             return;
         }
         ByteArrayOutputStream response = current();
-        if (response.size() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
+        if (kept.stream().mapToInt(ByteArrayOutputStream::size).sum() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
             int length = body.readableBytes() + 4;
             response.write(type);
             response.write(length >>> 24);
@@ -172,9 +172,11 @@ final class BatchHandler implements ResponseHandler {
         return result;
     }
 
-    /** The messages that the chosen statements were answered with, or the error that undid them. */
+    /** The messages that all chosen statements were answered with, or the error that undid them. */
     byte[] response() {
-        return kept.isEmpty() ? new byte[0] : response(0);
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        kept.forEach(each -> all.writeBytes(each.toByteArray()));
+        return all.toByteArray();
     }
 
     /** Those of one of several groups of statements, by its number from 0. */
