@@ -498,7 +498,8 @@ class ForgedCaptureTest {
                 "ALTER TRIGGER tutti_insert ON evil.mine RENAME TO again",
                 "ALTER TABLE evil.mine RENAME CONSTRAINT tutti_insert TO again")) {
             PostgresException refused = assertThrows(PostgresException.class, () -> admin.execute(
-                    "BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true); " + sql, PATIENCE));
+                    "BEGIN; SELECT set_config('session_preload_libraries', 'tutti allowed', true); " + sql, PATIENCE),
+                    sql);
             assertEquals("42939", refused.sqlState(), sql);
             admin.execute("ROLLBACK", PATIENCE);
         }

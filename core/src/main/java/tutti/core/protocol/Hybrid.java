@@ -190,7 +190,8 @@ public final class Hybrid implements Protocol {
         this.world = world;
         this.logs = new RequestLogs(parameters.replicas(), parameters.logs(), parameters.mode() == Mode.PASSIVE);
         this.alive = new TreeSet<>(parameters.replicas());
-        this.runs = new OwnerRuns(parameters.executors(), parameters.batch(), queues, this::isOwn, world);
+        this.runs = new OwnerRuns(parameters.executors(), parameters.batch(), queues, logs,
+                parameters.node(), world);
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
                 RESOLVE_TIMER);
     }
@@ -285,10 +286,6 @@ public final class Hybrid implements Protocol {
         } else if (runs.take(entry)) {
             turns.add(new Turn(delivered, entry));
         }
-    }
-
-    private boolean isOwn(Entry entry) {
-        return logs.executor(entry.classes()) == parameters.node();
     }
 
     private void takeTurns() {

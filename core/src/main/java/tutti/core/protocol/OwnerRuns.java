@@ -7,7 +7,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.HybridMessage.Done;
 import tutti.core.protocol.HybridMessage.Entry;
@@ -59,7 +58,8 @@ final class OwnerRuns {
     private final int executors;
     private final int batch;
     private final TransactionQueues<Entry> queues;
-    private final Predicate<Entry> owns;
+    private final RequestLogs logs;
+    private final int node;
     private final ReplicaWorld world;
     private final Map<TransactionId, Run> runs = new LinkedHashMap<>();
     /** To be executed when there is an executor. */
@@ -75,19 +75,26 @@ final class OwnerRuns {
      *
      * @param executors how many at a time
      * @param batch how many requests together, at most
-     * @param owns whether this replica is the one to execute a request now
+     * @param logs who is to execute a request now
+     * @param node this replica
      */
-    OwnerRuns(int executors, int batch, TransactionQueues<Entry> queues, Predicate<Entry> owns, ReplicaWorld world) {
+    OwnerRuns(int executors, int batch, TransactionQueues<Entry> queues, RequestLogs logs, int node,
+            ReplicaWorld world) {
         this.executors = executors;
         this.batch = batch;
         this.queues = queues;
-        this.owns = owns;
+        this.logs = logs;
+        this.node = node;
         this.world = world;
+    }
+
+    private boolean isOwn(Entry entry) {
+        return logs.executor(entry.classes()) == node;
     }
 
     /** One has become first in its logs. Whether this replica is to run it, and does not yet. */
     boolean take(Entry entry) {
-        return owns.test(entry) && runs.putIfAbsent(entry.transaction(), new Run(entry)) == null;
+        return isOwn(entry) && runs.putIfAbsent(entry.transaction(), new Run(entry)) == null;
     }
 
     /** One that it has taken is first in its logs, and all before it is visible. */
@@ -109,7 +116,7 @@ final class OwnerRuns {
         if (run == null || run.undertaken || request == null || !queues.contains(entry)) {
             return;
         }
-        if (!owns.test(entry)) {
+        if (!isOwn(entry)) {
             runs.remove(entry.transaction());
         } else if (entry.everywhere()) {
             world.order(new Everywhere(entry.transaction()));
@@ -131,7 +138,7 @@ final class OwnerRuns {
 
     /** Whether one may be executed behind those that it stands behind in the logs. */
     private boolean follows(Entry entry, long visible) {
-        return entry.request() != null && !entry.everywhere() && owns.test(entry) && sees(entry, visible);
+        return entry.request() != null && !entry.everywhere() && isOwn(entry) && sees(entry, visible);
     }
 
     /** Whether everything that has committed in its classes is visible here. */

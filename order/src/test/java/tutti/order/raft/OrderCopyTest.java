@@ -171,7 +171,9 @@ class OrderCopyTest {
     @Test
     void whoeverIsOfAnotherHistoryIsTurnedAway() throws Exception {
         submit(0, 20);
-        recorders.get(2).awaitCount(20);
+        for (int node = 0; node < 3; node++) {
+            recorders.get(node).awaitCount(20);
+        }
         for (int node = 0; node < 3; node++) {
             orders.remove(node).close();
         }

@@ -66,6 +66,7 @@ CREATE OR REPLACE FUNCTION tutti.changed_tables() RETURNS oid[] LANGUAGE sql STA
         THEN tutti.with_relatives(array_agg(CASE classid
             WHEN 'pg_class'::regclass THEN coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = objid), objid)
             WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = objid)
+            WHEN 'pg_constraint'::regclass THEN (SELECT o.conrelid FROM pg_constraint o WHERE o.oid = objid)
             WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = objid) END)
             -- a partition that has been detached is named by nothing
             || CASE WHEN bool_or(objid IN (SELECT c.oid FROM pg_class c WHERE c.relkind = 'p')) THEN ARRAY(
