@@ -156,7 +156,7 @@ final class JdbcNodes implements AutoCloseable {
         return (NodeMetrics) Proxy.newProxyInstance(NodeMetrics.class.getClassLoader(),
                 new Class<?>[]{NodeMetrics.class},
                 (_, method, arguments) -> switch (method.getName()) {
-                    case "undertaken" -> count.incrementAndGet();
+                    case "undertaken" -> count.addAndGet((Integer) arguments[0]);
                     case "repeated" -> repeated.incrementAndGet();
                     case "lost" -> losses.add((NodeMetrics.Loss) arguments[0]);
                     case "slow" -> slow.add((String) arguments[1]);
