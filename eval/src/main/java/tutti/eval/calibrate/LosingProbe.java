@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.ToLongFunction;
@@ -18,11 +19,13 @@ import tutti.model.fit.Fits;
  * What a transaction takes that waits for its first row and loses it: another connection holds the row, and commits when the
  * transaction waits. One at a time.
  *
- * @param costs of each kind that changes something
+ * @param costs of each kind that changes something, and of which enough was seen
  */
 record LosingProbe(Map<RequestKind, Cost> costs) {
     private static final int REHEARSALS = 20;
     private static final int SAMPLES = 40;
+    /** Of fewer nothing is said. */
+    private static final int LEAST = 20;
     private static final List<RequestKind> KINDS = List.of(RequestKind.NEW_ORDER, RequestKind.PAYMENT,
             RequestKind.DELIVERY);
 
@@ -66,12 +69,14 @@ record LosingProbe(Map<RequestKind, Cost> costs) {
                 for (int time = 0; time < REHEARSALS + SAMPLES; time++) {
                     // Its plans are those of transactions that go on.
                     client.run(kind);
-                    Loss loss = client.lose(kind, holder, loser);
+                    Optional<Loss> loss = client.lose(kind, holder, loser);
                     if (time >= REHEARSALS) {
-                        losses.add(loss);
+                        loss.ifPresent(losses::add);
                     }
                 }
-                costs.put(kind, Cost.of(losses));
+                if (losses.size() >= LEAST) {
+                    costs.put(kind, Cost.of(losses));
+                }
             }
         }
         return new LosingProbe(costs);

@@ -12,6 +12,7 @@ import java.time.Clock;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.time.temporal.ChronoUnit;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.locks.LockSupport;
@@ -148,26 +149,29 @@ final class RealClient implements AutoCloseable {
     }
 
     /**
-     * Runs a transaction that waits for its first row and loses it, and tells what that takes.
+     * Runs a transaction that waits for its first row and loses it, and tells what that takes; nothing if it waited for none, as
+     * a Delivery does where all orders have been delivered.
      *
      * @param holder a connection of its own, not in autocommit, which takes the row before and commits when it is waited for
      * @param loser one thread, the same every time
-     * @throws Failure if it does not wait, or does not lose
+     * @throws Failure if it waits and does not lose
      */
-    LosingProbe.Loss lose(RequestKind kind, Connection holder, ExecutorService loser)
+    Optional<LosingProbe.Loss> lose(RequestKind kind, Connection holder, ExecutorService loser)
             throws IOException, SQLException, InterruptedException {
         Asked asked = next(kind);
         rest();
         long began = usedNanos;
+        Attempt attempt = new Attempt(asked.input, new TpccSession.HistoryKey(historySource, ++historyNumber));
         try (Statement statement = holder.createStatement()) {
             statement.executeUpdate(firstRow(asked.input));
-            Attempt attempt = new Attempt(asked.input, new TpccSession.HistoryKey(historySource, ++historyNumber));
             loser.execute(attempt);
             try (PreparedStatement waits = holder.prepareStatement("select cardinality(pg_blocking_pids(?)) > 0")) {
                 waits.setInt(1, pid);
                 while (!first(waits)) {
                     if (attempt.failed.getCount() == 0) {
-                        throw new Failure("a " + kind.label() + " did not wait for the row that another holds", "");
+                        attempt.goOn.countDown();
+                        attempt.ended.await();
+                        return Optional.empty();
                     }
                     LockSupport.parkNanos(POLL_NANOS);
                 }
@@ -186,9 +190,11 @@ final class RealClient implements AutoCloseable {
                 throw new Failure("a " + kind.label() + " that was to lose its row did not: " + attempt.wrong, "");
             }
             long idle = attempt.rollbackNanos - (attempt.clientNanos - attempt.failedNanos) - (usedNanos - failed);
-            return new LosingProbe.Loss(waiting - began, waitingClient - attempt.startedNanos, usedNanos - waiting,
-                    attempt.clientNanos - waitingClient, Math.max(0, idle));
+            return Optional
+                    .of(new LosingProbe.Loss(waiting - began, waitingClient - attempt.startedNanos, usedNanos - waiting,
+                            attempt.clientNanos - waitingClient, Math.max(0, idle)));
         } finally {
+            attempt.goOn.countDown();
             holder.rollback();
         }
     }
