@@ -47,8 +47,8 @@ public final class NodeHost {
     static final List<String> COPY_PARTS = List.of(Images.PART, REPLICA, ORDER);
     private static final Label START = Label.of("node", "start");
     private static final Label END = Label.of("node", "end");
-    /** Clients wait for a majority for ever. */
-    private static final long DOUBT_NANOS = 0;
+    /** How long a majority may be away before clients of a node with an odd number hear of doubt; at the others they wait for ever. */
+    private static final long DOUBT_NANOS = 50 * Nanos.MILLI;
     private static final long RESTART_NANOS = 20 * Nanos.MILLI;
     /** How long a node that has failed goes on until its process ends it, at most. */
     private static final long END_NANOS_MAX = 3 * Nanos.MILLI;
@@ -524,7 +524,8 @@ public final class NodeHost {
         return new ReplicaNode.Settings(node, founders, settings.chosen,
                 tuning.appliers, tuning.groupPositionsMax, tuning.inFlightMax, tuning.backlogBytesMax,
                 tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos,
-                ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN, DOUBT_NANOS);
+                ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN,
+                node % 2 == 1 ? DOUBT_NANOS : 0);
     }
 
     Order openOrder(SimMachine on, long number) throws IOException {
