@@ -97,6 +97,11 @@ public final class FrameReader extends ChannelInboundHandlerAdapter {
         }
     }
 
+    /** The type of the next frame, while paused; -1 if nothing of one has come. */
+    public int nextType() {
+        return buffer == null || !buffer.isReadable() ? -1 : buffer.getByte(buffer.readerIndex());
+    }
+
     /** Whether the reader is paused. */
     public boolean paused() {
         return paused;

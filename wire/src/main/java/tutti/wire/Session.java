@@ -285,7 +285,7 @@ final class Session {
                 && (changes.underWay() ? changes.goesOn() : client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
-        if (clientReader.paused() && !blocked() && !repetition.running() && backend.writable()) {
+        if (clientReader.paused() && (!blocked() || moreData()) && !repetition.running() && backend.writable()) {
             clientReader.resume();
         }
         if (!commit.sendsMore()) {
@@ -298,6 +298,12 @@ final class Session {
             // what precedes the outcome of a commit goes with it, as the engine itself would send it: the client is woken once
             client.flush();
         }
+    }
+
+    /** Whether the engine takes data that the client copies into a table, and nothing else comes next: what was said again was a part of it. */
+    private boolean moreData() {
+        int next = clientReader.nextType();
+        return cycle.copyRuns() && (next < 0 || ClientSide.copies((byte) next));
     }
 
     /** Does something on the event loop, unless the session is over by then. From any thread. */
