@@ -405,7 +405,7 @@ public final class Hybrid implements Protocol {
         OwnerRuns.Ended here = runs.ended(done);
         names.forEach(name -> runs.leaves(queues.of(name), position));
         queues.leaveAll(names, this::promote);
-        TransactionId first = done.first();
+        TransactionId first = done.transaction();
         if (here == OwnerRuns.Ended.LOST) {
             world.abort(first);
         }

@@ -47,8 +47,9 @@ sealed interface HybridMessage extends Message {
             }
         }
 
-        /** By which the owner knows them all. */
-        TransactionId first() {
+        /** The first, by which the owner knows them all. */
+        @Override
+        public TransactionId transaction() {
             return requests.getFirst().transaction();
         }
     }

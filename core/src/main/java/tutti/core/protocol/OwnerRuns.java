@@ -249,7 +249,7 @@ final class OwnerRuns {
 
     /** An outcome counts. */
     Ended ended(Done delivered) {
-        Run run = runs.remove(delivered.first());
+        Run run = runs.remove(delivered.transaction());
         if (run == null || !run.undertaken) {
             return Ended.NONE;
         }
