@@ -26,6 +26,7 @@ import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.QuietLog;
 import tutti.command.Screen;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.BuildFingerprint;
@@ -44,6 +45,7 @@ import tutti.sim.world.mutant.Mutants;
 final class CheckCommand implements Callable<Integer> {
     private static final String ALL = "all";
     private static final String RESUME = "--resume";
+    private static final String PARTIAL = "--partial";
     private static final int SEEDS_MAX = 10_000_000;
     private static final int TRANSACTIONS_MAX = 1_000_000;
     private static final double MINUTES_MAX = 100_000;
@@ -61,7 +63,7 @@ final class CheckCommand implements Callable<Integer> {
     private static final List<String> FAULTS = List.of("all");
     /** What says which scenarios there are, and cannot change when a campaign goes on. */
     private static final List<String> WHAT = List.of("--protocol", "--seeds", "--first-seed", "--transactions",
-            "--faults", "--order", "--set", "--mutant");
+            "--faults", "--order", "--set", "--mutant", PARTIAL);
 
     @Option(names = "--protocol", paramLabel = "P", split = ",", defaultValue = ALL, description = "Protocols, or `all` (default: ${DEFAULT-VALUE}).")
     private List<String> protocols = List.of();
@@ -86,6 +88,9 @@ final class CheckCommand implements Callable<Integer> {
 
     @Option(names = "--order", paramLabel = "KIND", split = ",", defaultValue = "raft", description = "raft: the log that nodes have, over simulated disks and connections; group: group communication over the simulated network; ideal: an order that is simply there (default: ${DEFAULT-VALUE}).")
     private List<Scenario.OrderKind> orders = List.of();
+
+    @Option(names = PARTIAL, description = "Some nodes lack some tables, chosen by the seed; with --seeds only, and of protocols that can do that.")
+    private boolean partial;
 
     @Option(names = "--set", paramLabel = "NAME=VALUE", description = "A parameter of the protocol that is not to be left to chance; may be repeated.")
     private Map<String, String> pinned = Map.of();
@@ -160,13 +165,18 @@ final class CheckCommand implements Callable<Integer> {
     private CampaignNumbers fromOptions() {
         boolean timed = minutes != null;
         require(!timed || !isGiven("--seeds"), "--minutes and --seeds exclude each other");
+        require(!partial || (!timed && json == null), PARTIAL + " goes with --seeds, and without --json: no campaign has it");
         require(seeds >= 1 && seeds <= SEEDS_MAX, "--seeds must be 1 to " + SEEDS_MAX + ", was " + seeds);
         require(transactions >= 1 && transactions <= TRANSACTIONS_MAX,
                 "--transactions must be 1 to " + TRANSACTIONS_MAX + ", was " + transactions);
         List<String> profiles = !faults.isEmpty() ? faults : timed ? CAMPAIGN_FAULTS : FAULTS;
         List<ScenarioSeries> series = new ArrayList<>();
         for (String protocol : protocols.contains(ALL) ? Protocols.STANDARD.names() : protocols) {
-            usage(() -> Protocols.STANDARD.choose(protocol, pinned));
+            ChosenProtocol chosen = usage(() -> Protocols.STANDARD.choose(protocol, pinned));
+            if (partial && !chosen.claims().tablesMayBePartial()) {
+                require(protocols.contains(ALL), "under " + protocol + " every node keeps all tables: leave " + PARTIAL + " out");
+                continue;
+            }
             for (Scenario.OrderKind order : orders) {
                 for (String profile : profiles) {
                     usage(() -> FaultProfile.parse(profile));
@@ -226,7 +236,8 @@ final class CheckCommand implements Callable<Integer> {
             if (next >= all.scenariosMax()) {
                 throw new NoSuchElementException();
             }
-            return all.scenario(next++);
+            Scenario scenario = all.scenario(next++);
+            return partial ? scenario.withTablesOnSomeNodes() : scenario;
         }
     }
 

@@ -146,7 +146,7 @@ final class MutantsCommand implements Callable<Integer> {
                 + mutant.finder().words() + " | " + mutant.within() + " of `" + where.protocol() + "`, "
                 + where.order().name().toLowerCase(Locale.ROOT) + ", "
                 + (where.engine() == null ? "" : where.engine().name().toLowerCase(Locale.ROOT) + " databases, ")
-                + where.faults() + " | "
+                + where.faults() + (where.partial() ? ", tables on some nodes" : "") + " | "
                 + found + " |";
     }
 
@@ -163,6 +163,7 @@ final class MutantsCommand implements Callable<Integer> {
         report.put("engine", where.engine() == null ? "" : where.engine().name().toLowerCase(Locale.ROOT));
         report.put("order", where.order().name().toLowerCase(Locale.ROOT));
         report.put("faults", where.faults());
+        report.put("partial", where.partial());
         report.put("transactions", where.transactions());
         report.put("firstSeed", where.firstSeed());
         report.put("finder", mutant.finder().by().title());

@@ -42,6 +42,15 @@ public record Claims(Guarantee guarantee, Guarantee underReadLocks, Set<Trait> t
         return traits.contains(trait);
     }
 
+    /**
+     * Whether some nodes may lack some tables ({@link tutti.core.txn.TablePlacement}): every transaction that changes something is executed by the
+     * node of its client and travels as a write set. Where every node, one chosen node or the owner of a log executes instead, that
+     * one may lack what is named.
+     */
+    public boolean tablesMayBePartial() {
+        return !has(Trait.WHOLE_ONLY) && !has(Trait.ONE_PRIMARY) && !has(Trait.REQUESTS_OUTLIVE_THEIR_NODE);
+    }
+
     /** Whether locks on what was read make more of it than it is by itself: then it is lost with a session that loses them. */
     public boolean restsOnReadLocks() {
         return underReadLocks != guarantee;

@@ -3,6 +3,7 @@ package tutti.sim.world;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,6 +22,9 @@ import tutti.sim.world.node.WorldLog;
 final class Recording implements WorldLog {
     /** Name of the check of what is looked at all the time. */
     static final String INVARIANTS = "invariants";
+
+    /** Name of the check of tables that some nodes keep. */
+    static final String KEEPERS = "keepers are equal";
 
     private static final int LIVES_MAX = 1000;
     private static final int PER_POSITION = 1024;
@@ -44,6 +48,8 @@ final class Recording implements WorldLog {
     private final Set<TransactionId> applied = new HashSet<>();
     private final Set<TransactionId> skipped = new HashSet<>();
     private final Set<TransactionId> leftOut = new HashSet<>();
+    /** What tables held that some nodes keep: by transaction and table, by node. */
+    private final Map<Holding, Map<Integer, Long>> holdings = new LinkedHashMap<>();
     private final List<CheckResult.Violation> violations = new ArrayList<>();
 
     /** @param memories of nodes, which are told what concerns them */
@@ -165,6 +171,26 @@ final class Recording implements WorldLog {
         }
     }
 
+    private record Holding(TransactionId transaction, int table) {}
+
+    @Override
+    public void holds(int node, TransactionId transaction, int table, long hash) {
+        if (!excluded.contains(node)) {
+            holdings.computeIfAbsent(new Holding(transaction, table), _ -> new TreeMap<>()).put(node, hash);
+        }
+    }
+
+    /** Nodes that keep a table must hold the same of it behind the same transaction. */
+    private void compareHoldings() {
+        holdings.forEach((of, byNode) -> {
+            byNode.keySet().removeAll(excluded);
+            if (byNode.values().stream().distinct().count() > 1) {
+                violated(KEEPERS, "behind " + of.transaction() + " table " + of.table() + " differs: " + byNode);
+            }
+        });
+        holdings.clear();
+    }
+
     @Override
     public void excluded(int node) {
         excluded.add(node);
@@ -203,6 +229,7 @@ final class Recording implements WorldLog {
 
     /** Whether anything was told of that must never be. */
     CheckResult violations() {
+        compareHoldings();
         return new CheckResult(INVARIANTS, "every event", violations, List.of(), 0);
     }
 

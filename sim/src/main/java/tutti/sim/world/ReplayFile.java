@@ -26,6 +26,8 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
 
     private static final String FORMAT = "tutti-scenario";
     private static final String VERSION = "2";
+    /** Only where a table is not on all nodes. */
+    private static final String PLACEMENT = "placement";
     private static final String PLAN = "fault-plan";
     private static final List<String> HEAD = List.of(FORMAT, "protocol", "parameters", "order", "engine", "seed",
             "transactions", "mutant", "failed", "fingerprint");
@@ -61,7 +63,7 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         }
         FaultPlan faults = FaultPlan.parse(String.join("\n", plan));
         Scenario scenario = new Scenario(number("seed", head), protocol(head),
-                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head),
+                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head), Placements.parse(value(PLACEMENT, head)),
                 faults.hosts(), (int) number("transactions", head), faults);
         String failed = value("failed", head);
         return new ReplayFile(scenario, value("mutant", head),
@@ -120,6 +122,9 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         head.put("parameters", String.join(", ", parameters));
         head.put("order", word(scenario.order()));
         head.put("engine", word(scenario.engine()));
+        if (!scenario.placement().isEverywhere()) {
+            head.put(PLACEMENT, Placements.text(scenario.placement()));
+        }
         head.put("seed", Long.toString(scenario.seed()));
         head.put("transactions", Integer.toString(scenario.transactions()));
         head.put("mutant", mutant);

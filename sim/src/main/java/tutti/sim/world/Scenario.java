@@ -10,6 +10,7 @@ import tutti.core.protocol.Claims;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.ProtocolDescriptor;
 import tutti.core.protocol.Trait;
+import tutti.core.txn.TablePlacement;
 import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.kernel.BitMixer;
@@ -24,12 +25,13 @@ import tutti.sim.world.database.EngineKind;
  * @param protocol with its parameters
  * @param order what the total order is made of
  * @param engine what the databases are like
+ * @param placement of tables
  * @param hosts names of the hosts of those replicas with which the cluster begins
  * @param transactions that clients begin, probes and last reads apart; at least 1
  * @param plan what goes wrong
  */
 public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
-        EngineKind engine, List<String> hosts, int transactions, FaultPlan plan) {
+        EngineKind engine, TablePlacement placement, List<String> hosts, int transactions, FaultPlan plan) {
     /** One scenario of so many mixes levels, and then one session of so many asks for no more than the protocol guarantees. */
     private static final int MIXED_IN = 3;
     private static final int SERIALIZABLE_IN = 3;
@@ -85,7 +87,7 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 ? List.of("n" + replicas, "n" + (replicas + 1))
                 : List.of();
         FaultPlan plan = FaultPlan.random(seed, faults, hosts, spares, SAFETY_NANOS);
-        return new Scenario(seed, chosen, order, engine, hosts, transactions,
+        return new Scenario(seed, chosen, order, engine, TablePlacement.EVERYWHERE, hosts, transactions,
                 order.remembersStops() ? plan : plan.withHostsDown((replicas - 1) / 2));
     }
 
@@ -96,12 +98,25 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
 
     /** The same with another plan. */
     public Scenario withPlan(FaultPlan other) {
-        return new Scenario(seed, protocol, order, engine, hosts, transactions, other);
+        return new Scenario(seed, protocol, order, engine, placement, hosts, transactions, other);
     }
 
     /** The same over other databases. */
     public Scenario withEngine(EngineKind other) {
-        return new Scenario(seed, protocol, order, other, hosts, transactions, plan);
+        return new Scenario(seed, protocol, order, other, placement, hosts, transactions, plan);
+    }
+
+    /**
+     * The same with tables that some nodes do not keep, chosen by its seed.
+     *
+     * @throws IllegalArgumentException if its protocol has others than a client's node execute what it asks for
+     */
+    public Scenario withTablesOnSomeNodes() {
+        if (!protocol.claims().tablesMayBePartial()) {
+            throw new IllegalArgumentException("under " + protocol.name() + " every node keeps all tables");
+        }
+        return new Scenario(seed, protocol, order, engine, Placements.random(seed, hosts.size(), plan.allHosts().size()),
+                hosts, transactions, plan);
     }
 
     /** What the protocol promises over these engines. */
@@ -128,6 +143,9 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 .append(order.name().toLowerCase(Locale.ROOT)).append(" order, ")
                 .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
+        if (!placement.isEverywhere()) {
+            text.append(", ").append(Placements.describe(placement));
+        }
         if (!membersMayChange(protocol, order)) {
             text.append(", members that stay");
         }

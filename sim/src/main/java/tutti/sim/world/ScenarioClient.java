@@ -31,6 +31,9 @@ final class ScenarioClient {
     /** Part of those who are not told what became of their transaction, and ask. */
     private static final double ASKS = 0.7;
 
+    /** Part of those whose node lacks a table, and who try all the same. */
+    private static final double TRIES = 0.1;
+
     private final ScenarioRun run;
     private final Kernel kernel;
     private final RandomStream random;
@@ -39,6 +42,8 @@ final class ScenarioClient {
     /** The session goes on when its node shows this position. */
     private long mustShow;
     private int wait;
+    /** What it begins next, if that was chosen before. */
+    private @Nullable Program next;
 
     ScenarioClient(ScenarioRun run, Kernel kernel, RandomStream random, int session, NodeHost home) {
         this.run = run;
@@ -67,7 +72,16 @@ final class ScenarioClient {
             awaitShown();
             return;
         }
-        Program program = run.nextProgram();
+        Program program = next == null ? run.nextProgram() : next;
+        next = null;
+        if (!home.database().kept().mayExecute(program) && !random.chance(TRIES)) {
+            // As a front end that forwards it whole: at a node that keeps what it names, of which the session knows nothing yet.
+            next = program;
+            home = run.keeper(program, random);
+            session = run.newSession();
+            beginLater(0);
+            return;
+        }
         Submission submission = new Submission(session, program, run.form(random), random.chance(0.5),
                 random.chance(0.03), random.chance(0.01) && run.mayLoseSessions(), run.isSerializable(session));
         long number = run.begins(session, home, program);

@@ -32,6 +32,7 @@ import tutti.sim.net.LinkConfig;
 import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
 import tutti.sim.thread.Threads;
+import tutti.sim.world.database.Catalog;
 import tutti.sim.world.database.EngineKind;
 import tutti.sim.world.database.Images;
 import tutti.sim.world.database.Program;
@@ -64,6 +65,8 @@ public final class ScenarioRun {
     private static final long PROBE_PAUSE_NANOS = 50 * Nanos.MILLI;
     /** Lists that only probes use begin here. */
     private static final long PROBE_LISTS = 1_000_000;
+    /** From a list of one table to one of the other. */
+    private static final long OTHER_TABLE = 1001;
     private static final int LAST_SESSIONS = 1_000_000;
     private static final int DRAWS = 1_000_000;
     private static final int TRACE_LINES = 3;
@@ -114,7 +117,7 @@ public final class ScenarioRun {
                 changes ? Optional.of(membership) : Optional.empty(), new Images(),
                 changes ? kernel.random("copies").between(20, 20_000) << 10 : 1, scenario.protocol(),
                 (node, all, replica) -> scenario.protocol().create(node, all, replica), orders.factory(),
-                scenario.engine(),
+                scenario.engine(), scenario.placement(),
                 new Database.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
@@ -399,7 +402,7 @@ public final class ScenarioRun {
             if (!replica.isReady() && !(untilRest(kernel.now() + LIVENESS_NANOS) && replica.isReady())) {
                 return false;
             }
-            Program program = programs.probe(PROBE_LISTS + replica.node(), attempt);
+            Program program = programs.probe(probeList(replica), attempt);
             int session = newSession();
             Submission submission = new Submission(session, program, Submission.Form.WHOLE, true, false, false,
                     isSerializable(session));
@@ -419,12 +422,20 @@ public final class ScenarioRun {
         return committed[0];
     }
 
+    /** A list of its own, of a table that all nodes keep, since every node may be to execute it. */
+    private static long probeList(NodeHost replica) {
+        long list = PROBE_LISTS + replica.node();
+        return replica.database().kept().isPartial(Catalog.table(list)) ? list + OTHER_TABLE : list;
+    }
+
     private void lastRead(NodeHost replica) {
         kernel.runUntil(kernel.now() + Nanos.MILLI);
         List<ListAppendOperation> reads = new ArrayList<>();
         for (long list = 0; list < programs.lists(); list++) {
-            int[] values = replica.database().read(list);
-            reads.add(new ListAppendOperation.Read(list, values == null ? new int[0] : values));
+            if (replica.database().kept().keeps(list)) {
+                int[] values = replica.database().read(list);
+                reads.add(new ListAppendOperation.Read(list, values == null ? new int[0] : values));
+            }
         }
         clients.add(new ListAppendTransaction(LAST_SESSIONS + replica.node(), replica.node(), kernel.now(),
                 kernel.now(), ClientOutcome.OK, true, reads));
@@ -480,6 +491,12 @@ public final class ScenarioRun {
     boolean mayLoseSessions() {
         return !(scenario.protocol().claims().restsOnReadLocks()
                 && scenario.engine() == EngineKind.LOCKING);
+    }
+
+    /** A member that keeps all tables that a program names. */
+    NodeHost keeper(Program program, RandomStream random) {
+        Set<Integer> keepers = scenario.placement().keepersOf(program.tables(), membership.all());
+        return replicas.get(random.pick(List.copyOf(keepers)));
     }
 
     NodeHost anyReplica(RandomStream random) {

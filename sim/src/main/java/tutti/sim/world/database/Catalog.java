@@ -17,7 +17,7 @@ public final class Catalog {
     /** The table of registers. */
     public static final int REGISTER_TABLE = 2;
     /** The table of links. */
-    static final int LINK_TABLE = 3;
+    public static final int LINK_TABLE = 3;
     /** How many registers there may be. */
     public static final int REGISTERS = 12;
     /** How many links there may be. */
@@ -80,7 +80,7 @@ public final class Catalog {
     }
 
     /** The table of a row. */
-    static int table(long row) {
+    public static int table(long row) {
         return isList(row) ? (int) (row % LIST_TABLES) : isRegister(row) ? REGISTER_TABLE : LINK_TABLE;
     }
 
@@ -90,7 +90,7 @@ public final class Catalog {
     }
 
     /** Key of a table in write and read sets, and its conflict class. */
-    static long tableKey(int table) {
+    public static long tableKey(int table) {
         return 1L + table;
     }
 

@@ -73,6 +73,7 @@ public final class Database {
     private final Set<TransactionId> undertaken = new HashSet<>();
     private final Locks locks;
     private final Images images;
+    private final Kept kept;
     /** Number of the copy that it has begun with, and up to where that went; 0 if with none. */
     private long image;
     private long imageEnd;
@@ -89,15 +90,18 @@ public final class Database {
 
     /** An empty database that nobody copies. */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log) {
-        this(host, kind, timing, log, new Images());
+        this(host, kind, timing, log, new Images(), Kept.ALL);
     }
 
     /**
      * An empty database.
      *
      * @param images of the databases of its world
+     * @param kept which tables it keeps
      */
-    public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log, Images images) {
+    public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log, Images images,
+            Kept kept) {
+        this.kept = kept;
         this.images = images;
         this.host = host;
         this.kind = kind;
@@ -143,6 +147,7 @@ public final class Database {
         image = number;
         imageEnd = placed == null ? 0 : placed.store().visible();
         store.become(placed == null ? new Store() : placed.store());
+        store.keep(kept);
         skipped.clear();
         skipped.addAll(placed == null ? Set.of() : placed.skipped());
         durable = imageEnd;
@@ -302,6 +307,11 @@ public final class Database {
 
     // ------------------------------------------------------------------------------------------ for its parts
 
+    /** Which tables it keeps. */
+    public Kept kept() {
+        return kept;
+    }
+
     EngineKind kind() {
         return kind;
     }
@@ -412,7 +422,7 @@ public final class Database {
     void commit(long position, List<Changes> changes) {
         for (Changes one : changes) {
             store.write(position, one);
-            log.applied(one.transaction(), store.hash());
+            tellApplied(one);
         }
         store.visible(position);
         host.kernel().trace(STATE, store.hash());
@@ -421,6 +431,15 @@ public final class Database {
         if (!flushing) {
             flushing = true;
             later(timing.flush.sample(random), FLUSH, this::flush);
+        }
+    }
+
+    private void tellApplied(Changes changes) {
+        log.applied(changes.transaction(), kept.common(store));
+        for (int table = 0; table < Catalog.TABLES; table++) {
+            if (kept.isPartialAndHere(table)) {
+                log.holds(changes.transaction(), table, store.hash(table));
+            }
         }
     }
 

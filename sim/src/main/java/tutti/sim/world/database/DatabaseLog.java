@@ -4,8 +4,11 @@ import tutti.core.txn.TransactionId;
 
 /** Hears what a database does, for checkers to judge. */
 public interface DatabaseLog {
-    /** A transaction's changes are becoming visible. */
+    /** A transaction's changes are becoming visible; the hash is of what all nodes keep. */
     void applied(TransactionId transaction, long stateHash);
+
+    /** Likewise: what a table holds then that is kept on some nodes only, of which this is one. */
+    void holds(TransactionId transaction, int table, long hash);
 
     /** A request that every replica executes has been executed, and becomes visible next. */
     void executed(Run run);

@@ -79,7 +79,8 @@ public record Program(long tag, List<Step> steps) {
         return appends;
     }
 
-    private TreeSet<Long> tables() {
+    /** Keys of the tables that it touches, also for a foreign key's sake. */
+    public TreeSet<Long> tables() {
         TreeSet<Long> tables = new TreeSet<>();
         steps.forEach(step -> {
             tables.add(Catalog.tableKey(step.table()));

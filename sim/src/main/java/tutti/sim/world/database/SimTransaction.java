@@ -170,6 +170,10 @@ public final class SimTransaction extends Locks.Owner {
         if (step == null) {
             throw new IllegalStateException(this + " has no statement left");
         }
+        if (!database.kept().mayExecute(step)) {
+            fail(StatementEnd.NOT_HERE);
+            return;
+        }
         if (failAt-- == 0) {
             fail(StatementEnd.DEADLOCK);
             return;
@@ -181,7 +185,8 @@ public final class SimTransaction extends Locks.Owner {
     }
 
     private void fail(StatementEnd how) {
-        boolean again = database.kind().beginsAnew() && run.isFresh() && how != StatementEnd.FOREIGN_KEY;
+        boolean again = database.kind().beginsAnew() && run.isFresh() && how != StatementEnd.FOREIGN_KEY
+                && how != StatementEnd.NOT_HERE;
         database.locks().release(this);
         if (again) {
             snapshot = -1;

@@ -10,6 +10,8 @@ public enum StatementEnd {
     FIRST_UPDATER("first-updater"),
     /** A foreign key forbids it; the transaction is rolled back. */
     FOREIGN_KEY("foreign-key"),
+    /** It names a table that is kept on other nodes only; the transaction is rolled back. */
+    NOT_HERE("not here"),
     /** The connection is lost, and with it the transaction. */
     DISCONNECTED("disconnect");
 

@@ -33,7 +33,8 @@ final class Store {
     private final Map<Long, List<Version>> versions = new HashMap<>();
     private final NavigableSet<Long> ends = new TreeSet<>();
     private long visible;
-    private long hash;
+    /** By table. */
+    private final long[] hashes = new long[Catalog.TABLES];
 
     long visible() {
         return visible;
@@ -53,7 +54,13 @@ final class Store {
         ends.clear();
         ends.addAll(other.ends);
         visible = other.visible;
-        hash = other.hash;
+        System.arraycopy(other.hashes, 0, hashes, 0, hashes.length);
+    }
+
+    /** Drops what is not kept here. */
+    void keep(Kept kept) {
+        versions.keySet().removeIf(row -> !kept.keeps(row));
+        cut(visible);
     }
 
     /** How many rows there are or were. */
@@ -63,7 +70,16 @@ final class Store {
 
     /** A hash of all rows that are there; equal states have equal hashes. */
     long hash() {
-        return hash;
+        long all = 0;
+        for (long each : hashes) {
+            all ^= each;
+        }
+        return all;
+    }
+
+    /** Likewise, of a table's rows. */
+    long hash(int table) {
+        return hashes[table];
     }
 
     Version read(long row, long snapshot) {
@@ -103,7 +119,7 @@ final class Store {
             throw new IllegalStateException("position " + position + " becomes visible after " + visible);
         }
         changes.rows().forEach((row, change) -> {
-            hash ^= hash(row, read(row, Long.MAX_VALUE).value) ^ hash(row, change.value());
+            hashes[Catalog.table(row)] ^= hash(row, read(row, Long.MAX_VALUE).value) ^ hash(row, change.value());
             versions.computeIfAbsent(row, _ -> new ArrayList<>())
                     .add(new Version(position, changes.transaction(), change.value()));
         });
@@ -137,12 +153,12 @@ final class Store {
     void cut(long position) {
         visible = position;
         ends.tailSet(position, false).clear();
-        hash = 0;
+        Arrays.fill(hashes, 0);
         versions.forEach((row, all) -> {
             while (!all.isEmpty() && all.getLast().position > position) {
                 all.removeLast();
             }
-            hash ^= hash(row, read(row, position).value);
+            hashes[Catalog.table(row)] ^= hash(row, read(row, position).value);
         });
     }
 

@@ -41,18 +41,31 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
      * @param faults under which, as {@link FaultProfile#parse} reads them
      * @param transactions of each scenario
      * @param firstSeed of the first scenario
+     * @param partial whether some nodes lack some tables
      */
     public record Where(String protocol, Map<String, String> parameters, @Nullable EngineKind engine,
-            Scenario.OrderKind order, String faults, int transactions, long firstSeed) {
+            Scenario.OrderKind order, String faults, int transactions, long firstSeed, boolean partial) {
         public Where {
             parameters = Map.copyOf(parameters);
+        }
+
+        /** Where all nodes keep all tables. */
+        public Where(String protocol, Map<String, String> parameters, @Nullable EngineKind engine,
+                Scenario.OrderKind order, String faults, int transactions, long firstSeed) {
+            this(protocol, parameters, engine, order, faults, transactions, firstSeed, false);
+        }
+
+        /** The same where some nodes lack some tables. */
+        Where withTablesOnSomeNodes() {
+            return new Where(protocol, parameters, engine, order, faults, transactions, firstSeed, true);
         }
 
         /** The scenario of a seed. */
         public Scenario scenario(long seed) {
             Scenario random = Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order,
                     transactions, FaultProfile.parse(faults));
-            return engine == null ? random : random.withEngine(engine);
+            Scenario over = engine == null ? random : random.withEngine(engine);
+            return partial ? over.withTablesOnSomeNodes() : over;
         }
     }
 

@@ -22,7 +22,8 @@ public final class Mutants {
     private static final String PEER = "tutti.order.peer.";
     private static final String ORDER = "tutti.order.";
     private static final String GROUP = "tutti.group.";
-    private static final String DATABASE = "tutti.sim.world.database.";
+    private static final String WORLD = "tutti.sim.world.";
+    private static final String DATABASE = WORLD + "database.";
 
     /** Nodes need not have been missed by the majority that has ordered a question about them. */
     private static final Edit FENCES_AT_ONCE = Edit.of(NODE + "Questions", "fenceIfGone",
@@ -338,7 +339,17 @@ public final class Mutants {
                     group("si", "network,crash"), new Finder(By.ASSERTION, "is not in"), 5),
             one("cut-forgets-senders", "What was cut from the log still counts as its sender's last message.",
                     Edit.of(GROUP + "MessageLog", "cut", new Change.LeftOut("put")),
-                    group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100));
+                    group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100),
+            // ------------------------------------------------------------------------------ tables on some nodes
+            one("lacking-table-is-read", "A statement finds a table empty that its node lacks.",
+                    Edit.of(DATABASE + "SimTransaction", "begin", new Change.Given("mayExecute", 1)),
+                    ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.PREFIX_SNAPSHOT, "snapshot"), 2),
+            one("everywhere-though-some-lack-it", "Every node executes a request that names a table which some lack.",
+                    Edit.of(WORLD + "node.SimulatedSession", "begin", new Change.Given("keptByAll", 1)),
+                    ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.COMMIT_SEQUENCE, "same state"), 10),
+            one("copy-of-whoever-lacks-it", "A node gets a copy from one that lacks a table which it keeps.",
+                    Edit.of(WORLD + "node.NodeHost", "donors", new Change.Given("mayGiveCopy", 1)),
+                    raft("si", "members").withTablesOnSomeNodes(), new Finder(By.WORLD, "keepers are equal"), 30));
 
     private Mutants() {}
 

@@ -16,6 +16,7 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Order;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.ReplicaNode;
 import tutti.node.TransactionNames;
@@ -32,6 +33,7 @@ import tutti.sim.world.database.Database;
 import tutti.sim.world.database.DatabaseLog;
 import tutti.sim.world.database.EngineKind;
 import tutti.sim.world.database.Images;
+import tutti.sim.world.database.Kept;
 import tutti.sim.world.database.Run;
 import tutti.sim.world.database.SimEngine;
 
@@ -95,6 +97,7 @@ public final class NodeHost {
      * @param protocol makes protocols
      * @param order opens orders
      * @param engine what their databases are like
+     * @param placement of tables
      * @param timing of the databases
      * @param statement how long a client's statement takes, thinking included
      * @param tuning of the nodes
@@ -102,7 +105,7 @@ public final class NodeHost {
      */
     public record Settings(List<String> hosts, int founders, Optional<Members> members, Images images,
             long copyBytesPerSecond, ChosenProtocol chosen, ProtocolFactory protocol,
-            OrderFactory order, EngineKind engine, Database.Timing timing,
+            OrderFactory order, EngineKind engine, TablePlacement placement, Database.Timing timing,
             Distribution statement, Tuning tuning, Function<String, FaultKind.Promise> worst) {
         public Settings {
             hosts = List.copyOf(hosts);
@@ -164,7 +167,8 @@ public final class NodeHost {
         this.settings = settings;
         this.log = log;
         this.messages = messages;
-        this.database = new Database(host, settings.engine, settings.timing, new DatabaseTap(), settings.images);
+        this.database = new Database(host, settings.engine, settings.timing, new DatabaseTap(), settings.images,
+                new Kept(settings.placement, node));
         host.onBoot(_ -> boot());
     }
 
@@ -172,6 +176,11 @@ public final class NodeHost {
         @Override
         public void applied(TransactionId transaction, long stateHash) {
             log.applied(node, transaction, stateHash);
+        }
+
+        @Override
+        public void holds(TransactionId transaction, int table, long hash) {
+            log.holds(node, transaction, table, hash);
         }
 
         @Override
@@ -330,7 +339,7 @@ public final class NodeHost {
     SortedMap<Integer, InetSocketAddress> donors() {
         SortedMap<Integer, InetSocketAddress> donors = new TreeMap<>(
                 settings.members.map(Members::addresses).orElse(new TreeMap<>()));
-        donors.remove(node);
+        donors.keySet().removeIf(other -> other == node || !settings.placement.mayGiveCopy(other, node));
         return donors;
     }
 

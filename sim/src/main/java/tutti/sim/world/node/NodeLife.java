@@ -17,6 +17,7 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.RandomStream;
 import tutti.sim.machine.SimMachine;
+import tutti.sim.world.database.Kept;
 import tutti.sim.world.database.SimEngine;
 
 /** One life of a node: from its start until it stops, fails, or its host crashes. */
@@ -229,6 +230,11 @@ final class NodeLife {
     @Nullable
     SimulatedSession client(TransactionId transaction) {
         return clients.get(transaction);
+    }
+
+    /** Which tables its database keeps. */
+    Kept kept() {
+        return home.database().kept();
     }
 
     WorldLog log() {

@@ -105,6 +105,9 @@ final class SimulatedSession implements LocalTransaction {
             if (life.isLostSightOf()) {
                 losesSight();
             }
+        } else if (submission.isForAll(node) && !life.kept().placement().keptByAll(submission.program().tables())) {
+            // As a front end does: what every node executes must come to the same everywhere.
+            life.later(0, () -> end(Client.Outcome.ABORTED, StatementEnd.NOT_HERE.label()));
         } else if (submission.isForAll(node)) {
             mayCommit = true;
             node.request(submission.program().statement(id), submission.classes(node),

@@ -32,8 +32,11 @@ public interface WorldLog {
     /** A node's protocol has decided at which position a transaction commits, behind others that commit there; the first of them it decides next. */
     void decidedWith(int node, long position, TransactionId transaction);
 
-    /** A node's database made the changes of a transaction visible. */
+    /** A node's database made the changes of a transaction visible; the hash is of what all nodes keep. */
     void applied(int node, TransactionId transaction, long stateHash);
+
+    /** Likewise: what a table holds then that is kept on some nodes only, of which this is one. */
+    void holds(int node, TransactionId transaction, int table, long hash);
 
     /** A node asked for a message to be ordered. */
     void sent(int node, long life, long message);
