@@ -32,6 +32,7 @@ final class Rooms {
             entry("macro", Set.of("core")),
             entry("grid", Set.of("core", "runtime")),
             entry("jcache", Set.of("grid")),
+            entry("spring", Set.of("grid")),
             entry("command", Set.of()),
             entry("yaml", Set.of()),
             entry("report", Set.of("command")),

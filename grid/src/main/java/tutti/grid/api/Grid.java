@@ -1,6 +1,7 @@
 package tutti.grid.api;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
@@ -77,7 +78,12 @@ public final class Grid implements AutoCloseable {
             }
         }
         throw new IllegalArgumentException("there is no cache '" + name + "'; there are "
-                + node.config().caches().stream().map(GridConfig.CacheConfig::name).toList());
+                + cacheNames());
+    }
+
+    /** Names of the caches of the configuration. */
+    public List<String> cacheNames() {
+        return node.config().caches().stream().map(GridConfig.CacheConfig::name).toList();
     }
 
     /** Begins a transaction. */

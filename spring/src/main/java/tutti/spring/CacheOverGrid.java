@@ -1,0 +1,206 @@
+package tutti.spring;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.springframework.cache.support.AbstractValueAdaptingCache;
+import tutti.grid.GridException;
+import tutti.grid.IsolationLevel;
+import tutti.grid.api.Cache;
+import tutti.grid.api.Grid;
+import tutti.grid.api.Transaction;
+
+/** One cache of {@link GridCacheManager}. */
+final class CacheOverGrid extends AbstractValueAdaptingCache {
+    /** How many keys are removed in one transaction when all are. */
+    private static final int CLEARED_TOGETHER = 500;
+
+    private final Grid grid;
+    private final String name;
+    private final Cache<Object, Object> cache;
+    private final Map<Object, Loading> loading = new ConcurrentHashMap<>();
+
+    /** A value that a thread is about to find out. */
+    private record Loading(Thread by, CompletableFuture<@Nullable Object> value) {}
+
+    CacheOverGrid(Grid grid, String name, Cache<Object, Object> cache) {
+        super(true);
+        this.grid = grid;
+        this.name = name;
+        this.cache = cache;
+    }
+
+    @Override
+    public String getName() {
+        return name;
+    }
+
+    /** The grid's cache, whose keys and values are objects, and null a value of its own. */
+    @Override
+    public Object getNativeCache() {
+        return cache;
+    }
+
+    // ------------------------------------------------------------------------------------------ transactions
+
+    private <T> T read(Function<Transaction, T> work) {
+        Held held = Held.of(grid);
+        try {
+            return held == null ? grid.readOnly(work) : work.apply(held.use());
+        } catch (GridException why) {
+            throw GridExceptions.of(why);
+        }
+    }
+
+    private <T> T change(Function<Transaction, T> work) {
+        Held held = Held.of(grid);
+        try {
+            return held == null || held.isReadOnly()
+                    ? grid.transact(IsolationLevel.REPEATABLE_READ_WRITE_SKEW, work)
+                    : work.apply(held.use());
+        } catch (GridException why) {
+            throw GridExceptions.of(why);
+        }
+    }
+
+    private Object stored(@Nullable Object value) {
+        return Objects.requireNonNull(toStoreValue(value), "null is stored as a value of its own");
+    }
+
+    // ------------------------------------------------------------------------------------------ operations
+
+    @Override
+    protected @Nullable Object lookup(Object key) {
+        return read(in -> cache.get(in, key)).orElse(null);
+    }
+
+    /**
+     * Likewise, or loads it. Outside of a transaction one thread of this node loads a value, and others that want it wait for that.
+     *
+     * @throws ValueRetrievalException as the loader failed
+     */
+    @Override
+    @SuppressWarnings("unchecked") // As the interface has it: the caller says what it has put.
+    public <T> @Nullable T get(Object key, Callable<T> loader) {
+        ValueWrapper found = get(key);
+        if (found != null) {
+            return (T) found.get();
+        }
+        if (Held.of(grid) != null) {
+            T value = load(key, loader);
+            put(key, value);
+            return value;
+        }
+        Loading mine = new Loading(Thread.currentThread(), new CompletableFuture<>());
+        Loading others = loading.putIfAbsent(key, mine);
+        if (others != null) {
+            return (T) await(key, others, loader);
+        }
+        try {
+            ValueWrapper meanwhile = get(key);
+            T value = meanwhile == null ? load(key, loader) : (T) meanwhile.get();
+            if (meanwhile == null) {
+                put(key, value);
+            }
+            mine.value.complete(value);
+            return value;
+        } catch (RuntimeException | Error why) {
+            mine.value.completeExceptionally(why);
+            throw why;
+        } finally {
+            loading.remove(key, mine);
+        }
+    }
+
+    private static @Nullable Object await(Object key, Loading others, Callable<?> loader) {
+        if (others.by.equals(Thread.currentThread())) {
+            throw new ValueRetrievalException(key, loader,
+                    new IllegalStateException("the loader of this key asks for it again"));
+        }
+        try {
+            return others.value.join();
+        } catch (CompletionException failed) {
+            throw failed.getCause() instanceof ValueRetrievalException why
+                    ? new ValueRetrievalException(key, loader, why.getCause() == null ? why : why.getCause())
+                    : new ValueRetrievalException(key, loader, failed.getCause() == null ? failed : failed.getCause());
+        }
+    }
+
+    private static <T> T load(Object key, Callable<T> loader) {
+        try {
+            return loader.call();
+        } catch (Exception why) {
+            throw new ValueRetrievalException(key, loader, why);
+        }
+    }
+
+    @Override
+    public void put(Object key, @Nullable Object value) {
+        Object stored = stored(value);
+        boolean _ = change(in -> {
+            cache.put(in, key, stored);
+            return true;
+        });
+    }
+
+    @Override
+    public @Nullable ValueWrapper putIfAbsent(Object key, @Nullable Object value) {
+        Object stored = stored(value);
+        return toValueWrapper(change(in -> {
+            var before = cache.get(in, key);
+            if (before.isEmpty()) {
+                cache.put(in, key, stored);
+            }
+            return before;
+        }).orElse(null));
+    }
+
+    @Override
+    public void evict(Object key) {
+        boolean _ = change(in -> {
+            cache.remove(in, key);
+            return true;
+        });
+    }
+
+    @Override
+    public boolean evictIfPresent(Object key) {
+        return change(in -> {
+            boolean there = cache.get(in, key).isPresent();
+            if (there) {
+                cache.remove(in, key);
+            }
+            return there;
+        });
+    }
+
+    /** Removes the keys that a snapshot has; every node is asked. Outside of a transaction some at a time. */
+    @Override
+    public void clear() {
+        boolean _ = invalidate();
+    }
+
+    @Override
+    public boolean invalidate() {
+        List<Object> keys;
+        try {
+            keys = grid.readOnly(cache::keys);
+        } catch (GridException why) {
+            throw GridExceptions.of(why);
+        }
+        for (int from = 0; from < keys.size(); from += CLEARED_TOGETHER) {
+            List<Object> some = keys.subList(from, Math.min(keys.size(), from + CLEARED_TOGETHER));
+            boolean _ = change(in -> {
+                some.forEach(key -> cache.remove(in, key));
+                return true;
+            });
+        }
+        return !keys.isEmpty();
+    }
+}

@@ -1,0 +1,79 @@
+package tutti.spring.boot;
+
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+import tutti.grid.CommitProtocol;
+import tutti.grid.GridConfig;
+import tutti.grid.IsolationLevel;
+
+/**
+ * {@code tutti.grid.*}. What is not given is as {@link GridConfig#of} has it.
+ *
+ * @param name of the grid, the same at all nodes
+ * @param self number of this process's node; without it there is no grid
+ * @param nodes HOST:PORT by number, this one among them
+ * @param caches by name, the same at all nodes
+ * @param protocol by which transactions commit, the same at all nodes
+ * @param isolation of transactions that ask for none
+ * @param crashes how many nodes may crash at a time, the same at all nodes
+ * @param operationTimeout how long an operation, a commit included, waits for an answer
+ * @param transactionTimeout how long a transaction may stay open
+ * @param storedBytesMax what this node stores at most, keys and values of all versions; nothing for no limit
+ */
+@ConfigurationProperties("tutti.grid")
+public record GridProperties(@DefaultValue("tutti") String name, int self, Map<Integer, String> nodes,
+        Map<String, CacheProperties> caches, @DefaultValue("tom_3") CommitProtocol protocol,
+        @DefaultValue("serializable") IsolationLevel isolation, @DefaultValue("1") int crashes,
+        @DefaultValue("30s") Duration operationTimeout, @DefaultValue("60s") Duration transactionTimeout,
+        @Nullable DataSize storedBytesMax) {
+    /**
+     * A cache.
+     *
+     * @param degree how many nodes own each of its keys
+     * @param ownersMin how many of them must be left for a key to be written
+     * @param timeToLive after which an entry is absent; nothing if it stays
+     */
+    public record CacheProperties(@DefaultValue("2") int degree, @DefaultValue("1") int ownersMin,
+            @DefaultValue("0") Duration timeToLive) {}
+
+    /**
+     * As the grid takes it.
+     *
+     * @throws IllegalArgumentException if something is missing or cannot be, saying which property
+     */
+    GridConfig config() {
+        if (nodes == null || caches == null) {
+            throw new IllegalArgumentException("tutti.grid.self is set, and " + (nodes == null
+                    ? "tutti.grid.nodes is not: give all nodes as tutti.grid.nodes.0=host:port"
+                    : "there are no caches: give them as tutti.grid.caches.NAME.degree=2"));
+        }
+        Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
+        nodes.forEach((node, address) -> addresses.put(node, address(node, address)));
+        List<GridConfig.CacheConfig> all = new ArrayList<>();
+        new TreeMap<>(caches).forEach((cache, of) -> all
+                .add(new GridConfig.CacheConfig(cache, of.degree, of.ownersMin, of.timeToLive)));
+        GridConfig usual = GridConfig.of(name, self, addresses, all, protocol).withCrashes(crashes);
+        GridConfig timed = usual.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout);
+        return storedBytesMax == null ? timed : timed.withStoredBytesMax(storedBytesMax.toBytes());
+    }
+
+    private static InetSocketAddress address(int node, String text) {
+        int colon = text.lastIndexOf(':');
+        try {
+            if (colon > 0) {
+                return new InetSocketAddress(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
+            }
+        } catch (IllegalArgumentException noPort) {
+            // Told below.
+        }
+        throw new IllegalArgumentException("tutti.grid.nodes." + node + " is '" + text + "': write HOST:PORT");
+    }
+}
