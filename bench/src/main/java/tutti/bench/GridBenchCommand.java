@@ -7,6 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +30,11 @@ import tutti.report.MeasurementConditions;
         + " machine, over loopback. Abort rate, throughput, commit latency.")
 final class GridBenchCommand implements Callable<Integer> {
     private static final int BAR_WIDTH = 30;
+    /** What is drawn over the number of nodes, by its name and unit. */
+    static final SortedMap<String, ToDoubleFunction<GridFigures.Measured>> FIGURES = new TreeMap<>(Map.of(
+            "abort rate, percent", GridFigures.Measured::abortPercent,
+            "throughput, commits per second", GridFigures.Measured::commitsPerSecond,
+            "commit latency, median in ms", GridFigures.Measured::commitMillisMedian));
 
     @Option(names = "--nodes", paramLabel = "N", split = ",", defaultValue = "4", description = "How many nodes (default: ${DEFAULT-VALUE}; the thesis has 4 to 10).")
     private List<Integer> nodes;
@@ -65,6 +72,15 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--seconds", paramLabel = "N", defaultValue = "3", description = "Of each measurement, after a warm-up of a third (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
+    @Option(names = "--simulated-seconds", paramLabel = "N", description = "Of each measurement in virtual time (default: as --seconds).")
+    private @Nullable Double simulatedSeconds;
+
+    @Option(names = "--real-nodes-max", paramLabel = "N", defaultValue = "10", description = "Larger grids are only simulated, if that is among the worlds (default: ${DEFAULT-VALUE}).")
+    private int realNodesMax;
+
+    @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section is to be replaced by what was measured, each world beside the others.")
+    private @Nullable Path docs;
+
     @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
     private @Nullable Path json;
 
@@ -76,9 +92,12 @@ final class GridBenchCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        if (seconds < 0.01 || seconds > 3600 || threads < 1 || threads > 256 || lockTimeoutMillis < 1 || crashes < 0) {
-            throw Failure.usage("--seconds must be 0.01 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
-                    + " --crashes at least 0", "");
+        if (seconds < 0.01 || seconds > 3600 || inSimulation() < 0.01 || inSimulation() > 3600 || threads < 1
+                || threads > 256 || lockTimeoutMillis < 1 || crashes < 0) {
+            throw Failure.usage(
+                    "--seconds and --simulated-seconds must be 0.01 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
+                            + " --crashes at least 0",
+                    "");
         }
         if (nodes.stream().anyMatch(count -> count < 1 || count > 100) || keys.stream().anyMatch(count -> count < 1)
                 || degrees.stream().anyMatch(degree -> degree < 1)) {
@@ -102,15 +121,16 @@ final class GridBenchCommand implements Callable<Integer> {
                 "workload", "protocol", "level",
                 "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
         List<GridMeasurement> plan = plan();
+        int toMeasure = plan.stream().mapToInt(each -> worldsOf(each).size()).sum();
         List<GridFigures.Measured> all = new ArrayList<>();
         try (QuietLog _ = new QuietLog()) {
             for (GridMeasurement next : plan) {
-                for (GridFigures.World world : next.protocol().isOurs() ? worlds : List.of(GridFigures.World.REAL)) {
-                    screen.live(List.of(bar(all.size(), plan.size() * worlds.size(), next)));
+                for (GridFigures.World world : worldsOf(next)) {
+                    screen.live(List.of(bar(all.size(), toMeasure, next)));
                     GridFigures.Measured measured = switch (world) {
                         case REAL -> next.run();
                         case PROCESSES -> GridProcesses.run(next);
-                        case SIMULATED -> new GridSimulation(next, seed).run();
+                        case SIMULATED -> new GridSimulation(next.lasting(inSimulation()), seed).run();
                     };
                     all.add(measured);
                     screen.line(line(measured));
@@ -123,7 +143,26 @@ final class GridBenchCommand implements Callable<Integer> {
         if (plots != null) {
             draw(plots, all, screen);
         }
+        if (docs != null) {
+            GridSweepPage.write(docs, conditions.lines(), threads + " clients on each node; " + seconds + " s each"
+                    + (inSimulation() == seconds ? "" : ", " + inSimulation() + " s in simulation"), all, plots);
+            screen.line("page: " + docs);
+        }
         return 0;
+    }
+
+    private double inSimulation() {
+        return simulatedSeconds == null ? seconds : simulatedSeconds;
+    }
+
+    /** Where a measurement is made. */
+    private List<GridFigures.World> worldsOf(GridMeasurement next) {
+        if (!next.protocol().isOurs()) {
+            return next.nodes() > realNodesMax ? List.of() : List.of(GridFigures.World.REAL);
+        }
+        return next.nodes() > realNodesMax && worlds.contains(GridFigures.World.SIMULATED)
+                ? List.of(GridFigures.World.SIMULATED)
+                : worlds;
     }
 
     /** All measurements, in the order in which they are made. */
@@ -174,7 +213,7 @@ final class GridBenchCommand implements Callable<Integer> {
     }
 
     /** What is drawn together. */
-    private record Kind(GridScript.Workload workload, int keys, int degree) {
+    record Kind(GridScript.Workload workload, int keys, int degree) {
         static Kind of(GridFigures.Measured one) {
             return new Kind(one.workload(), one.keys(), one.degree());
         }
@@ -187,19 +226,17 @@ final class GridBenchCommand implements Callable<Integer> {
             return what() + ", degree " + degree;
         }
 
-        String file() {
-            return "grid-" + what().replace(' ', '-') + "-degree-" + degree;
+        /** Where one of its figures is drawn. */
+        String file(String figure) {
+            return "grid-" + what().replace(' ', '-') + "-degree-" + degree + "-" + figure.replaceAll("[^a-z].*", "")
+                    + ".svg";
         }
     }
 
     private static void draw(Path directory, List<GridFigures.Measured> all, Screen screen) {
-        Map<String, ToDoubleFunction<GridFigures.Measured>> figures = Map.of(
-                "abort rate, percent", GridFigures.Measured::abortPercent,
-                "throughput, commits per second", GridFigures.Measured::commitsPerSecond,
-                "commit latency, median in ms", GridFigures.Measured::commitMillisMedian);
         for (Kind kind : all.stream().map(Kind::of).distinct().toList()) {
             List<GridFigures.Measured> of = all.stream().filter(one -> Kind.of(one).equals(kind)).toList();
-            figures.forEach((name, figure) -> {
+            FIGURES.forEach((name, figure) -> {
                 List<Chart.Curve> curves = new ArrayList<>();
                 of.stream().map(GridBenchCommand::curve).distinct().forEach(curve -> {
                     List<GridFigures.Measured> points = of.stream().filter(one -> curve(one).equals(curve)).toList();
@@ -207,7 +244,7 @@ final class GridBenchCommand implements Callable<Integer> {
                             points.stream().mapToDouble(GridFigures.Measured::nodes).toArray(),
                             points.stream().mapToDouble(figure).toArray()));
                 });
-                BenchFiles.write(directory.resolve(kind.file() + "-" + name.replaceAll("[^a-z].*", "") + ".svg"),
+                BenchFiles.write(directory.resolve(kind.file(name)),
                         new Chart(kind.title(), "nodes", name, false, false, true, curves).svg());
             });
         }

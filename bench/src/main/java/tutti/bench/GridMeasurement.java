@@ -24,6 +24,12 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
     private static final int RUNS_MAX = 10;
     private static final long SEED = 1;
 
+    /** The same for another time. */
+    GridMeasurement lasting(double otherSeconds) {
+        return new GridMeasurement(workload, protocol, level, keys, degree, nodes, threads, crashes, lockTimeout,
+                otherSeconds);
+    }
+
     private enum Phase {
         WARMING,
         MEASURING,

@@ -37,13 +37,15 @@ class GridBenchTest {
     @Timeout(120)
     void everyProtocolIsMeasuredAndDrawn() throws Exception {
         Path json = directory.resolve("grid.json");
+        Path page = Files.writeString(directory.resolve("page.md"),
+                "before\n<!-- grid sweep: made by ./tutti grid bench --docs docs/grid-sweep.md -->\n<!-- end of grid sweep -->\nbehind\n");
         StringWriter out = new StringWriter();
         int status = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true)
                 .setOut(new PrintWriter(out)).setErr(new PrintWriter(out)).execute("--nodes", "3", "--workloads",
                         "radargun,tpcc", "--worlds", "real,simulated", "--degrees", "2",
                         "--keys", "20", "--threads",
                         "2", "--seconds", "0.1", "--lock-timeout", "200", "--json", json.toString(), "--plots",
-                        directory.toString());
+                        directory.toString(), "--simulated-seconds", "0.05", "--docs", page.toString());
         assertEquals(0, status, out::toString);
         JsonNode measured = JsonMapper.shared().readTree(Files.readString(json)).get("measurements");
         assertEquals(2 * 2 * 3 * 2, measured.size());
@@ -54,6 +56,11 @@ class GridBenchTest {
         }
         assertTrue(Files.readString(directory.resolve("grid-20-keys-degree-2-throughput.svg")).contains("TOM_3"));
         assertTrue(Files.exists(directory.resolve("grid-TPC-C-degree-2-abort.svg")));
+        String written = Files.readString(page);
+        assertTrue(written.contains("### 20 keys, degree 2, `READ_COMMITTED`"), written);
+        assertTrue(written.contains("| 3 | real |") && written.contains("| 3 | simulated |"), written);
+        assertTrue(written.contains("(grid-20-keys-degree-2-throughput.svg)"), written);
+        assertTrue(written.startsWith("before\n") && written.endsWith("behind\n"), written);
     }
 
     @Test

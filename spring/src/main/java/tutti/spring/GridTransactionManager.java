@@ -109,7 +109,7 @@ public final class GridTransactionManager extends AbstractPlatformTransactionMan
             return grid.begin(IsolationLevel.SERIALIZABLE, true);
         }
         return switch (definition.getIsolationLevel()) {
-            case TransactionDefinition.ISOLATION_READ_UNCOMMITTED,TransactionDefinition.ISOLATION_READ_COMMITTED ->
+            case TransactionDefinition.ISOLATION_READ_UNCOMMITTED, TransactionDefinition.ISOLATION_READ_COMMITTED ->
                 grid.begin(IsolationLevel.READ_COMMITTED, false);
             case TransactionDefinition.ISOLATION_REPEATABLE_READ ->
                 grid.begin(IsolationLevel.REPEATABLE_READ_WRITE_SKEW, false);

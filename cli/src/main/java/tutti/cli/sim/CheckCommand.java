@@ -165,7 +165,8 @@ final class CheckCommand implements Callable<Integer> {
     private CampaignNumbers fromOptions() {
         boolean timed = minutes != null;
         require(!timed || !isGiven("--seeds"), "--minutes and --seeds exclude each other");
-        require(!partial || (!timed && json == null), PARTIAL + " goes with --seeds, and without --json: no campaign has it");
+        require(!partial || (!timed && json == null),
+                PARTIAL + " goes with --seeds, and without --json: no campaign has it");
         require(seeds >= 1 && seeds <= SEEDS_MAX, "--seeds must be 1 to " + SEEDS_MAX + ", was " + seeds);
         require(transactions >= 1 && transactions <= TRANSACTIONS_MAX,
                 "--transactions must be 1 to " + TRANSACTIONS_MAX + ", was " + transactions);
@@ -174,7 +175,8 @@ final class CheckCommand implements Callable<Integer> {
         for (String protocol : protocols.contains(ALL) ? Protocols.STANDARD.names() : protocols) {
             ChosenProtocol chosen = usage(() -> Protocols.STANDARD.choose(protocol, pinned));
             if (partial && !chosen.claims().tablesMayBePartial()) {
-                require(protocols.contains(ALL), "under " + protocol + " every node keeps all tables: leave " + PARTIAL + " out");
+                require(protocols.contains(ALL),
+                        "under " + protocol + " every node keeps all tables: leave " + PARTIAL + " out");
                 continue;
             }
             for (Scenario.OrderKind order : orders) {

@@ -45,7 +45,8 @@ class TablePlacementTest {
     void tablesThatAForeignKeyJoinsAreKeptTogether() {
         assertTrue(SOME.together(STOCK, ORDERS));
         assertFalse(SOME.together(STOCK, EVENTS));
-        assertFalse(SOME.together(99, STOCK), "a child on some nodes would not be asked when its parent is deleted on another");
+        assertFalse(SOME.together(99, STOCK),
+                "a child on some nodes would not be asked when its parent is deleted on another");
         assertTrue(SOME.together(98, 99));
     }
 

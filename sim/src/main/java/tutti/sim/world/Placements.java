@@ -72,7 +72,7 @@ final class Placements {
                 throw new IllegalArgumentException("placement '" + one + "': write TABLE=NODE,NODE");
             }
             List<Integer> nodes = new ArrayList<>();
-            for (String node : parts[1].split(",")) {
+            for (String node : parts[1].split(",", -1)) {
                 nodes.add(Integer.parseInt(node));
             }
             placed.put(Long.parseLong(parts[0]), Set.copyOf(nodes));

@@ -63,7 +63,8 @@ public record ReplayFile(Scenario scenario, String mutant, List<String> failed, 
         }
         FaultPlan faults = FaultPlan.parse(String.join("\n", plan));
         Scenario scenario = new Scenario(number("seed", head), protocol(head),
-                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head), Placements.parse(value(PLACEMENT, head)),
+                word(Scenario.OrderKind.values(), "order", head), word(EngineKind.values(), "engine", head),
+                Placements.parse(value(PLACEMENT, head)),
                 faults.hosts(), (int) number("transactions", head), faults);
         String failed = value("failed", head);
         return new ReplayFile(scenario, value("mutant", head),

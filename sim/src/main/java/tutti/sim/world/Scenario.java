@@ -115,7 +115,8 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         if (!protocol.claims().tablesMayBePartial()) {
             throw new IllegalArgumentException("under " + protocol.name() + " every node keeps all tables");
         }
-        return new Scenario(seed, protocol, order, engine, Placements.random(seed, hosts.size(), plan.allHosts().size()),
+        return new Scenario(seed, protocol, order, engine,
+                Placements.random(seed, hosts.size(), plan.allHosts().size()),
                 hosts, transactions, plan);
     }
 

@@ -54,15 +54,17 @@ class GridAutoConfigurationTest {
 
     @Test
     void aGridIsOpenedAndServesCachesAndTransactions() throws IOException {
-        try (ConfigurableApplicationContext context = run(Application.class, node("tutti.grid.caches.prices.time-to-live=10m",
-                "tutti.grid.protocol=tom-2", "tutti.grid.stored-bytes-max=1MB", "tutti.grid.name=shop"))) {
+        try (ConfigurableApplicationContext context = run(Application.class,
+                node("tutti.grid.caches.prices.time-to-live=10m",
+                        "tutti.grid.protocol=tom-2", "tutti.grid.stored-bytes-max=1MB", "tutti.grid.name=shop"))) {
             assertTrue(context.getBean(CacheManager.class) instanceof GridCacheManager);
             assertTrue(context.getBean(PlatformTransactionManager.class) instanceof GridTransactionManager);
             context.getBean(CacheManager.class).getCache("prices").put("pears", 5);
             assertEquals(5, context.getBean(CacheManager.class).getCache("prices").get("pears").get());
             assertTrue(context.getBean(Grid.class).metrics().contains("shop"), context.getBean(Grid.class).metrics());
             assertEquals(1 << 20, context.getBean(GridProperties.class).config().storedBytesMax());
-            assertEquals(600, context.getBean(GridProperties.class).config().caches().getFirst().timeToLive().toSeconds());
+            assertEquals(600,
+                    context.getBean(GridProperties.class).config().caches().getFirst().timeToLive().toSeconds());
         }
     }
 
@@ -87,7 +89,8 @@ class GridAutoConfigurationTest {
         String none = causes(assertThrows(RuntimeException.class, () -> run(Application.class, "tutti.grid.self=0")));
         assertTrue(none.contains("tutti.grid.nodes.0=host:port"), none);
         String port = causes(assertThrows(RuntimeException.class,
-                () -> run(Application.class, "tutti.grid.self=0", "tutti.grid.nodes.0=here", "tutti.grid.caches.a.degree=1")));
+                () -> run(Application.class, "tutti.grid.self=0", "tutti.grid.nodes.0=here",
+                        "tutti.grid.caches.a.degree=1")));
         assertTrue(port.contains("tutti.grid.nodes.0 is 'here': write HOST:PORT"), port);
     }
 
