@@ -18,6 +18,8 @@ import tutti.grid.node.GridNode;
 import tutti.grid.node.GridStatus;
 import tutti.grid.node.GridTransaction;
 import tutti.grid.store.Key;
+import tutti.grid.store.Owners;
+import tutti.grid.view.View;
 import tutti.runtime.Machine;
 import tutti.runtime.real.RealMachine;
 
@@ -149,6 +151,13 @@ public final class Grid implements AutoCloseable {
     /** What the node says of itself. */
     public GridStatus status() {
         return ask(answer -> whenMember(answer, node::status));
+    }
+
+    /** Who is there, where, and which part of each cache's keys lies on whom. */
+    public Topology topology() {
+        record Known(GridStatus status, View view, Owners owners) {}
+        Known now = ask(answer -> whenMember(answer, () -> new Known(node.status(), node.view(), node.owners())));
+        return Topology.of(cacheNames(), now.status, now.view, now.owners);
     }
 
     /** Which nodes own a key. */
