@@ -50,6 +50,15 @@ class SimCommandsTest {
     }
 
     @Test
+    void someNodesLackTablesWhereThatIsAskedFor() throws Exception {
+        assertEquals(0, run("check", "--partial", "--protocol", "si", "--seeds", "2", "--transactions", "100"),
+                out::toString);
+        assertTrue(run("check", "--partial", "--protocol", "hybrid", "--seeds", "1") != 0, out::toString);
+        assertTrue(out.toString().contains("under hybrid every node keeps all tables"), out.toString());
+        assertTrue(run("check", "--partial", "--minutes", "1") != 0, out::toString);
+    }
+
+    @Test
     void aCampaignRunsForItsTimeGoesOnFromItsFileAndIsPublished() throws Exception {
         assertEquals(0, run("check", "--minutes", "0.02", "--protocol", "si,active", "--faults", "crash", "--faults",
                 "loss", "--order", "ideal,raft", "--transactions", "50", "--failures", directory.toString()),

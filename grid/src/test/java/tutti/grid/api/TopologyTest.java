@@ -31,7 +31,8 @@ class TopologyTest {
             try {
                 for (int node : nodes.keySet()) {
                     grids.add(Grid.open(GridConfig.of("shares", node, nodes,
-                            List.of(GridConfig.CacheConfig.of("one", 1), GridConfig.CacheConfig.of("two", 2)), protocol),
+                            List.of(GridConfig.CacheConfig.of("one", 1), GridConfig.CacheConfig.of("two", 2)),
+                            protocol),
                             IsolationLevel.SERIALIZABLE));
                 }
                 Topology told = grids.getFirst().topology();
