@@ -207,15 +207,14 @@ final class GridBenchCommand implements Callable<Integer> {
         return of.deadlocks() + of.lockTimeouts() == 0 ? "" : of.deadlocks() + "D " + of.lockTimeouts() + "T";
     }
 
-    private static String curve(GridFigures.Measured of) {
-        return of.protocol() + ", " + of.level()
-                + (of.world() == GridFigures.World.REAL ? "" : ", " + of.world().name().toLowerCase(Locale.ROOT));
-    }
-
-    /** What is drawn together. */
-    record Kind(GridScript.Workload workload, int keys, int degree) {
+    /** What is drawn together: a curve for each protocol. */
+    record Kind(GridFigures.World world, GridScript.Workload workload, int keys, int degree, IsolationLevel level) {
         static Kind of(GridFigures.Measured one) {
-            return new Kind(one.workload(), one.keys(), one.degree());
+            return new Kind(one.world(), one.workload(), one.keys(), one.degree(), one.level());
+        }
+
+        private static String word(Enum<?> one) {
+            return one.name().toLowerCase(Locale.ROOT).replace('_', '-');
         }
 
         private String what() {
@@ -223,12 +222,13 @@ final class GridBenchCommand implements Callable<Integer> {
         }
 
         String title() {
-            return what() + ", degree " + degree;
+            return what() + ", degree " + degree + ", " + level + ", " + word(world);
         }
 
         /** Where one of its figures is drawn. */
         String file(String figure) {
-            return "grid-" + what().replace(' ', '-') + "-degree-" + degree + "-" + figure.replaceAll("[^a-z].*", "")
+            return "grid-" + word(world) + "-" + what().replace(' ', '-') + "-degree-" + degree + "-"
+                    + word(level) + "-" + figure.replaceAll("[^a-z].*", "")
                     + ".svg";
         }
     }
@@ -238,9 +238,9 @@ final class GridBenchCommand implements Callable<Integer> {
             List<GridFigures.Measured> of = all.stream().filter(one -> Kind.of(one).equals(kind)).toList();
             FIGURES.forEach((name, figure) -> {
                 List<Chart.Curve> curves = new ArrayList<>();
-                of.stream().map(GridBenchCommand::curve).distinct().forEach(curve -> {
-                    List<GridFigures.Measured> points = of.stream().filter(one -> curve(one).equals(curve)).toList();
-                    curves.add(new Chart.Curve(curve, points.getFirst().protocol() == GridContender.TWO_PHASE,
+                of.stream().map(GridFigures.Measured::protocol).distinct().forEach(protocol -> {
+                    List<GridFigures.Measured> points = of.stream().filter(one -> one.protocol() == protocol).toList();
+                    curves.add(new Chart.Curve(protocol.name(), protocol == GridContender.TWO_PHASE,
                             points.stream().mapToDouble(GridFigures.Measured::nodes).toArray(),
                             points.stream().mapToDouble(figure).toArray()));
                 });

@@ -54,12 +54,14 @@ class GridBenchTest {
             long locks = one.get("deadlocks").asLong() + one.get("lockTimeouts").asLong();
             assertTrue(!ordered || locks == 0, one::toString);
         }
-        assertTrue(Files.readString(directory.resolve("grid-20-keys-degree-2-throughput.svg")).contains("TOM_3"));
-        assertTrue(Files.exists(directory.resolve("grid-TPC-C-degree-2-abort.svg")));
+        assertTrue(Files.readString(directory.resolve("grid-real-20-keys-degree-2-read-committed-throughput.svg"))
+                .contains("TOM_3"));
+        assertTrue(Files.exists(directory.resolve(
+                "grid-simulated-TPC-C-degree-2-repeatable-read-write-skew-abort.svg")));
         String written = Files.readString(page);
         assertTrue(written.contains("### 20 keys, degree 2, `READ_COMMITTED`"), written);
         assertTrue(written.contains("| 3 | real |") && written.contains("| 3 | simulated |"), written);
-        assertTrue(written.contains("(grid-20-keys-degree-2-throughput.svg)"), written);
+        assertTrue(written.contains("(grid-simulated-20-keys-degree-2-read-committed-throughput.svg)"), written);
         assertTrue(written.startsWith("before\n") && written.endsWith("behind\n"), written);
     }
 
