@@ -71,7 +71,7 @@ final class PositionCommand {
 
         private static void show(Iterable<NodeStatus.Position> positions, Screen screen) {
             List<List<String>> rows = new ArrayList<>();
-            rows.add(List.of("position", "of", "what became of it", "made at", "not made at", "error"));
+            rows.add(List.of("position", "of", "what became of it", "made at", "refused at", "in trouble", "error"));
             for (NodeStatus.Position each : positions) {
                 rows.add(List.of(String.valueOf(each.position()),
                         (each.everywhere() ? "statement " : "transaction ") + each.transaction(),
@@ -79,7 +79,8 @@ final class PositionCommand {
                             case "HOLDS" -> "it holds";
                             case "SKIPPED" -> "left out";
                             default -> "open";
-                        }, who(each, true), who(each, false), each.sqlState() + " " + each.message()));
+                        }, who(each, "made"), who(each, "refused"), who(each, "trouble"),
+                        each.sqlState() + " " + each.message()));
             }
             if (rows.size() == 1) {
                 screen.line("there is no position that a node could not apply");
@@ -88,9 +89,10 @@ final class PositionCommand {
             }
         }
 
-        private static String who(NodeStatus.Position position, boolean made) {
-            String nodes = new TreeMap<>(position.votes()).entrySet().stream().filter(vote -> vote.getValue() == made)
-                    .map(vote -> String.valueOf(vote.getKey())).collect(Collectors.joining(", "));
+        private static String who(NodeStatus.Position position, String vote) {
+            String nodes = new TreeMap<>(position.votes()).entrySet().stream()
+                    .filter(each -> each.getValue().equals(vote))
+                    .map(each -> String.valueOf(each.getKey())).collect(Collectors.joining(", "));
             return nodes.isEmpty() ? "-" : nodes;
         }
     }

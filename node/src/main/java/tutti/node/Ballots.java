@@ -1,17 +1,20 @@
 package tutti.node;
 
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
+import tutti.node.Control.Vote;
 
 /**
  * What nodes say of positions whose effects some of them cannot make, and what follows from that: whether the effects hold at
@@ -27,12 +30,19 @@ import tutti.core.txn.TransactionId;
  * but for those that are {@linkplain #excluded excluded}. A ballot is
  * closed
  * <ul>
- * <li>by a majority of them who say the same;
- * <li>if all have spoken and neither has one: the effects hold, since those who wait may yet make them and nothing that was
- * acknowledged is lost; unless nobody but the origin of a write set has made them, who then gives way;
+ * <li>by a majority of them who have made the effects, or whose engines refuse them;
+ * <li>if all have said the one or the other and neither has a majority: the effects hold, since those who wait may yet make them and
+ * nothing that was acknowledged is lost; unless nobody but the origin of a write set has made them, who then gives way;
+ * <li>if all have spoken of what each node executes, and none has ever made it: then nobody was told of success;
  * <li>by hand ({@link Control.Decided}), as long as it is open.
  * </ul>
  * It is never opened again.
+ *
+ * <p>
+ * <b>Trouble is no vote.</b> Of a node whose database is in trouble (a full disk) nobody knows what it would say. It tries again
+ * until its trouble is over, and speaks then. If it counted as a refusal, as many full disks as make a majority would have
+ * transactions undone that were acknowledged. A statement that fills the disk of each node that executes it is left out by the last
+ * rule: a life of a node that was delivered it after it began has not made it, and so has told nobody that it has.
  *
  * <p>
  * <b>Why nodes do not differ afterwards.</b> Everything here is a function of the delivered prefix, so all nodes come to the same
@@ -69,17 +79,17 @@ final class Ballots {
      * @param everywhere whether each node executes it by itself; if not, its own node has, and the others have its changes
      * @param sqlState of the error of the first node that said so
      * @param message likewise
-     * @param votes by node: whether it has made the effects
+     * @param votes by node: what it says of the effects
      */
     record Ballot(long position, List<TransactionId> transactions, boolean everywhere, String sqlState,
-            String message, Map<Integer, Boolean> votes, Verdict verdict) {
+            String message, Map<Integer, Vote> votes, Verdict verdict) {
         static final Schema<Ballot> SCHEMA = Schema.part("ballot", Ballot.class).of(
                 Field.of("position", Types.NATURAL, Ballot::position),
                 Field.of("transactions", Control.Inapplicable.TRANSACTIONS, Ballot::transactions),
                 Field.of("everywhere", Types.BOOLEAN, Ballot::everywhere),
                 Field.of("sql state", Types.text(Control.Inapplicable.STATE_BYTES_MAX), Ballot::sqlState),
                 Field.of("message", Types.text(Control.Inapplicable.MESSAGE_BYTES_MAX), Ballot::message),
-                Field.of("votes", Types.map(Types.u8(0, 255), Types.BOOLEAN, 256), Ballot::votes),
+                Field.of("votes", Types.map(Types.u8(0, 255), Types.oneOf(Vote.class), 256), Ballot::votes),
                 Field.of("verdict", Types.oneOf(Verdict.class), Ballot::verdict), Ballot::new);
 
         /** Keeps a copy. */
@@ -100,14 +110,17 @@ final class Ballots {
 
         /** Who has made the effects, as they say. */
         Set<Integer> holders() {
-            Set<Integer> holders = new TreeSet<>(votes.keySet());
-            holders.removeIf(node -> !votes.getOrDefault(node, false));
-            return holders;
+            return whoSay(votes.keySet(), EnumSet.of(Vote.MADE));
         }
 
-        private Ballot with(int node, boolean made) {
-            Map<Integer, Boolean> more = new TreeMap<>(votes);
-            more.put(node, made);
+        private Set<Integer> whoSay(Set<Integer> voters, Set<Vote> what) {
+            return voters.stream().filter(node -> votes.get(node) instanceof Vote vote && what.contains(vote))
+                    .collect(Collectors.toCollection(TreeSet::new));
+        }
+
+        private Ballot with(int node, Vote vote) {
+            Map<Integer, Vote> more = new TreeMap<>(votes);
+            more.put(node, vote);
             return new Ballot(position, transactions, everywhere, sqlState, message, more, verdict);
         }
 
@@ -116,18 +129,16 @@ final class Ballots {
         }
 
         private Verdict of(Set<Integer> voters) {
-            Set<Integer> made = new TreeSet<>(holders());
-            made.retainAll(voters);
-            Set<Integer> not = new TreeSet<>(votes.keySet());
-            not.retainAll(voters);
-            not.removeAll(made);
+            Set<Integer> made = whoSay(voters, EnumSet.of(Vote.MADE));
+            int refused = whoSay(voters, EnumSet.of(Vote.REFUSED)).size();
             if (2 * made.size() > voters.size()) {
                 return Verdict.HOLDS;
             }
-            if (2 * not.size() > voters.size()) {
+            boolean nobodyEver = everywhere && whoSay(voters, EnumSet.of(Vote.REFUSED, Vote.NEVER_MADE)).equals(voters);
+            if (2 * refused > voters.size() || nobodyEver) {
                 return Verdict.SKIPPED;
             }
-            if (made.size() + not.size() < voters.size()) {
+            if (made.size() + refused < voters.size()) {
                 return Verdict.OPEN;
             }
             boolean onlyOrigin = !everywhere && made.equals(Set.of(transaction().node()));
@@ -198,14 +209,14 @@ final class Ballots {
                             told.sqlState(), told.message(),
                             Map.of(), Verdict.OPEN)
                     : before;
-            open.put(told.position(), here.with(node, false));
+            open.put(told.position(), here.with(node, told.vote()));
         }
         return close();
     }
 
     /** A node has made them. Likewise. */
     List<Ballot> applied(int node, long position) {
-        open.computeIfPresent(position, (_, before) -> before.with(node, true));
+        open.computeIfPresent(position, (_, before) -> before.with(node, Vote.MADE));
         return close();
     }
 

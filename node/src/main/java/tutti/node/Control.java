@@ -131,6 +131,18 @@ sealed interface Control extends Encoded {
                         Field.of("number", Types.LONG, Mark::number), Mark::new);
     }
 
+    /** What a node says of the effects of a position. */
+    enum Vote {
+        /** It has made them. */
+        MADE,
+        /** Its engine refuses them: the reason is in the position. */
+        REFUSED,
+        /** Its database is in trouble, and says nothing of them. An earlier life of the node may have made them. */
+        TROUBLED,
+        /** The same, and no life of the node has ever made them. */
+        NEVER_MADE
+    }
+
     /**
      * The sender cannot make the effects of a position, and does not go beyond it. What becomes of it is for {@link Ballots}.
      *
@@ -138,9 +150,10 @@ sealed interface Control extends Encoded {
      * @param everywhere whether each node executes it by itself
      * @param sqlState of the sender's error
      * @param message likewise
+     * @param vote not {@link Vote#MADE}
      */
     record Inapplicable(long position, List<TransactionId> transactions, boolean everywhere, String sqlState,
-            String message) implements Control {
+            String message, Vote vote) implements Control {
         static final int STATE_BYTES_MAX = 5;
         static final int MESSAGE_BYTES_MAX = 2000;
         static final Type<List<TransactionId>> TRANSACTIONS = Types.list(TransactionId.SCHEMA, 1 << 16);
@@ -151,13 +164,16 @@ sealed interface Control extends Encoded {
                         Field.of("everywhere", Types.BOOLEAN, Inapplicable::everywhere),
                         Field.of("sql state", Types.text(STATE_BYTES_MAX), Inapplicable::sqlState),
                         Field.of("message", Types.text(MESSAGE_BYTES_MAX), Inapplicable::message),
-                        Inapplicable::new);
+                        Field.of("vote", Types.oneOf(Vote.class), Inapplicable::vote), Inapplicable::new);
 
         /** @throws IllegalArgumentException if there is no transaction */
         public Inapplicable {
             transactions = List.copyOf(transactions);
             if (transactions.isEmpty()) {
                 throw new IllegalArgumentException("effects of no transaction");
+            }
+            if (vote == Vote.MADE) {
+                throw new IllegalArgumentException("effects that are made are not inapplicable");
             }
         }
     }

@@ -19,6 +19,8 @@ final class EngineCommits {
     private static final long DELAY_NANOS_MAX = 100_000_000L;
     /** How often a position is tried that fails for a passing reason: with the delays between, nine seconds. */
     private static final int ATTEMPTS_MAX = 100;
+    /** How often before people are told that the database is in trouble: half a second. */
+    private static final int TROUBLED_ATTEMPTS_MAX = 14;
     /** Between attempts at what must work in the end. */
     private static final long INSISTENT_NANOS = 500_000_000L;
 
@@ -56,9 +58,10 @@ final class EngineCommits {
         confirmed = Math.max(confirmed, position);
     }
 
-    /** Whether another attempt at what has failed so often is of use. */
+    /** Whether the nodes must hear of what has failed so often. */
     static boolean isFinal(Slot slot, EngineFailure failure) {
-        return !failure.transientFailure() || slot.attempts() > ATTEMPTS_MAX;
+        return !failure.transientFailure()
+                || slot.attempts() > (failure.isTrouble() ? TROUBLED_ATTEMPTS_MAX : ATTEMPTS_MAX);
     }
 
     /** Counts an attempt in vain, and does something after a while. */

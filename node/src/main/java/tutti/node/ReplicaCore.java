@@ -448,7 +448,7 @@ final class ReplicaCore {
         @Override
         public void joinedAt(long position) {
             arrival.joinedAt(position);
-            settlement.joined();
+            settlement.joined(position);
             maybeReady();
         }
 

@@ -180,11 +180,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param everywhere whether each node executes it by itself
      * @param sqlState of the first such node's error
      * @param message likewise
-     * @param votes by node: whether it has made them
+     * @param votes by node: {@code made}, {@code refused}, or {@code trouble} if its database is in trouble and it waits
      * @param verdict {@code OPEN}, {@code HOLDS} or {@code SKIPPED}
      */
     public record Position(long position, TransactionId transaction, boolean everywhere, String sqlState,
-            String message, Map<Integer, Boolean> votes, String verdict) {}
+            String message, Map<Integer, String> votes, String verdict) {}
 
     private final Settings settings;
     private final Order order;

@@ -16,10 +16,15 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.txn.TransactionId;
 import tutti.node.Ballots.Ballot;
 import tutti.node.Ballots.Verdict;
+import tutti.node.Control.Vote;
 
 /**
  * This node's part in {@link Ballots}: asks the others about what its engine refuses, answers what they ask, and does as is
  * decided. Of the replica's loop.
+ *
+ * <p>
+ * <b>Trouble of its own.</b> While its database is in trouble the node tries again and again, shows that it waits, and accepts no writes.
+ * What it says of the position meanwhile is no vote against it.
  *
  * <p>
  * <b>What a node says is so.</b> It says that it has made a position's effects only when they are visible in its engine, and
@@ -85,8 +90,10 @@ final class Settlement {
     /** Positions that the engine has recorded as left out. */
     private final TreeSet<Long> leftOut = new TreeSet<>();
     /** What this life has said last of open ballots. */
-    private final Map<Long, Boolean> said = new HashMap<>();
+    private final Map<Long, Vote> said = new HashMap<>();
     private long visible;
+    /** Position at which the order heard of this life; no earlier life was delivered what is behind it. */
+    private long joinedAt = Long.MAX_VALUE;
     /** What the engine has refused last, while it is next; 0 if it has refused nothing. */
     private long refused;
     private boolean listens;
@@ -112,8 +119,9 @@ final class Settlement {
                 .forEach(ballot -> foreseen.put(ballot.position(), ballot));
     }
 
-    /** The order has heard of this life: what it says from now on counts. */
-    void joined() {
+    /** The order has heard of this life, at a position: what it says from now on counts. */
+    void joined(long position) {
+        joinedAt = position;
         for (Ballot ballot : ballots.closed(0, visible)) {
             hold(ballot);
         }
@@ -128,8 +136,19 @@ final class Settlement {
 
     List<ReplicaNode.Position> positions() {
         return ballots.all().stream().map(ballot -> new ReplicaNode.Position(ballot.position(), ballot.transaction(),
-                ballot.everywhere(), ballot.sqlState(), ballot.message(), ballot.votes(), ballot.verdict().toString()))
+                ballot.everywhere(), ballot.sqlState(), ballot.message(), words(ballot.votes()),
+                ballot.verdict().toString()))
                 .toList();
+    }
+
+    private static Map<Integer, String> words(Map<Integer, Vote> votes) {
+        Map<Integer, String> words = new HashMap<>();
+        votes.forEach((node, vote) -> words.put(node, switch (vote) {
+            case MADE -> "made";
+            case REFUSED -> "refused";
+            case TROUBLED, NEVER_MADE -> "trouble";
+        }));
+        return words;
     }
 
     void decide(long position, boolean holds, Completion<Void> done) {
@@ -160,14 +179,21 @@ final class Settlement {
         // Clients see it, who need not be allowed to see the rows that an error may name.
         String what = "position " + position + " cannot be applied here (" + why.sqlState()
                 + ", see `tutti position show`); ";
+        if (refused != position) {
+            tell(everywhere, "position " + position + " cannot be applied here: " + why.message());
+        }
         refused = position;
-        tell(everywhere, "position " + position + " cannot be applied here: " + why.message());
         switch (verdict) {
             case OPEN -> {
-                say(position, false, everywhere, new Control.Inapplicable(position,
+                Vote vote = vote(position, why);
+                say(position, vote, everywhere, new Control.Inapplicable(position,
                         node.transactions().included().all(position, transaction), everywhere,
                         cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
-                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX)));
+                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote));
+                if (why.isTrouble()) {
+                    inTrouble(position, what);
+                    return;
+                }
                 node.schedule(PATIENCE_NANOS, () -> {
                     if (refused == position && waits == null) {
                         waits = what + "the nodes decide what becomes of it, and some have not said anything yet";
@@ -175,10 +201,23 @@ final class Settlement {
                     }
                 });
             }
-            case HOLDS -> behind(position, what + "at most nodes it is, so this one tries again until it can, or until"
-                    + " it is given a copy of another node's database");
+            case HOLDS -> {
+                if (why.isTrouble()) {
+                    inTrouble(position, what);
+                } else {
+                    behind(position, what + "at most nodes it is, so this one tries again until it can, or until"
+                            + " it is given a copy of another node's database");
+                }
+            }
             case SKIPPED -> node.pipeline().leaveOut(position);
         }
+    }
+
+    private Vote vote(long position, EngineFailure why) {
+        if (why.isTrouble()) {
+            return position > joinedAt ? Vote.NEVER_MADE : Vote.TROUBLED;
+        }
+        return Vote.REFUSED;
     }
 
     private static String cut(String text, int bytesMax) {
@@ -187,8 +226,8 @@ final class Settlement {
         return text.length() <= charactersMax ? text : text.substring(0, charactersMax);
     }
 
-    private void say(long position, boolean made, boolean everywhere, Control control) {
-        if (!Boolean.valueOf(made).equals(said.put(position, made))) {
+    private void say(long position, Vote vote, boolean everywhere, Control control) {
+        if (vote != said.put(position, vote)) {
             tell(everywhere, control);
             node.send(control);
         }
@@ -204,6 +243,14 @@ final class Settlement {
             node.fail(new ReplicaNode.BehindException(what + "; it begins anew without its clients' sessions"), true);
             return;
         }
+        waitFor(position, what);
+    }
+
+    private void inTrouble(long position, String what) {
+        waitFor(position, what + "the database is in trouble, and it is tried again until that is over");
+    }
+
+    private void waitFor(long position, String what) {
         if (!what.equals(waits)) {
             LOG.warn("node {}: {}", life.node(), what);
         }
@@ -243,6 +290,11 @@ final class Settlement {
 
     /** All up to a position is visible. */
     void visible(long position) {
+        if (listens) {
+            // What was delivered meanwhile was dropped.
+            beginAnew("could be applied");
+            return;
+        }
         long before = visible;
         visible = position;
         refused = 0;
@@ -301,7 +353,7 @@ final class Settlement {
         } else if (listens) {
             // What became of others is kept as well, but a life that goes no further than this position would hear it again.
             if (ballot.position() == refused) {
-                beginAnew();
+                beginAnew("was decided");
             }
         } else if (ballot.verdict() == Verdict.SKIPPED) {
             node.pipeline().leaveOut(ballot.position());
@@ -310,7 +362,7 @@ final class Settlement {
         }
     }
 
-    private void beginAnew() {
+    private void beginAnew(String why) {
         List<Ballot> ahead = ballots.all().stream()
                 .filter(each -> each.verdict() != Verdict.OPEN && each.position() > visible).toList();
         try {
@@ -319,8 +371,8 @@ final class Settlement {
             node.fail(broken, false);
             return;
         }
-        node.fail(new ReplicaNode.BehindException("what becomes of position " + refused
-                + " was decided when the node could keep no more behind it; it begins anew"), true);
+        node.fail(new ReplicaNode.BehindException("position " + refused + " " + why
+                + " when the node could keep no more behind it; it begins anew"), true);
     }
 
     /** Says of open ballots what this node has made, unless it has. */
@@ -328,8 +380,8 @@ final class Settlement {
         for (Ballot ballot : ballots.open()) {
             long position = ballot.position();
             if (position <= visible && !leftOut.contains(position)
-                    && !Boolean.TRUE.equals(ballot.votes().get(life.node()))) {
-                say(position, true, false, new Control.Applied(position));
+                    && ballot.votes().get(life.node()) != Vote.MADE) {
+                say(position, Vote.MADE, false, new Control.Applied(position));
             }
         }
     }

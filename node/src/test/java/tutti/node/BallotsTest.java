@@ -29,11 +29,13 @@ class BallotsTest {
     }
 
     private static Control.Inapplicable refused(long position) {
-        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), false, "23514", "check");
+        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), false, "23514", "check",
+                Control.Vote.REFUSED);
     }
 
     private static Control.Inapplicable statementRefused(long position) {
-        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), true, "42P07", "exists");
+        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), true, "42P07", "exists",
+                Control.Vote.REFUSED);
     }
 
     /** Of the one that is closed, if one is. */
@@ -112,6 +114,50 @@ class BallotsTest {
         assertEquals(Verdict.HOLDS, verdict(four.applied(3, 9)));
     }
 
+    private static Control.Inapplicable troubled(long position, boolean everywhere, Control.Vote vote) {
+        return new Control.Inapplicable(position, List.of(new TransactionId(ORIGIN, 7)), everywhere, "53100", "full",
+                vote);
+    }
+
+    @Test
+    void fullDisksOfAMajorityUndoNothing() {
+        Ballots ballots = of(3);
+        nothing(ballots.applied(ORIGIN, 9));
+        nothing(ballots.inapplicable(1, troubled(9, false, Control.Vote.NEVER_MADE)));
+        nothing(ballots.inapplicable(2, troubled(9, false, Control.Vote.TROUBLED)));
+        nothing(ballots.applied(ORIGIN, 9));
+        assertEquals(1, ballots.open().size());
+        nothing(ballots.inapplicable(2, refused(9)));
+        assertEquals(Verdict.HOLDS, verdict(ballots.applied(1, 9)), "its disk has room again");
+        Ballots two = of(2);
+        nothing(two.inapplicable(1, troubled(9, false, Control.Vote.NEVER_MADE)));
+        nothing(two.applied(ORIGIN, 9));
+        assertEquals(1, two.open().size(), "the origin does not give way to a full disk");
+        Ballots lost = of(2);
+        nothing(lost.inapplicable(1, troubled(9, false, Control.Vote.NEVER_MADE)));
+        nothing(lost.inapplicable(ORIGIN, troubled(9, false, Control.Vote.NEVER_MADE)));
+        assertEquals(1, lost.open().size(), "the origin has told its client of success, whatever became of its commit");
+    }
+
+    /** The statement fills the disk of each node that executes it: nobody has been told that it worked. */
+    @Test
+    void aStatementThatPutsAllNodesInTroubleIsLeftOut() {
+        Ballots ballots = of(3);
+        nothing(ballots.inapplicable(1, troubled(9, true, Control.Vote.NEVER_MADE)));
+        nothing(ballots.inapplicable(2, troubled(9, true, Control.Vote.NEVER_MADE)));
+        assertEquals(Verdict.SKIPPED,
+                verdict(ballots.inapplicable(ORIGIN, troubled(9, true, Control.Vote.NEVER_MADE))));
+        Ballots mixed = of(3);
+        nothing(mixed.inapplicable(1, troubled(9, true, Control.Vote.NEVER_MADE)));
+        nothing(mixed.inapplicable(2, troubled(9, true, Control.Vote.NEVER_MADE)));
+        assertEquals(Verdict.SKIPPED, verdict(mixed.inapplicable(ORIGIN, statementRefused(9))));
+        Ballots before = of(3);
+        nothing(before.inapplicable(1, troubled(9, true, Control.Vote.NEVER_MADE)));
+        nothing(before.inapplicable(2, troubled(9, true, Control.Vote.NEVER_MADE)));
+        nothing(before.inapplicable(ORIGIN, troubled(9, true, Control.Vote.TROUBLED)));
+        assertEquals(1, before.open().size(), "an earlier life may have told a client of success");
+    }
+
     @Test
     void theLastWordOfANodeCountsUntilTheBallotIsClosed() {
         Ballots ballots = of(3);
@@ -158,7 +204,7 @@ class BallotsTest {
             int nodes = 1 + random.nextInt(6);
             Ballots one = of(nodes);
             Ballots other = of(nodes);
-            Map<Long, Map<Integer, Boolean>> last = new HashMap<>();
+            Map<Long, Map<Integer, Control.Vote>> last = new HashMap<>();
             for (int i = 0; i < 40; i++) {
                 long position = 1L + random.nextInt(4);
                 int node = random.nextInt(nodes);
@@ -184,7 +230,8 @@ class BallotsTest {
 
     private static List<Ballot> told(Ballots ballots, int kind, int node, long position) {
         return switch (kind) {
-            case 0, 1, 2, 3, 4 -> ballots.inapplicable(node, refused(position));
+            case 0, 1, 2, 3 -> ballots.inapplicable(node, refused(position));
+            case 4 -> ballots.inapplicable(node, troubled(position, false, Control.Vote.NEVER_MADE));
             case 11 -> ballots.decided(position, node % 2 == 0);
             default -> ballots.applied(node, position);
         };
@@ -193,8 +240,8 @@ class BallotsTest {
     /** Straight from the rules. */
     private static void justified(Ballot closed, int nodes) {
         Set<Integer> holders = new TreeSet<>(closed.holders());
-        int not = closed.votes().size() - holders.size();
-        boolean all = closed.votes().size() == nodes;
+        int not = (int) closed.votes().values().stream().filter(vote -> vote == Control.Vote.REFUSED).count();
+        boolean all = holders.size() + not == nodes;
         boolean onlyOrigin = holders.equals(Set.of(ORIGIN));
         boolean right = closed.verdict() == Verdict.HOLDS
                 ? holders.size() > nodes / 2 || (all && holders.size() == not && !onlyOrigin)

@@ -25,6 +25,10 @@ final class ListEngine implements Engine {
     private static final EngineFailure REFUSED = new EngineFailure("23514", "refused by the test", false);
 
     private final Loop loop;
+    private static final EngineFailure FULL = new EngineFailure("53100", "the disk is full",
+            EngineFailure.Kind.TROUBLE);
+    /** Whether it cannot make anything for a reason of its own. */
+    volatile boolean full;
     /** Changes and statements that it cannot make. */
     final Set<String> refused = ConcurrentHashMap.newKeySet();
     /** Positions at which nothing was made. */
@@ -168,6 +172,10 @@ final class ListEngine implements Engine {
             public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
                 List<String> texts = writes.stream()
                         .map(each -> new String(each.changes(), StandardCharsets.UTF_8)).toList();
+                if (full) {
+                    loop.execute(() -> done.failed(FULL));
+                    return;
+                }
                 if (texts.stream().anyMatch(refused::contains)) {
                     loop.execute(() -> done.failed(REFUSED));
                     return;
@@ -195,6 +203,10 @@ final class ListEngine implements Engine {
             public void execute(long position, byte[] statement, Completion<ExecuteResult> done) {
                 String text = new String(statement, StandardCharsets.UTF_8);
                 loop.execute(() -> {
+                    if (full) {
+                        done.failed(FULL);
+                        return;
+                    }
                     if (refused.contains(text)) {
                         done.succeeded(new ExecuteResult(REFUSED, statement));
                         return;

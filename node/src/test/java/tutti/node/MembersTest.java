@@ -110,7 +110,8 @@ class MembersTest {
     @Test
     void whoWasRemovedIsNotWaitedForInBallots() {
         Ballots ballots = new Ballots(members.voters());
-        ballots.inapplicable(1, new Control.Inapplicable(5, List.of(TRANSACTION), false, "23514", "check"));
+        ballots.inapplicable(1,
+                new Control.Inapplicable(5, List.of(TRANSACTION), false, "23514", "check", Control.Vote.REFUSED));
         assertEquals(List.of(), ballots.applied(0, 5));
         members.changed(10, change(0, Step.REMOVED, 2, 0, 1, 2));
         assertEquals(Ballots.Verdict.SKIPPED, ballots.voters(members.voters()).getFirst().verdict());
@@ -121,7 +122,8 @@ class MembersTest {
         members.changed(10, change(0, Step.ADDED, 3, 0, 1, 2, 3));
         Ballots ballots = new Ballots(Set.of(0, 1, 2));
         ballots.voters(members.voters());
-        ballots.inapplicable(1, new Control.Inapplicable(15, List.of(TRANSACTION), false, "23514", "check"));
+        ballots.inapplicable(1,
+                new Control.Inapplicable(15, List.of(TRANSACTION), false, "23514", "check", Control.Vote.REFUSED));
         ballots.applied(0, 15);
         assertEquals(Ballots.Verdict.HOLDS, ballots.applied(2, 15).getFirst().verdict(), "two of the three who vote");
     }

@@ -34,11 +34,13 @@ class NodeGoldenTest extends GoldenContract {
         outcomes.committed(TRANSACTION);
         outcomes.born(4, 2);
         outcomes.fence(4, 2);
-        Control.Inapplicable inapplicable = new Control.Inapplicable(16, List.of(TRANSACTION), false, "23514", "check");
+        Control.Inapplicable inapplicable = new Control.Inapplicable(16, List.of(TRANSACTION), false, "23514", "check",
+                Control.Vote.REFUSED);
         Ballots ballots = new Ballots(Set.of(1, 2, 3));
         ballots.inapplicable(1, inapplicable);
         ballots.inapplicable(2, inapplicable);
-        ballots.inapplicable(2, new Control.Inapplicable(17, List.of(TRANSACTION), true, "42P07", "exists"));
+        ballots.inapplicable(2,
+                new Control.Inapplicable(17, List.of(TRANSACTION), true, "42P07", "exists", Control.Vote.REFUSED));
         ballots.applied(1, 17);
         ballots.exclude(3);
         return Map.of("ordered payloads",

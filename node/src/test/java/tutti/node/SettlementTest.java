@@ -96,6 +96,41 @@ class SettlementTest extends ReplicaTrio {
         assertEquals(List.of("good", "better"), engines.get(0).changes());
     }
 
+    /** Nothing that was acknowledged is undone because most disks are full. */
+    @Test
+    void aMajorityWithFullDisksWaitsForRoom() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(1).full = true;
+        engines.get(2).full = true;
+        long position = commit(0, "good", 1);
+        await(() -> String.valueOf(nodes.get(1).refusal()).contains("in trouble")
+                && String.valueOf(nodes.get(2).refusal()).contains("in trouble"));
+        assertEquals("OPEN", verdict(0, position));
+        assertEquals(ReplicaNode.State.READY, nodes.get(0).state());
+        engines.get(1).full = false;
+        await(() -> nodes.get(1).visiblePosition() >= position);
+        await(() -> verdict(0, position).equals("HOLDS"));
+        engines.get(2).full = false;
+        await(() -> nodes.get(2).visiblePosition() >= position);
+        long later = commit(1, "better", 2);
+        awaitVisible(later);
+        ALL.forEach(node -> assertEquals(List.of("good", "better"), engines.get(node).changes()));
+        noneHasEnded();
+    }
+
+    /** No statement stops the nodes for good, even if it fills each of their disks. */
+    @Test
+    void aStatementThatPutsAllDatabasesInTroubleIsLeftOut() throws IOException {
+        openAll(PROTOCOL);
+        ALL.forEach(node -> engines.get(node).full = true);
+        ExecuteResult result = statement(0, "CREATE TABLE t AS SELECT everything");
+        assertFalse(result.tookEffect());
+        assertEquals("53100", Objects.requireNonNull(result.refusal()).sqlState());
+        ALL.forEach(node -> engines.get(node).full = false);
+        commit(2, "good", 2);
+        noneHasEnded();
+    }
+
     @Test
     void aStatementThatMostRefuseTakesEffectNowhereAndItsClientHearsWhy() throws IOException {
         openAll(PROTOCOL);

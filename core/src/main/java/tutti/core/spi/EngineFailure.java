@@ -5,7 +5,34 @@ package tutti.core.spi;
  *
  * @param sqlState five characters, as the SQL standard and PostgreSQL define them
  * @param message for the person who reads it
- * @param transientFailure whether the same thing may work if it is tried again (deadlock, serialization failure, lost
- *            connection)
+ * @param kind what it says of another attempt
  */
-public record EngineFailure(String sqlState, String message, boolean transientFailure) {}
+public record EngineFailure(String sqlState, String message, Kind kind) {
+    /** What a failure says of another attempt. */
+    public enum Kind {
+        /** None is of use: it is the result of what was asked for. */
+        LASTING,
+        /** The same thing may work (deadlock, serialization failure, lost connection); if it never does, it is the reason itself. */
+        PASSING,
+        /**
+         * The database is in trouble, which what was asked for proves nothing about (a full disk, no connection): the same thing works when
+         * that is over.
+         */
+        TROUBLE
+    }
+
+    /** @param transientFailure whether it is {@link Kind#PASSING}, otherwise {@link Kind#LASTING} */
+    public EngineFailure(String sqlState, String message, boolean transientFailure) {
+        this(sqlState, message, transientFailure ? Kind.PASSING : Kind.LASTING);
+    }
+
+    /** Whether the same thing may work if it is tried again. */
+    public boolean transientFailure() {
+        return kind != Kind.LASTING;
+    }
+
+    /** Whether it says nothing of what was asked for, only of the database. */
+    public boolean isTrouble() {
+        return kind == Kind.TROUBLE;
+    }
+}

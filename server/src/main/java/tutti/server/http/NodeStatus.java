@@ -118,11 +118,12 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
      * @param everywhere whether each node executes it by itself; if not, its own node has, and the others have its changes
      * @param sqlState of the error of the first node that said so
      * @param message likewise; it may name rows
-     * @param votes by node's id: whether it has made the effects; who has said nothing is not among them
+     * @param votes by node's id: {@code made}, {@code refused}, or {@code trouble} if its database is in trouble and it waits; who
+     *            has said nothing is not among them
      * @param verdict {@code OPEN}, {@code HOLDS} or {@code SKIPPED}
      */
     public record Position(long position, String transaction, boolean everywhere, String sqlState, String message,
-            Map<Integer, Boolean> votes, String verdict) {
+            Map<Integer, String> votes, String verdict) {
         public Position {
             votes = Map.copyOf(votes);
         }

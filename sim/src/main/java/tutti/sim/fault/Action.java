@@ -233,6 +233,9 @@ public sealed interface Action {
         }
     }
 
+    /** See {@link FaultKind#ENGINE_FULL}. */
+    record EngineFull(List<String> hosts) implements Action {}
+
     /** See {@link FaultKind#OWN_ROWS}. */
     record OwnRows(String host, double rate) implements Action {
         public OwnRows {

@@ -26,6 +26,11 @@ public interface EngineFaults {
         }
 
         @Override
+        public void full(String host, boolean full) {
+            // There is no engine that could need room.
+        }
+
+        @Override
         public void ownRows(String host, double rate) {
             // There is no engine that could refuse anything.
         }
@@ -91,6 +96,9 @@ public interface EngineFaults {
      * same ones each time.
      */
     void refuses(String host, double rate);
+
+    /** The engine of a host has no room to apply anything. */
+    void full(String host, boolean full);
 
     /** Each transaction's changes that a host has executed no other host can make with this probability; the same ones each time. */
     void ownRows(String host, double rate);

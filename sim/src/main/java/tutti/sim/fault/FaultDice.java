@@ -182,6 +182,7 @@ final class FaultDice {
             case ENGINE_DOWN -> new Action.EngineDown(dice.pick(hosts));
             case ENGINE_ABORTS -> new Action.EngineAborts(dice.pick(hosts), rate(dice));
             case ENGINE_REFUSES -> new Action.EngineRefuses(dice.pick(hosts), rate(dice));
+            case ENGINE_FULL -> new Action.EngineFull(some(dice));
             case OWN_ROWS -> new Action.OwnRows(dice.pick(hosts), rate(dice));
             case SLOW_COMMITS -> new Action.SlowCommits(dice.pick(hosts),
                     new Distribution.Exponential(time(dice, 100 * Nanos.MILLI)));

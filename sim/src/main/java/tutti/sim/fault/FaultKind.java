@@ -77,6 +77,8 @@ public enum FaultKind {
     ENGINE_DOWN(Promise.RECOVERS, Action.EngineDown.class),
     /** The engine cannot make the effects of some transactions that all others can, each time that it tries. */
     ENGINE_REFUSES(Promise.RECOVERS, Action.EngineRefuses.class),
+    /** Engines have no room to apply anything; as they hold the same, that is so for many at once. */
+    ENGINE_FULL(Promise.RECOVERS, Action.EngineFull.class),
     /** Some changes of a host's transactions only its own engine can make. */
     OWN_ROWS(Promise.REFUSES, Action.OwnRows.class),
     /**

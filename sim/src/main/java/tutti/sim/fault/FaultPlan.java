@@ -114,6 +114,11 @@ public record FaultPlan(long seed, List<String> hosts, List<String> spares, long
                 || damaged(faults).size() > (hosts.size() - 1) / 2;
     }
 
+    /** Whether what a node has acknowledged may be undone in the end: some host's data may be gone or differ from all others'. */
+    public boolean mayUndo() {
+        return !damaged(faults).isEmpty();
+    }
+
     /** Whether it has a fault of a kind. */
     public boolean has(FaultKind kind) {
         return faults.stream().anyMatch(fault -> fault.action().kind() == kind);

@@ -28,6 +28,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
             FaultKind.LOST_SIGHT);
     private static final String MEMBERS = "members";
     private static final Set<FaultKind> ROWS = Set.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
+    /** Only by its own word. */
+    private static final FaultKind FULL = FaultKind.ENGINE_FULL;
 
     public FaultProfile {
         kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
@@ -108,6 +110,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         words.values().forEach(kinds -> {
             kinds.removeAll(RARE);
             kinds.removeAll(ROWS);
+            kinds.remove(FULL);
         });
         words.put("rare", EnumSet.copyOf(RARE));
         words.put("rows", EnumSet.copyOf(ROWS));

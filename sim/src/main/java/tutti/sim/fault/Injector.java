@@ -206,6 +206,8 @@ public final class Injector {
             case Action.EngineAborts a -> engine(fault, a.host(), () -> engineAborts(a.host()));
             case Action.EngineRefuses a -> engine(fault, a.host(), () -> engines.refuses(a.host(),
                     last(a.host(), Action.EngineRefuses.class, 0.0, Action.EngineRefuses::rate)));
+            case Action.EngineFull a -> setting(this::full, since(() -> plan.allHosts().stream()
+                    .mapToLong(host -> engines.happened(host, FaultKind.ENGINE_FULL)).sum()));
             case Action.OwnRows a -> engine(fault, a.host(), () -> engines.ownRows(a.host(),
                     last(a.host(), Action.OwnRows.class, 0.0, Action.OwnRows::rate)));
             case Action.SlowCommits a -> engine(fault, a.host(), () -> slowCommits(a.host()));
@@ -374,6 +376,11 @@ public final class Injector {
             host.disk().restore(image, of);
             restored[0]++;
         }), () -> restored[0]);
+    }
+
+    private void full() {
+        plan.allHosts().forEach(host -> engines.full(host, active.keySet().stream().map(Fault::action)
+                .anyMatch(action -> action instanceof Action.EngineFull && isAbout(action, host))));
     }
 
     private InForce engine(Fault fault, String host, Runnable set) {

@@ -52,9 +52,15 @@ final class Recording implements WorldLog {
     private final Map<Holding, Map<Integer, Long>> holdings = new LinkedHashMap<>();
     private final List<CheckResult.Violation> violations = new ArrayList<>();
 
-    /** @param memories of nodes, which are told what concerns them */
-    Recording(Clock clock, Memories memories) {
+    private final boolean mayLeaveOut;
+
+    /**
+     * @param mayLeaveOut whether faults may have it that what a node has acknowledged is left out
+     * @param memories of nodes, which are told what concerns them
+     */
+    Recording(Clock clock, boolean mayLeaveOut, Memories memories) {
         this.clock = clock;
+        this.mayLeaveOut = mayLeaveOut;
         this.memories = memories;
     }
 
@@ -211,6 +217,9 @@ final class Recording implements WorldLog {
         if (!skipped.isEmpty() && applied.contains(transaction) && skipped.contains(transaction)
                 && leftOut.add(transaction)) {
             count("left out");
+            if (!mayLeaveOut) {
+                violated("votes", transaction + " is left out, which a node has made");
+            }
             recorder.undone(transaction);
         }
     }

@@ -97,7 +97,7 @@ public final class ScenarioRun {
         RandomStream knobs = kernel.random("world");
         memories = new Memories(node -> isHurt(scenario.plan().allHosts().get(node)),
                 this::isInMajority);
-        recording = new Recording(kernel, memories);
+        recording = new Recording(kernel, scenario.plan().mayUndo(), memories);
         clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"));
         mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
@@ -191,6 +191,11 @@ public final class ScenarioRun {
             int node = replica(host).node();
             database(host).setRefusedHere(transaction -> nodes > 2
                     && Math.floorMod(drawn(transaction), nodes) == node && isDrawn(transaction, rate));
+        }
+
+        @Override
+        public void full(String host, boolean full) {
+            database(host).setFull(full);
         }
 
         @Override

@@ -43,6 +43,11 @@ class InjectorTest {
         }
 
         @Override
+        public void full(String host, boolean full) {
+            say(host + " full " + full);
+        }
+
+        @Override
         public void ownRows(String host, double rate) {
             say(host + " own rows " + rate);
         }

@@ -59,6 +59,18 @@ class ScenarioRunTest {
         assertTrue(counts.getOrDefault("end of a life", 0) > 0, counts::toString);
     }
 
+    /** As many disks as there are may be full at once: nothing that was acknowledged is undone. */
+    @ParameterizedTest
+    @ValueSource(strings = {"si", "passive", "active", "hybrid", "2pc"})
+    void fullDisksAreNoVote(String protocol) {
+        for (long seed = 1; seed <= 2 * SEEDS; seed++) {
+            ScenarioResult result = ScenarioRun.run(Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(),
+                    OrderKind.RAFT, TRANSACTIONS, FaultProfile.parse("engine-full,long")));
+            assertTrue(result.passed(), () -> result.scenario().describe() + ": " + result.failed() + " "
+                    + result.why() + "\n" + result.scenario().plan());
+        }
+    }
+
     /**
      * Damage of disks and lost data, besides all else: within the bound nodes recover or refuse and the others go on, beyond it
      * nobody lies. Seeds that found faults once are mutants now ({@link MutantsTest}), which say what the fault was.

@@ -206,7 +206,11 @@ final class BatchHandler implements ResponseHandler {
     /** An engine's error; those that another attempt may not meet are transient. */
     static EngineFailure failure(ErrorFields fields) {
         return new EngineFailure(fields.sqlState(), fields.toString(),
-                ServerTrouble.of(fields) == ServerTrouble.PASSING);
+                switch (ServerTrouble.of(fields)) {
+                    case NONE, DAMAGED -> EngineFailure.Kind.LASTING;
+                    case PASSING -> EngineFailure.Kind.PASSING;
+                    case OWN -> EngineFailure.Kind.TROUBLE;
+                });
     }
 
     /** Whether every server gives the same error, so that it is the result of the statement. */

@@ -567,8 +567,9 @@ public final class PostgresApplier implements Applier {
                 ? failed.getCause()
                 : failed;
         return cause instanceof PostgresException refused
-                ? BatchHandler.failure(refused.fields())
-                : new EngineFailure(CONNECTION_FAILURE, String.valueOf(cause.getMessage()), true);
+                ? new EngineFailure(refused.fields().sqlState(), refused.fields().toString(),
+                        EngineFailure.Kind.TROUBLE)
+                : new EngineFailure(CONNECTION_FAILURE, String.valueOf(cause.getMessage()), EngineFailure.Kind.TROUBLE);
     }
 
     @Override

@@ -12,17 +12,22 @@ import tutti.pgwire.ErrorFields;
 enum ServerTrouble {
     /** None: the error is the statement's result. */
     NONE,
-    /** The same statement may succeed later: a deadlock with a client of this node's, a cancellation, a full disk. */
+    /** The same statement may succeed later: a deadlock with a client of this node's, a cancellation, temporary files that fill the disk. */
     PASSING,
+    /** The server has no room or cannot read or write what is its own, whatever it is asked for: a full disk, a broken one, no memory. */
+    OWN,
     /** The server cannot be trusted any longer: its data are damaged. */
     DAMAGED;
 
     private static final Set<String> WAITS = Set.of("deadlock.c", "postgres.c", "proc.c", "lock.c", "lmgr.c");
     private static final Set<String> SERIALIZATION = Set.of("predicate.c", "heapam.c", "heapam_handler.c", "execMain.c",
             "nodeModifyTable.c", "nodeLockRows.c", "execReplication.c", "trigger.c", "ri_triggers.c");
-    private static final Set<String> STORAGE = Set.of("fd.c", "md.c", "smgr.c", "bufmgr.c", "localbuf.c", "buffile.c",
-            "logtape.c", "sharedtuplestore.c", "slru.c", "xlog.c", "xloginsert.c", "storage.c", "copydir.c", "aio.c",
-            "aio_callback.c", "file_utils.c", "sharedfileset.c", "fileset.c");
+    /** Of tables, the log and what belongs to them. */
+    private static final Set<String> STORAGE = Set.of("md.c", "smgr.c", "bufmgr.c", "slru.c", "xlog.c", "xloginsert.c",
+            "storage.c", "copydir.c", "aio.c", "aio_callback.c", "file_utils.c");
+    /** Of temporary files, which code in a statement may fill a disk with. */
+    private static final Set<String> TEMPORARY = Set.of("fd.c", "localbuf.c", "buffile.c", "logtape.c",
+            "sharedtuplestore.c", "sharedfileset.c", "fileset.c");
     private static final Set<String> MEMORY = Set.of("mcxt.c", "aset.c", "generation.c", "slab.c", "bump.c",
             "alignedalloc.c", "dsa.c", "dsm.c", "dsm_impl.c", "dynahash.c", "shmem.c", "lock.c", "pg_sema.c",
             "sysv_sema.c", "posix_sema.c", "parallel.c");
@@ -44,7 +49,8 @@ enum ServerTrouble {
         return switch (fields.sqlState()) {
             case "40P01", "55P03", "57014" -> WAITS.contains(file) ? PASSING : NONE;
             case "40001" -> SERIALIZATION.contains(file) ? PASSING : NONE;
-            case "53100", "58030", "53000" -> STORAGE.contains(file) ? PASSING : NONE;
+            case "53100", "58030", "53000" ->
+                STORAGE.contains(file) ? OWN : TEMPORARY.contains(file) ? PASSING : NONE;
             case "53200" -> MEMORY.contains(file) ? PASSING : NONE;
             case "XX001", "XX002" -> DAMAGE.contains(file) ? DAMAGED : NONE;
             default -> NONE;

@@ -64,11 +64,14 @@ final class TimeLimit {
         timer.cancel(false);
     }
 
-    /** It has failed. Returns why. */
+    /** It has failed. Returns why: what passes and no clients' code can have caused is the database's trouble. */
     EngineFailure over(EngineFailure failure) {
         over();
-        return passed
-                ? new EngineFailure(CANCELED, what + " has not ended within " + limit.toSeconds() + " seconds", false)
+        if (passed) {
+            return new EngineFailure(CANCELED, what + " has not ended within " + limit.toSeconds() + " seconds", false);
+        }
+        return failure.transientFailure() && !counts.getAsBoolean()
+                ? new EngineFailure(failure.sqlState(), failure.message(), EngineFailure.Kind.TROUBLE)
                 : failure;
     }
 }

@@ -81,6 +81,7 @@ public final class Database {
     private boolean hangs;
     private boolean refuses;
     private boolean flushing;
+    private boolean full;
     private double abortRate;
     private Distribution commitDelay = Distribution.ZERO;
     private Predicate<TransactionId> refusedHere = _ -> false;
@@ -247,6 +248,19 @@ public final class Database {
     /** Sets with which probability transactions are aborted for no good reason, and answers of commits are lost. */
     public void setAbortRate(double rate) {
         abortRate = rate;
+    }
+
+    /** Sets whether there is no room to apply anything. */
+    public void setFull(boolean noRoom) {
+        full = noRoom;
+    }
+
+    /** Whether there is no room to apply what is asked for now. */
+    boolean isFull() {
+        if (full) {
+            happens(FaultKind.ENGINE_FULL);
+        }
+        return full;
     }
 
     /** Sets whose effects cannot be made here. */

@@ -76,7 +76,7 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
 
     private boolean isRefused(Completion<?> done) {
         if (!engine.isUsable()) {
-            database.tellLater(() -> done.failed(SimEngine.GONE));
+            database.tellLater(() -> done.failed(SimEngine.UNREACHABLE));
             return true;
         }
         return false;
@@ -124,6 +124,8 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
             } else if (changes.stream().anyMatch(
                     each -> !each.rows().isEmpty() && database.refusesChanges(each.transaction()))) {
                 fail(done, failure("23514", "a check that only another engine passes"));
+            } else if (database.isFull()) {
+                fail(done, SimEngine.FULL);
             } else if (database.aborts()) {
                 fail(done, SimEngine.ABORTED);
             } else {
@@ -303,6 +305,10 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
     }
 
     private void execute(Program.Statement parsed, long at, Completion<ExecuteResult> done) {
+        if (database.isFull()) {
+            fail(done, SimEngine.FULL);
+            return;
+        }
         if (database.aborts()) {
             fail(done, SimEngine.ABORTED);
             return;

@@ -19,6 +19,9 @@ import tutti.core.txn.TransactionId;
  */
 public final class SimEngine implements Engine {
     static final EngineFailure GONE = new EngineFailure("08006", "the connection to the database is lost", true);
+    static final EngineFailure UNREACHABLE = new EngineFailure("08001", "the database cannot be reached",
+            EngineFailure.Kind.TROUBLE);
+    static final EngineFailure FULL = new EngineFailure("53100", "the disk is full", EngineFailure.Kind.TROUBLE);
     static final EngineFailure ABORTED = new EngineFailure("40P01", "aborted by a fault", true);
     private static final BlockedListener NO_LISTENER = (_, _) -> {};
 

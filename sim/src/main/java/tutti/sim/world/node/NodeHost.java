@@ -298,6 +298,10 @@ public final class NodeHost {
             if (now != null) {
                 now.close();
             }
+            if (!stopped) {
+                // It was told to start before it had come to its end.
+                host.after(RESTART_NANOS, START, this::start);
+            }
         });
     }
 
