@@ -245,7 +245,7 @@ public final class PostgresExecutor implements Executor {
             @Override
             void failed(EngineFailure reported, BatchHandler results) {
                 EngineFailure failure = limit.over(reported);
-                boolean late = failure != reported;
+                boolean late = !failure.equals(reported);
                 boolean refused = late || (results.completed() >= first && results.completed() <= last
                         && results.refusedByAll());
                 if (results.completed() < first) {
