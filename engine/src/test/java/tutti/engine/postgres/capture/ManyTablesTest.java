@@ -24,8 +24,9 @@ class ManyTablesTest {
 
     /** How often the transaction has called a function of this name. */
     private static long calls(LocalSession session, String function) throws SQLException {
-        return asked(session, "SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE schemaname = 'tutti'"
-                + " AND funcname = '" + function + "'");
+        return asked(session,
+                "SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE schemaname = 'tutti'"
+                        + " AND funcname = '" + function + "'");
     }
 
     private static void makeTable(LocalSession session, int number) throws SQLException {
