@@ -41,7 +41,7 @@ final class Calibrator {
         }
         return new CalibrationResult(ground.startedAt(), ground.machine(), settings, seen.alone().size(),
                 profile,
-                losing, log, network);
+                losing, log, network, WakingProbe.measure());
     }
 
     /** Writes the calibration file. */

@@ -133,7 +133,8 @@ class CalibrationTest {
                 Map.of("server", "PostgreSQL 18"), 1000, Profile.of(observations(), 1),
                 new LosingProbe(Map.of(RequestKind.PAYMENT, loss)),
                 new LogProbe(Fits.of(new long[]{MILLI}), 100, MILLI, 10, 120.5, 300),
-                new NetworkProbe(Fits.of(new long[]{40_000}), 3210));
+                new NetworkProbe(Fits.of(new long[]{40_000}), 3210),
+                new WakingProbe(Fits.of(new long[]{60_000}), Fits.of(new long[]{70_000})));
         Path file = Files.writeString(directory.resolve("own.yaml"), new CalibrationText(result).yaml());
         Calibration read = ScenarioReader.read("one-database", Map.of("database.calibration", file.toString()))
                 .config().calibration();
