@@ -35,7 +35,8 @@ final class CalibrationText {
                 + " cpu.maintenance.\nextends: paper\ntitle: \"")
                 .append(result.settings().getOrDefault("server", "PostgreSQL"))
                 .append(", ").append(result.startedAt(), 0, 10).append("\"\n");
-        yaml.append(text("# A thread that wakes up gets a processor %.0f us late where all compute, and %.0f us where none does (medians).%n",
+        yaml.append(text(
+                "# A thread that wakes up gets a processor %.0f us late where all compute, and %.0f us where none does (medians).%n",
                 result.waking().busy().quantileNanos(0.5) / MICRO, result.waking().idle().quantileNanos(0.5) / MICRO));
         yaml.append(
                 "cpu:                     # processor time of the server process; K-S is the distance of the fit\n");
