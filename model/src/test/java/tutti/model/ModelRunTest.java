@@ -60,13 +60,15 @@ class ModelRunTest {
         assertTrue(first.total().committed() > 700, first.fingerprint());
     }
 
-    /** Two clients share a processor that nobody is interrupted at: who needs it once waits once for the other, who needs it three times more often. */
+    /** Two clients share a processor without slices: who computes in one piece waits once for the other, who computes in three pieces more often. */
     @Test
     void serverAndClientOfAReaderWaitForAProcessorEachStatementByStatement(@TempDir Path directory)
             throws UnusableFileException, IOException {
-        Path file = Files.writeString(directory.resolve("own.yaml"), "extends: paper\n"
-                + "cpu: {orderstatus: constant 1ms, stocklevel: constant 10ms}\n"
-                + "client: {cpu: {orderstatus: constant 1ms, stocklevel: constant 100us}}\n");
+        Path file = Files.writeString(directory.resolve("own.yaml"), """
+                extends: paper
+                cpu: {orderstatus: constant 1ms, stocklevel: constant 10ms}
+                client: {cpu: {orderstatus: constant 1ms, stocklevel: constant 100us}}
+                """);
         double[] most = new double[2];
         String[] how = {"at-once", "statements"};
         for (int i = 0; i < 2; i++) {
