@@ -86,12 +86,13 @@ class PapersTableTest {
 
     @Test
     void thePageIsMadeFromVerdictsAndValues() throws IOException {
-        StringBuilder page = new StringBuilder("""
-                # What is reproduced of three papers
+        StringBuilder page = new StringBuilder(
+                """
+                        # What is reproduced of three papers
 
-                Every figure and table of AKARA, GORDA D5.1 and the MacroDDB thesis that shows a result: the paper's value, ours, and one of four verdicts. `±` is a 95 percent interval (ten seeds); a
-                value without it is of one seed. How each was made: [evaluation.md](evaluation.md), [benchmarks.md](benchmarks.md). This page is made from [papers.csv](figures/papers.csv) and the files of values beside it, and a test compares them.
-                """);
+                        Every figure and table of AKARA, GORDA D5.1 and the MacroDDB thesis that shows a result: the paper's value, ours, and one of four verdicts. `±` is a 95 percent interval (ten seeds); a
+                        value without it is of one seed. How each was made: [evaluation.md](evaluation.md), [benchmarks.md](benchmarks.md). This page is made from [papers.csv](figures/papers.csv) and the files of values beside it, and a test compares them.
+                        """);
         String of = "";
         for (Verdict one : verdicts()) {
             if (!one.of.equals(of)) {
