@@ -114,7 +114,7 @@ final class Ballots {
         }
 
         private Set<Integer> whoSay(Set<Integer> voters, Set<Vote> what) {
-            return voters.stream().filter(node -> votes.get(node) instanceof Vote vote && what.contains(vote))
+            return voters.stream().filter(node -> votes.containsKey(node) && what.contains(votes.get(node)))
                     .collect(Collectors.toCollection(TreeSet::new));
         }
 

@@ -131,7 +131,7 @@ class AdminServerTest {
         public List<NodeStatus.Position> positions() throws IOException {
             requireWhole();
             return List.of(new NodeStatus.Position(17, "0:1.4", false, "23514", "check (secret row)",
-                    Map.of(0, true, 1, false), decided.get()));
+                    Map.of(0, "made", 1, "refused"), decided.get()));
         }
 
         @Override
