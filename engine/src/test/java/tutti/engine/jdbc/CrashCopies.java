@@ -72,6 +72,12 @@ final class CrashCopies {
     /** Has files that HSQLDB begins to write from now on written through something; they are not synced. */
     static void writeThrough(EmbeddedDatabase database, String ending, UnaryOperator<OutputStream> through)
             throws SQLException {
+        writeThrough(database, ending, through, () -> {});
+    }
+
+    /** Likewise, and synced by something else. */
+    static void writeThrough(EmbeddedDatabase database, String ending, UnaryOperator<OutputStream> through,
+            FileAccess.FileSync sync) throws SQLException {
         Logger logger = hsqldb(database).logger;
         FileAccess real = logger.fileAccess;
         List<OutputStream> ours = new ArrayList<>();
@@ -79,7 +85,7 @@ final class CrashCopies {
                 new Class<?>[]{FileAccess.class}, (_, method, arguments) -> {
                     try {
                         if (method.getName().equals("getFileSync") && ours.contains(arguments[0])) {
-                            return (FileAccess.FileSync) () -> {};
+                            return sync;
                         }
                         Object result = method.invoke(real, arguments);
                         if (result instanceof OutputStream out && arguments[0].toString().endsWith(ending)) {

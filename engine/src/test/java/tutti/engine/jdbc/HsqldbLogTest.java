@@ -17,9 +17,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeEach;
@@ -361,6 +364,63 @@ class HsqldbLogTest {
         try (JdbcEngine again = JdbcEngine.open(open(files))) {
             assertEquals(position, again.appliedPosition());
             assertEquals(List.of("1,1"), EnginePair.rows(again, "SELECT * FROM C"));
+        }
+    }
+
+    /** HSQLDB syncs under the lock that a commit needs, which holds the one of all transactions. */
+    @Test
+    void whileTheDeviceIsBusyOthersCommit() throws Exception {
+        HsqldbDatabase database = open(files);
+        try (JdbcEngine engine = JdbcEngine.open(database)) {
+            createTables(engine);
+            Device device = new Device();
+            CrashCopies.writeThrough(database, ".log", out -> out, device::sync);
+            long position = fill(engine, log(database), engine.appliedPosition());
+            engine.rewriting().look(LONG_NANOS);
+            device.busy.set(true);
+            position = commit(engine, position + 1, "INSERT INTO C VALUES (1, 1)");
+            Result<Long> durable = new Result<>();
+            long next = position + 1;
+            try (ExecutorService other = Executors.newSingleThreadExecutor()) {
+                engine.durablePosition(durable);
+                device.asked.await();
+                Future<Long> committed = other.submit(() -> commit(engine, next, "INSERT INTO C VALUES (2, 2)"));
+                try {
+                    assertEquals(next, committed.get(20, TimeUnit.SECONDS));
+                    assertEquals(next, inDatabase(engine));
+                } catch (TimeoutException waits) {
+                    throw new AssertionError("a commit waits for the device", waits);
+                } finally {
+                    device.done.countDown();
+                }
+            }
+            assertEquals(position, durable.success());
+            assertEquals(1, device.times.get());
+        }
+    }
+
+    private static long inDatabase(JdbcEngine engine) throws Exception {
+        return Long.parseLong(EnginePair.rows(engine, "SELECT MAX(POSITION) FROM TUTTI.APPLIED").getFirst());
+    }
+
+    /** Answers late. */
+    private static final class Device {
+        private final AtomicBoolean busy = new AtomicBoolean();
+        private final AtomicLong times = new AtomicLong();
+        private final CountDownLatch asked = new CountDownLatch(1);
+        private final CountDownLatch done = new CountDownLatch(1);
+
+        void sync() throws IOException {
+            if (!busy.get()) {
+                return;
+            }
+            times.incrementAndGet();
+            asked.countDown();
+            try {
+                done.await();
+            } catch (InterruptedException interrupted) {
+                throw new IOException(interrupted);
+            }
         }
     }
 }

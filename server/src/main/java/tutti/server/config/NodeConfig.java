@@ -458,8 +458,8 @@ public record NodeConfig(
             @Setting(doc = "How long clients' code (checks, triggers, index expressions) may run at a PostgreSQL node while the rows of another node's"
                     + " transaction are written, and a second more for each 256 KiB of them. What takes longer this node cannot make: the"
                     + " nodes decide by majority.", byDefault = "30s", min = "1s", max = "24h") Duration codeTime,
-            @Setting(doc = "How long a schema change, or a request that every node executes, may take at a PostgreSQL node; the same on"
-                    + " every node. Others wait for it.", byDefault = "1h", min = "1s", max = "168h") Duration statementTime) {}
+            @Setting(doc = "How long a schema change, or a request that every node or the owner of its log executes, may take at a PostgreSQL"
+                    + " node; the same on every node. Others wait for it.", byDefault = "1h", min = "1s", max = "168h") Duration statementTime) {}
 
     /** Disjoint values for sequences. */
     public record Sequences(

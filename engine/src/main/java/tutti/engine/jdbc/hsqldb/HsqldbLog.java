@@ -99,13 +99,17 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
     }
 
     /**
-     * Makes what has been committed survive a crash.
+     * Makes what has been committed survive a crash. Transactions go on meanwhile, except for those that wait for a rewriting:
+     * the caller sees to it that the log is neither closed nor begun anew ({@code JdbcEngine} holds its own lock, and has its
+     * own transaction open, for which {@link #rewrite} waits).
      *
      * @throws SQLException {@code 58030} if it is not in the file, nor will be
      */
     void sync() throws SQLException {
+        LogWatch current = watch;
         session.getDatabase().logger.synchLog();
-        IOException failure = watch.failure();
+        current.force();
+        IOException failure = current.failure();
         if (failure != null) {
             throw new SQLException("what has been committed cannot be written to " + log + ": " + failure.getMessage(),
                     "58030", failure);

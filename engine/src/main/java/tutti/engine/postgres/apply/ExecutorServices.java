@@ -1,6 +1,7 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.channel.EventLoop;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
@@ -47,6 +48,12 @@ public interface ExecutorServices {
      * @param waits whether the session has a statement under way; from the loop
      */
     ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits);
+
+    /** How long a request may take. */
+    Duration statementTime();
+
+    /** Ends a server process, whatever it does. */
+    void end(int backendPid);
 
     /** Whether columns that have not changed may be left out of what travels. From any thread. */
     boolean leavesOut();

@@ -217,11 +217,14 @@ public final class PostgresExecutor implements Executor {
                 engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
         batch.keepResult(last);
         ScheduledFuture<?> watch = engine.watch(loop, all.transaction, to.processId(), () -> own == run && underWay);
+        TimeLimit limit = new TimeLimit(loop, engine.statementTime(), "the request", () -> true,
+                () -> engine.end(to.processId()));
         server = to;
         send(batch, to, new Answered(own) {
             @Override
             void over() {
                 watch.cancel(false);
+                limit.over();
             }
 
             @Override
@@ -240,9 +243,11 @@ public final class PostgresExecutor implements Executor {
             }
 
             @Override
-            void failed(EngineFailure failure, BatchHandler results) {
-                boolean refused = results.completed() >= first && results.completed() <= last
-                        && results.refusedByAll();
+            void failed(EngineFailure reported, BatchHandler results) {
+                EngineFailure failure = limit.over(reported);
+                boolean late = !failure.equals(reported);
+                boolean refused = late || (results.completed() >= first && results.completed() <= last
+                        && results.refusedByAll());
                 if (results.completed() < first) {
                     to.abort(); // the role may not be what it was
                 }
@@ -253,7 +258,7 @@ public final class PostgresExecutor implements Executor {
                         begin(all.first(before == all.requests.size() ? 1 : Math.max(1, before)), own);
                     } else if (refused) {
                         all.done.succeeded(new Executed(WriteSet.EMPTY, new Response(failure.sqlState(),
-                                limited(failure.message()), results.response())));
+                                limited(failure.message()), late ? new byte[0] : results.response())));
                     } else {
                         all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
                     }

@@ -285,10 +285,11 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = format('this change of sequence %s cannot be followed', s.sequence::regclass),
             HINT = 'Name the sequence, or the table that owns it, as it is written in the catalog.';
     END LOOP;
-    FOR made IN SELECT q.*, v.last, v.called FROM pg_sequence_here q
-                JOIN pg_class c ON c.oid = q.seqrelid AND c.relpersistence <> 't'
-                JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname <> 'tutti', tutti.state(q.seqrelid) v
-            WHERE NOT EXISTS (SELECT FROM tutti.sequences a WHERE a.sequence = q.seqrelid) LOOP
+    -- OFFSET 0 has the state asked of new sequences only
+    FOR made IN SELECT q.*, v.last, v.called FROM (SELECT h.* FROM pg_sequence_here h
+                JOIN pg_class c ON c.oid = h.seqrelid AND c.relpersistence <> 't'
+                JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname <> 'tutti'
+            WHERE NOT EXISTS (SELECT FROM tutti.sequences a WHERE a.sequence = h.seqrelid) OFFSET 0) q, tutti.state(q.seqrelid) v LOOP
         INSERT INTO tutti.sequences VALUES (made.seqrelid, made.seqmin, made.seqmax, made.seqcycle, made.seqincrement, 0, NULL,
             pg_relation_filenode(made.seqrelid));
         PERFORM tutti.restart(made.seqrelid, made.last, made.called, tutti.is_here());

@@ -10,8 +10,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
+import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.Outcome;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.Statement;
@@ -30,6 +35,16 @@ class CodeTimeTest {
                         END;
                     END LOOP;
                     RETURN true;
+                END $$;
+            CREATE FUNCTION forever() RETURNS void LANGUAGE plpgsql AS $$
+                BEGIN
+                    LOOP
+                        BEGIN
+                            PERFORM pg_sleep(1000);
+                        EXCEPTION WHEN query_canceled THEN
+                            NULL;
+                        END;
+                    END LOOP;
                 END $$;
             CREATE TABLE held (id int PRIMARY KEY, CHECK (endless(id)));
             CREATE TABLE other (id int PRIMARY KEY)""";
@@ -63,6 +78,40 @@ class CodeTimeTest {
         pair.applier.apply(1, List.of(pair.session.commit("INSERT INTO held VALUES (1)")), applied);
         assertRefusedForGood(applied.failure());
         assertGoesOn();
+    }
+
+    /** The owner of a log executes what stands behind it; its client is told. */
+    @Test
+    void requestsOfAnOwnerFailThatDoNotEnd() throws Exception {
+        try (Engine.Executor executor = pair.engine.openExecutor()) {
+            LocalTransaction transaction = new LocalTransaction() {
+                @Override
+                public void commit(long position, Completion<Void> done) {
+                    executor.commit(position, done);
+                }
+
+                @Override
+                public void rollback(Runnable done) {
+                    executor.rollback(done);
+                }
+
+                @Override
+                public void answer(Outcome outcome) {
+                    throw new UnsupportedOperationException("not asked for here");
+                }
+            };
+            assertEquals("57014", execute(executor, transaction, "SELECT forever()"));
+            assertEquals("00000", execute(executor, transaction, "INSERT INTO other VALUES (2)"));
+        }
+    }
+
+    private static String execute(Engine.Executor executor, LocalTransaction transaction, String request)
+            throws Exception {
+        Result<Engine.Executed> executed = new Result<>();
+        executor.execute(transaction, List.of(new Engine.Request(
+                Statement.request(List.of(Statement.Call.plain(request)), TestServer.USER, Map.of()).toBytes(),
+                ConflictClasses.ALL)), executed);
+        return executed.success().responses().getFirst().sqlState();
     }
 
     @Test

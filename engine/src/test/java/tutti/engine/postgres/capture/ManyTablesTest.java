@@ -1,0 +1,73 @@
+package tutti.engine.postgres.capture;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.TestServer;
+
+/** A transaction that makes many tables: each takes as many calls as the first one, however many there are. The server counts them. */
+class ManyTablesTest {
+    private static final int TABLES = 30;
+
+    private static long asked(LocalSession session, String query) throws SQLException {
+        try (java.sql.Statement statement = session.connection().createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    /** How often the transaction has called a function of this name. */
+    private static long calls(LocalSession session, String function) throws SQLException {
+        return asked(session,
+                "SELECT coalesce(sum(calls), 0) FROM pg_stat_xact_user_functions WHERE schemaname = 'tutti'"
+                        + " AND funcname = '" + function + "'");
+    }
+
+    private static void makeTable(LocalSession session, int number) throws SQLException {
+        String statement = "CREATE TABLE t" + number + " (id serial PRIMARY KEY, before int REFERENCES t"
+                + Math.max(0, number - 1) + ")";
+        session.execute("SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', '"
+                + new Statement(statement, TestServer.USER, Map.of()).toText() + "')", statement);
+    }
+
+    @Test
+    void theLastTableTakesAsManyCallsAsTheFirst() throws Exception {
+        String database = TestServer.database();
+        TestServer.install(database, 0);
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("SET track_functions = 'all'");
+            session.connection().commit();
+            for (int i = 0; i < TABLES; i++) {
+                makeTable(session, i);
+            }
+            // one when the statement is recorded, one before it is executed: none for our own triggers and functions
+            assertEquals(2 * TABLES, calls(session, "flush"));
+            assertEquals(2 * TABLES, calls(session, "constraints"));
+            // the state of a sequence is asked when it is new
+            long states = calls(session, "state");
+            assertTrue(states <= 2 * TABLES, () -> states + " states of sequences");
+            session.gather();
+            session.connection().commit();
+        }
+    }
+
+    @Test
+    void constraintsAreThoseOfEverySchemaWithTables() throws Exception {
+        String database = TestServer.database("CREATE TABLE a (id int PRIMARY KEY)", "CREATE SCHEMA \"Other\"",
+                "CREATE TABLE \"Other\".b (id int PRIMARY KEY)", "CREATE SCHEMA apart",
+                // a constraint of another kind, that has such a name
+                "CREATE DOMAIN apart.d AS int CONSTRAINT tutti_insert CHECK (VALUE > 0)");
+        TestServer.install(database, 0);
+        try (LocalSession session = new LocalSession(database)) {
+            assertEquals(1, asked(session, """
+                    SELECT (tutti.constraints() = '"Other".tutti_delete, "Other".tutti_insert, "Other".tutti_update,'
+                        ' public.tutti_delete, public.tutti_insert, public.tutti_update')::int"""));
+        }
+    }
+}
