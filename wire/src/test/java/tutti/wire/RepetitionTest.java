@@ -172,7 +172,8 @@ class RepetitionTest extends OnRepeatingFrontEnd {
     void aCopyThatIsRunAgainTakesTheRestOfItsClientsRows(boolean block) throws Exception {
         try (Connection connection = fixture.jdbc()) {
             connection.setAutoCommit(!block);
-            CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("copy account (id, balance) from stdin");
+            CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI()
+                    .copyIn("copy account (id, balance) from stdin");
             for (int row = 3; row < 3 + TIMES; row++) {
                 copyRow(copy, row);
                 take(node.begun).rollBack(new AbortReason.Victim(row));
@@ -197,7 +198,8 @@ class RepetitionTest extends OnRepeatingFrontEnd {
     @Test
     void aCopyThatIsRunAgainFailsAsItsClientWants() throws Exception {
         try (Connection connection = fixture.jdbc()) {
-            CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("copy account (id, balance) from stdin");
+            CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI()
+                    .copyIn("copy account (id, balance) from stdin");
             copyRow(copy, 3);
             take(node.begun).rollBack(new AbortReason.Victim(3));
             take(node.begun);
