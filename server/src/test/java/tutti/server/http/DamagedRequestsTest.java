@@ -12,6 +12,7 @@ import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -152,7 +153,7 @@ class DamagedRequestsTest {
                     String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
                     assertTrue(!answer.contains(SECRET), () -> "seed " + seed + ": " + answer);
                 }
-            } catch (java.net.SocketTimeoutException silent) {
+            } catch (SocketTimeoutException silent) {
                 throw new AssertionError("seed " + seed + ": the server does not hang up", silent);
             } catch (IOException refused) {
                 assertTrue(refused.getMessage() != null, "the server may hang up");
