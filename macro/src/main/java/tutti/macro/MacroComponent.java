@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import tutti.macro.call.CallFactory;
@@ -85,7 +86,7 @@ public final class MacroComponent<T> implements AutoCloseable {
         limitNanos = builder.callLimit.toNanos();
         scheduler = new Scheduler(
                 new Scheduler.Settings(builder.readStrategy, builder.voting, builder.execution, builder.queueCapacity,
-                        builder.overflow, builder.callLimit, builder.threads, builder.faults),
+                        builder.overflow, builder.callLimit, builder.threads, builder.faults, builder.clock),
                 calls);
         component = type.cast(calls.proxy(scheduler));
         boolean complete = false;
@@ -356,6 +357,7 @@ public final class MacroComponent<T> implements AutoCloseable {
         private Duration callLimit = Duration.ofSeconds(30);
         private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
         private ReplicaFault.Listener faults = fault -> {};
+        private LongSupplier clock = System::nanoTime;
 
         private Builder(Class<T> type, MethodHandles.@Nullable Lookup lookup) {
             this.type = type;
@@ -470,6 +472,12 @@ public final class MacroComponent<T> implements AutoCloseable {
         /** Makes the executors' threads, platform or virtual ones; platform daemons by default. */
         public Builder<T> threads(ThreadFactory factory) {
             threads = factory;
+            return this;
+        }
+
+        /** By which costs are measured, in nanoseconds; {@link System#nanoTime} by default. Of a test that says what calls take. */
+        Builder<T> clock(LongSupplier nanos) {
+            clock = nanos;
             return this;
         }
 

@@ -69,11 +69,11 @@ final class Reads {
 
     private @Nullable Object timedRead(Replica replica, Operation operation, @Nullable Object[] arguments)
             throws Throwable {
-        long begun = System.nanoTime();
+        long begun = settings.clock().getAsLong();
         try {
             return operation.detach(invoker.invoke(operation.index(), replica.implementation(), arguments));
         } finally {
-            replica.costs().observeRead(operation.index(), System.nanoTime() - begun);
+            replica.costs().observeRead(operation.index(), settings.clock().getAsLong() - begun);
         }
     }
 

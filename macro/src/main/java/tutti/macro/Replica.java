@@ -6,6 +6,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.StampedLock;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.macro.call.DirectRead;
 import tutti.macro.call.Invoker;
@@ -23,6 +24,8 @@ final class Replica implements DirectRead {
     private final boolean exclusiveReads;
     private final StampedLock lock = new StampedLock();
     private final Costs costs;
+    /** By which costs are measured, in nanoseconds. */
+    private final LongSupplier clock;
     private final BlockingQueue<ReadTask> reads;
     private final AtomicInteger faults = new AtomicInteger();
 
@@ -33,10 +36,12 @@ final class Replica implements DirectRead {
     private @Nullable Thread executedBy;
 
     /** One whose state is not complete yet. */
-    Replica(String name, Object implementation, boolean exclusiveReads, int operations, int readsMax) {
+    Replica(String name, Object implementation, boolean exclusiveReads, int operations, int readsMax,
+            LongSupplier clock) {
         this.name = name;
         this.implementation = implementation;
         this.exclusiveReads = exclusiveReads;
+        this.clock = clock;
         state = ReplicaStatus.State.COPYING;
         costs = new Costs(operations);
         reads = new ArrayBlockingQueue<>(readsMax);
@@ -147,7 +152,7 @@ final class Replica implements DirectRead {
             }
             boolean timed = ThreadLocalRandom.current().nextInt(WRITES_PER_SAMPLE) == 0
                     || costs.nanos(call.operation.index()) == 0;
-            long begun = timed ? System.nanoTime() : 0;
+            long begun = timed ? clock.getAsLong() : 0;
             Object value = null;
             Throwable thrown = null;
             try {
@@ -158,7 +163,7 @@ final class Replica implements DirectRead {
                 thrown = e;
             }
             if (timed) {
-                costs.observeWrite(call.operation.index(), System.nanoTime() - begun);
+                costs.observeWrite(call.operation.index(), clock.getAsLong() - begun);
             }
             // In this order: who has the answer, or sees the effects, must find that reads see them too.
             applied = next;

@@ -39,7 +39,7 @@ final class ReplicaMembership {
 
     Replica replica(String name, Object implementation, boolean exclusiveReads) {
         return new Replica(name, implementation, exclusiveReads, calls.table().operations().size(),
-                settings.queueCapacity());
+                settings.queueCapacity(), settings.clock());
     }
 
     /**

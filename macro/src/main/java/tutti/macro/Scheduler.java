@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.macro.call.CallFactory;
 import tutti.macro.call.DirectRead;
@@ -25,7 +26,8 @@ final class Scheduler implements Dispatcher {
 
     /** What a component is built from; see {@link MacroComponent.Builder} for the meaning of each. */
     record Settings(ReadStrategy readStrategy, @Nullable Voting voting, Execution execution, int queueCapacity,
-            OverflowPolicy overflow, Duration callLimit, ThreadFactory threads, ReplicaFault.Listener faults) {}
+            OverflowPolicy overflow, Duration callLimit, ThreadFactory threads, ReplicaFault.Listener faults,
+            LongSupplier clock) {}
 
     private final Settings settings;
     private final CallFactory calls;

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -152,32 +153,44 @@ class MacroComponentTest {
 
     @Test
     void aReplicaThatWasSlowOnceIsNotShunned() {
-        TwoFaced good = new TwoFaced.Of(1, 1);
-        boolean[] called = new boolean[1];
-        TwoFaced slowAtFirst = new TwoFaced() {
-            @Override
-            public int getOne() {
-                if (!called[0]) {
-                    called[0] = true;
-                    return new TwoFaced.Of(300_000, 1).getOne();
-                }
-                return good.getOne();
-            }
-
-            @Override
-            public int getTwo() {
-                return good.getTwo();
-            }
-        };
+        AtomicLong clock = new AtomicLong();
+        TwoFaced slowAtFirst = new Taking(clock, "a", 300_000, 1);
+        TwoFaced steady = new Taking(clock, "b", 3000, 3000);
         try (var macro = MacroComponent.of(TwoFaced.class).reads("get.*").replica("a", slowAtFirst)
-                .replica("b", new TwoFaced.Of(3000, 1)).build()) {
-            TwoFaced both = macro.component();
+                .replica("b", steady).clock(clock::get).build()) {
             int aForOne = 0;
             for (int i = 0; i < 200; i++) {
-                aForOne += both.getOne() == 1 ? 1 : 0;
+                aForOne += macro.component().getOne() == 'a' ? 1 : 0;
             }
             assertTrue(aForOne > 150,
                     "of 200 reads " + aForOne + " went to the replica that is better but for its first");
+        }
+    }
+
+    /** Says how long its reads take: the first one, and all others. */
+    private static final class Taking implements TwoFaced {
+        private final AtomicLong clock;
+        private final String name;
+        private final long others;
+        private long next;
+
+        Taking(AtomicLong clock, String name, long first, long others) {
+            this.clock = clock;
+            this.name = name;
+            this.others = others;
+            next = first;
+        }
+
+        @Override
+        public int getOne() {
+            clock.addAndGet(next);
+            next = others;
+            return name.charAt(0);
+        }
+
+        @Override
+        public int getTwo() {
+            return getOne();
         }
     }
 

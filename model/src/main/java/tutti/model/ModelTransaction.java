@@ -31,8 +31,9 @@ final class ModelTransaction extends LockHolder {
     CpuPool.@Nullable Job job;
     /** Which statement it executes, if it executes one after the other. */
     int statement;
-    /** Processor time of database and client that it took before its first statement. */
+    /** Processor time of the database, and of its client, that it took before its first statement. */
     double approachNanos;
+    double approachClientNanos;
 
     ModelTransaction(ModelTransactions locals, Work work, ClientModel client, long now) {
         this.locals = locals;

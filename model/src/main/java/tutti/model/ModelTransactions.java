@@ -115,6 +115,10 @@ final class ModelTransactions {
         site.world().workload().resolve(local.work);
         local.shared = local.work.shared;
         local.active = true;
+        if (!local.work.statements.isEmpty()) {
+            approach(local);
+            return;
+        }
         if (local.shared.length == 0) {
             acquired(local);
             return;
@@ -169,26 +173,37 @@ final class ModelTransactions {
 
     // ------------------------------------------------------------------------------------------ statement by statement
 
-    /** It computes up to where it takes its snapshot and asks for its first row. */
+    /**
+     * It computes up to where it takes its snapshot and asks for its first row: first its client, then its database. Each
+     * waits for a processor by itself, for each has to be woken by the other. What a client takes of which that is not known is
+     * divided equally among its calls and what comes before them.
+     */
     private void approach(ModelTransaction local) {
         Calibration.Losing losing = site.world().calibration().losing();
         local.statement = 0;
-        local.approachNanos = Math.min(sample(losing.approach(), local) + sample(losing.approachClient(), local),
-                site.world().calibration().rows().executing(local.work) + local.work.clientNanos);
+        double client = local.work.clientNanos;
+        local.approachNanos = Math.min(sample(losing.approach(), local),
+                site.world().calibration().rows().executing(local.work));
+        double known = sample(losing.approachClient(), local);
+        local.approachClientNanos = known > 0 ? Math.min(known, client) : client / (local.work.calls() + 1);
         enter(local, Stage.EXECUTING);
-        compute(local, local.approachNanos, () -> {
+        compute(local, local.approachClientNanos, () -> compute(local, local.approachNanos, () -> {
             site.locks().begin(local);
             local.begun = replica.visible();
             lock(local);
-        });
+        }));
     }
 
     private double sample(Map<RequestKind, Distribution> of, ModelTransaction local) {
         return of.getOrDefault(local.work.kind, Distribution.ZERO).sample(chance);
     }
 
-    /** Has it use a processor, and go on if it still runs then. */
+    /** Has it use a processor, if it needs it, and go on if it still runs then. */
     private void compute(ModelTransaction local, double nanos, Runnable then) {
+        if (nanos < 1) {
+            then.run();
+            return;
+        }
         int run = local.runs;
         local.job = site.cpu().execute(site.world().scaled(nanos), () -> {
             local.job = null;
@@ -218,18 +233,24 @@ final class ModelTransactions {
                 }
             }
         }
-        double all = site.world().calibration().rows().executing(local.work) + local.work.clientNanos;
+        double all = site.world().calibration().rows().executing(local.work);
         compute(local, (all - local.approachNanos) * statement.share(), () -> {
             local.statement++;
             if (statement.endsCall()) {
-                int run = local.runs;
-                waiting(local.work.waitingNanos / local.work.calls(), () -> {
-                    if (local.active && local.runs == run) {
-                        next(local);
-                    }
-                });
+                answered(local);
             } else {
                 next(local);
+            }
+        });
+    }
+
+    /** Its client takes an answer, and goes on. */
+    private void answered(ModelTransaction local) {
+        int run = local.runs;
+        waiting(local.work.waitingNanos / local.work.calls(), () -> {
+            if (local.active && local.runs == run) {
+                compute(local, (local.work.clientNanos - local.approachClientNanos) / local.work.calls(),
+                        () -> next(local));
             }
         });
     }
@@ -247,15 +268,16 @@ final class ModelTransactions {
         Calibration.Losing losing = site.world().calibration().losing();
         long waiting = (long) sample(losing.failingWaiting(), local);
         int epoch = local.epoch;
-        local.job = site.cpu().execute(
-                site.world().scaled(sample(losing.failing(), local) + sample(losing.failingClient(), local)), () -> {
-                    local.job = null;
-                    waiting(waiting, () -> {
-                        if (local.epoch == epoch) {
-                            then.run();
-                        }
-                    });
-                });
+        long server = site.world().scaled(sample(losing.failing(), local));
+        long client = site.world().scaled(sample(losing.failingClient(), local));
+        local.job = site.cpu().execute(server, () -> local.job = site.cpu().execute(client, () -> {
+            local.job = null;
+            waiting(waiting, () -> {
+                if (local.epoch == epoch) {
+                    then.run();
+                }
+            });
+        }));
     }
 
     // ------------------------------------------------------------------------------------------ at once

@@ -205,7 +205,13 @@ final class TpccModel implements WorkSource {
 
     @Override
     public void resolve(Work work) {
-        if (work.resolved || (work.kind.readOnly() && !sharedLocks)) {
+        if (work.resolved) {
+            return;
+        }
+        if (work.kind.readOnly() && !sharedLocks) {
+            if (byStatement) {
+                statements(work);
+            }
             return;
         }
         work.resolved = true;
@@ -294,7 +300,8 @@ final class TpccModel implements WorkSource {
             case DELIVERY -> List.of(new Part(NEW_ORDER, 0, 0, true), new Part(ORDERS, 0, 0, false),
                     new Part(ORDER_LINE, 0, 0, false), new Part(CUSTOMER, 0, 0, true));
             case MAINTENANCE -> List.of(new Part(ITEM, 0, 0, true));
-            case ORDER_STATUS, STOCK_LEVEL, READ, UPDATE -> List.of();
+            case ORDER_STATUS, STOCK_LEVEL -> List.of(new Part(0, 1, 0, true));
+            case READ, UPDATE -> List.of();
         };
     }
 

@@ -60,6 +60,28 @@ class ModelRunTest {
         assertTrue(first.total().committed() > 700, first.fingerprint());
     }
 
+    /** Two clients share a processor without slices: who computes in one piece waits once for the other, who computes in three pieces more often. */
+    @Test
+    void serverAndClientOfAReaderWaitForAProcessorEachStatementByStatement(@TempDir Path directory)
+            throws UnusableFileException, IOException {
+        Path file = Files.writeString(directory.resolve("own.yaml"), """
+                extends: paper
+                cpu: {orderstatus: constant 1ms, stocklevel: constant 10ms}
+                client: {cpu: {orderstatus: constant 1ms, stocklevel: constant 100us}}
+                """);
+        double[] most = new double[2];
+        String[] how = {"at-once", "statements"};
+        for (int i = 0; i < 2; i++) {
+            RunResult result = run(config("one-database", "database.calibration", file.toString(), "database.execution",
+                    how[i], "topology.cores", "1", "topology.quantum", "1s", "workload.clients", "2",
+                    "workload.mix.neworder", "0", "workload.mix.payment", "0", "workload.mix.orderstatus", "50",
+                    "workload.mix.delivery", "0", "workload.mix.stocklevel", "50", "workload.thinking.orderstatus",
+                    "constant 0s", "workload.thinking.stocklevel", "constant 0s", "workload.start", "at-once"), 1);
+            most[i] = result.of(RequestKind.ORDER_STATUS).latencies().maxMillis();
+        }
+        assertTrue(most[0] < 12.2 && most[1] > 12.4, () -> "ms " + Arrays.toString(most));
+    }
+
     @Test
     void toLoseARowTakesProcessorTimeStatementByStatement(@TempDir Path directory)
             throws UnusableFileException, IOException {

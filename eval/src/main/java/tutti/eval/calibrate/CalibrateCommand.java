@@ -2,7 +2,6 @@ package tutti.eval.calibrate;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -64,10 +63,10 @@ public final class CalibrateCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         CalibrationResult result;
         try (RealServer server = options.server(options.scale(config.workload()), screen)) {
-            List<Observation> profiled = RealRun.run(server,
+            RealRun.Seen profiled = RealRun.run(server,
                     new RealRun.Plan(config.workload(), RealRun.Purpose.PROFILE, options.warmup(), 1, options.seconds(),
                             options.seed(), "profiling one transaction at a time"),
-                    options.seed(), screen).profiled();
+                    options.seed(), screen);
             result = Calibrator.calibrate(profiled, server, options, config.workload(), percentile / 100, ground,
                     screen);
         }

@@ -15,9 +15,10 @@ import java.util.Map;
  * @param losing what transactions take that lose a row
  * @param log what writing costs
  * @param network what the network costs
+ * @param waking how long whoever wakes up waits for a processor
  */
 record CalibrationResult(String startedAt, Map<String, String> machine, Map<String, String> settings,
-        int transactions, Profile profile, LosingProbe losing, LogProbe log, NetworkProbe network) {
+        int transactions, Profile profile, LosingProbe losing, LogProbe log, NetworkProbe network, WakingProbe waking) {
     CalibrationResult {
         machine = Collections.unmodifiableMap(new LinkedHashMap<>(machine));
         settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));

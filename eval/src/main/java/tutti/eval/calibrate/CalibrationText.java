@@ -35,6 +35,9 @@ final class CalibrationText {
                 + " cpu.maintenance.\nextends: paper\ntitle: \"")
                 .append(result.settings().getOrDefault("server", "PostgreSQL"))
                 .append(", ").append(result.startedAt(), 0, 10).append("\"\n");
+        yaml.append(text(
+                "# A thread that wakes up gets a processor %.0f us late where all compute, and %.0f us where none does (medians).%n",
+                result.waking().busy().quantileNanos(0.5) / MICRO, result.waking().idle().quantileNanos(0.5) / MICRO));
         yaml.append(
                 "cpu:                     # processor time of the server process; K-S is the distance of the fit\n");
         distributions(yaml, "  ", Profile.Cost::server);
@@ -182,6 +185,10 @@ final class CalibrationText {
         found.put("round trip to the server", text("%.1f us (median), %.1f us (95th percentile)",
                 result.network().roundTrip().quantileNanos(0.5) / MICRO,
                 result.network().roundTrip().quantileNanos(0.95) / MICRO));
+        found.put("who wakes up gets a processor", text(
+                "%.0f us late (median) where processors have nothing to do, %.0f us (median) and %.0f us (95th percentile) where all compute",
+                result.waking().idle().quantileNanos(0.5) / MICRO, result.waking().busy().quantileNanos(0.5) / MICRO,
+                result.waking().busy().quantileNanos(0.95) / MICRO));
         found.put("processor time of a packet", text("%.2f us (UDP, %d bytes, loopback)",
                 result.network().packetNanos() / MICRO, NetworkProbe.PACKET_BYTES));
         return found;

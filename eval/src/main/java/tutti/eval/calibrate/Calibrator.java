@@ -3,7 +3,6 @@ package tutti.eval.calibrate;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import tutti.command.Screen;
@@ -16,22 +15,22 @@ final class Calibrator {
     private Calibrator() {}
 
     /**
-     * Makes a calibration of transactions that were profiled, and measures disk and network besides.
+     * Makes a calibration of transactions that were profiled alone and together, and measures disk and network besides.
      *
      * @param percentile 0 to 1, of latencies, above which transactions are left out
      */
-    static CalibrationResult calibrate(List<Observation> profiled, RealServer server, RealOptions options,
+    static CalibrationResult calibrate(RealRun.Seen seen, RealServer server, RealOptions options,
             WorkloadModel workload, double percentile, MeasurementConditions ground, Screen screen)
             throws IOException, SQLException, InterruptedException {
-        Profile profile = Profile.of(profiled, percentile);
-        screen.line("profiled " + profiled.size() + " transactions");
+        Profile profile = Profile.of(seen.alone(), percentile);
+        screen.line("profiled " + seen.alone().size() + " transactions alone, " + seen.together().size() + " together");
         NetworkProbe network = NetworkProbe.measure(server);
         LogProbe log;
         LosingProbe losing;
         try (RealClient client = new RealClient(0, workload, server.database(), server.scale(), options.seed() + 1,
                 options.seed(), System.currentTimeMillis() << 14 | 0x2000)) {
             log = LogProbe.measure(server, client);
-            losing = LosingProbe.measure(server, client);
+            losing = LosingProbe.measure(server, client).with(seen.together());
         }
         Map<String, String> settings = options.describe(server);
         if (percentile < 1) {
@@ -39,9 +38,9 @@ final class Calibrator {
                     String.format(Locale.ROOT, "transactions above the %.0fth percentile of their kind",
                             100 * percentile));
         }
-        return new CalibrationResult(ground.startedAt(), ground.machine(), settings, profiled.size(),
+        return new CalibrationResult(ground.startedAt(), ground.machine(), settings, seen.alone().size(),
                 profile,
-                losing, log, network);
+                losing, log, network, WakingProbe.measure());
     }
 
     /** Writes the calibration file. */

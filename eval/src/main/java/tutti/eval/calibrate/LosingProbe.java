@@ -16,8 +16,9 @@ import tutti.model.RequestKind;
 import tutti.model.fit.Fits;
 
 /**
- * What a transaction takes that waits for its first row and loses it: another connection holds the row, and commits when the
- * transaction waits. One at a time.
+ * What a transaction takes that waits for its first row and loses it. Where losers were seen among others, it is what these took; how much of that it is
+ * until they wait is taken from losers that are made one at a time: another connection holds the row, and commits when
+ * the transaction waits. Alone they take longer, for everything that they need has left the processor's caches while they waited.
  *
  * @param costs of each kind that changes something, and of which enough was seen
  */
@@ -47,6 +48,25 @@ record LosingProbe(Map<RequestKind, Cost> costs) {
                     fit(losses, Loss::failing), fit(losses, Loss::failingClient), fit(losses, Loss::failingWaiting));
         }
 
+        /** Of losers whose parts are not known: as large as here in relation to each other. */
+        private Cost with(List<Observation> losers) {
+            double server = share(approach, failing);
+            double client = share(approachClient, failingClient);
+            return new Cost(part(losers, Observation::backendNanos, server),
+                    part(losers, Observation::clientNanos, client),
+                    part(losers, Observation::backendNanos, 1 - server),
+                    part(losers, Observation::clientNanos, 1 - client), failingWaiting);
+        }
+
+        private static double share(Fits part, Fits rest) {
+            double all = part.meanNanos() + rest.meanNanos();
+            return all == 0 ? 0 : part.meanNanos() / all;
+        }
+
+        private static Fits part(List<Observation> losers, ToLongFunction<Observation> what, double share) {
+            return Fits.of(losers.stream().mapToLong(one -> Math.round(what.applyAsLong(one) * share)).toArray());
+        }
+
         private static Fits fit(List<Loss> losses, ToLongFunction<Loss> what) {
             return Fits.of(losses.stream().mapToLong(what).toArray());
         }
@@ -56,7 +76,17 @@ record LosingProbe(Map<RequestKind, Cost> costs) {
         costs = Collections.unmodifiableMap(new EnumMap<>(costs));
     }
 
-    /** Measures; the database is at rest but for the client. */
+    /** The same, with what those took that have lost among others, of kinds of which enough were seen. */
+    LosingProbe with(List<Observation> together) {
+        Map<RequestKind, Cost> all = new EnumMap<>(RequestKind.class);
+        costs.forEach((kind, alone) -> {
+            List<Observation> losers = together.stream().filter(one -> one.kind() == kind && !one.committed()).toList();
+            all.put(kind, losers.size() < LEAST ? alone : alone.with(losers));
+        });
+        return new LosingProbe(all);
+    }
+
+    /** Measures one at a time; the database is at rest but for the client. */
     static LosingProbe measure(RealServer server, RealClient client)
             throws IOException, SQLException, InterruptedException {
         Map<RequestKind, Cost> costs = new EnumMap<>(RequestKind.class);

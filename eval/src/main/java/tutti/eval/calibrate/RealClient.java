@@ -92,13 +92,13 @@ final class RealClient implements AutoCloseable {
     }
 
     /**
-     * Runs its next transaction while nobody else does, and tells what its server process has used for it. That is read when it rests
+     * Runs its next transaction, and tells what its server process has used for it. That is read when it rests
      * afterwards, and not before it begins as well: a processor that has just been reading is awake, and a transaction finds it
      * so that would have had to wake it. So the process must have done nothing since it was last noted what it has used.
      *
      * @throws Failure if the database reports anything but an abort
      */
-    Observation runAlone() throws IOException, SQLException {
+    Observation runProfiled() throws IOException, SQLException {
         long before = usedNanos;
         Observation one = run();
         rest();

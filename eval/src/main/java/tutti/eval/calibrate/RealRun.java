@@ -27,7 +27,9 @@ import tutti.report.ProcessTimes;
  *
  * <p>
  * When transactions are <i>profiled</i>, clients take turns, so that only one transaction is under way at a time, as in
- * D5.1 section 2.5; between two, its server process comes to rest, and what it has used belongs to that transaction.
+ * D5.1 section 2.5; between two, its server process comes to rest, and what it has used belongs to that transaction. What a
+ * transaction takes that loses a row cannot be seen so, for alone none loses. So clients are profiled <i>together</i> as well: all
+ * are at work, and each reads after each transaction what its own server process has used.
  *
  * <p>
  * Whoever profiles and runs freely does both by turns of a second, with the same connections and without a break. What a
@@ -49,7 +51,26 @@ final class RealRun {
         /** They run as they come. */
         RUN,
         /** Either by turns. */
-        BOTH
+        BOTH;
+
+        /** How transactions run, turn after turn. */
+        List<Manner> manners() {
+            return switch (this) {
+                case PROFILE -> List.of(Manner.ALONE, Manner.TOGETHER);
+                case RUN -> List.of(Manner.FREE);
+                case BOTH -> List.of(Manner.ALONE, Manner.TOGETHER, Manner.FREE);
+            };
+        }
+    }
+
+    /** How transactions run in a turn. */
+    enum Manner {
+        /** Profiled, one at a time. */
+        ALONE,
+        /** Profiled, as they come. */
+        TOGETHER,
+        /** As they come; nobody looks at the server. */
+        FREE
     }
 
     /**
@@ -65,31 +86,29 @@ final class RealRun {
      */
     record Plan(WorkloadModel workload, Purpose purpose, double warmUpSeconds, int rounds, int seconds, long seed,
             String name) {
-        boolean profiles() {
-            return purpose != Purpose.RUN;
+        /** How transactions run before and behind what counts. */
+        Manner last() {
+            return purpose.manners().getLast();
         }
 
-        boolean runs() {
-            return purpose != Purpose.PROFILE;
-        }
-
-        /** How often each purpose has its turn in a round. */
+        /** How often each manner has its turn in a round. */
         int turns() {
-            return purpose == Purpose.BOTH ? seconds : 1;
+            return purpose == Purpose.RUN ? 1 : seconds;
         }
 
         double allSeconds() {
-            return warmUpSeconds + (double) rounds * seconds * (purpose == Purpose.BOTH ? 2 : 1);
+            return warmUpSeconds + (double) rounds * seconds * purpose.manners().size();
         }
     }
 
     /**
      * What was seen.
      *
-     * @param profiled transactions that were profiled, one at a time
-     * @param rounds transactions that ran as they came
+     * @param alone transactions that were profiled one at a time
+     * @param together transactions that were profiled as they came
+     * @param rounds transactions that ran as they came, and at which nobody looked
      */
-    record Seen(List<Observation> profiled, List<Round> rounds) {}
+    record Seen(List<Observation> alone, List<Observation> together, List<Round> rounds) {}
 
     /**
      * Transactions of a round that ran as they came.
@@ -100,17 +119,17 @@ final class RealRun {
      */
     record Round(List<Observation> transactions, double seconds, double processorShare) {}
 
-    /** A turn of one purpose. */
+    /** A turn of one manner. */
     static final class Turn {
-        final boolean profiled;
+        final Manner manner;
         final Queue<Observation> seen = new ConcurrentLinkedQueue<>();
         long sinceNanos;
         long untilNanos;
         long busySinceMillis;
         long busyMillis;
 
-        Turn(boolean profiled) {
-            this.profiled = profiled;
+        Turn(Manner manner) {
+            this.manner = manner;
         }
 
         long nanos() {
@@ -123,7 +142,7 @@ final class RealRun {
     private final Screen screen;
     private final List<RealClient> clients = new ArrayList<>();
     private final CountDownLatch stop = new CountDownLatch(1);
-    /** Held for reading by who runs freely, for writing by who is profiled, and between turns. */
+    /** Held for writing by who is profiled alone, and between turns; for reading by all others. */
     private final ReentrantReadWriteLock under = new ReentrantReadWriteLock(true);
     private final AtomicReference<@Nullable Exception> failed = new AtomicReference<>();
     private final AtomicLong done = new AtomicLong();
@@ -134,7 +153,7 @@ final class RealRun {
         this.server = server;
         this.plan = plan;
         this.screen = screen;
-        this.turn = new Turn(!plan.runs());
+        this.turn = new Turn(plan.last());
     }
 
     /**
@@ -167,12 +186,10 @@ final class RealRun {
             for (int round = 0; round < plan.rounds; round++) {
                 rounds.add(round());
             }
-            begin(new Turn(!plan.runs()));
+            begin(new Turn(plan.last()));
             end(threads);
-            return new Seen(
-                    rounds.stream().flatMap(List::stream).filter(one -> one.profiled).flatMap(one -> one.seen.stream())
-                            .toList(),
-                    plan.runs() ? rounds.stream().map(RealRun::joined).toList() : List.of());
+            return new Seen(seen(rounds, Manner.ALONE), seen(rounds, Manner.TOGETHER),
+                    plan.last() == Manner.FREE ? rounds.stream().map(RealRun::joined).toList() : List.of());
         } finally {
             end(threads);
             for (RealClient client : clients) {
@@ -180,6 +197,11 @@ final class RealRun {
             }
             screen.live(List.of());
         }
+    }
+
+    private static List<Observation> seen(List<List<Turn>> rounds, Manner manner) {
+        return rounds.stream().flatMap(List::stream).filter(one -> one.manner == manner)
+                .flatMap(one -> one.seen.stream()).toList();
     }
 
     private void rehearse() throws SQLException {
@@ -200,21 +222,19 @@ final class RealRun {
     private List<Turn> round() throws IOException, InterruptedException {
         List<Turn> turns = new ArrayList<>();
         for (int time = 0; time < plan.turns(); time++) {
-            for (boolean profiled : new boolean[]{true, false}) {
-                if (profiled ? plan.profiles() : plan.runs()) {
-                    Turn next = new Turn(profiled);
-                    begin(next);
-                    turns.add(next);
-                    watch((next.sinceNanos - begun) / NANOS + (double) plan.seconds / plan.turns());
-                }
+            for (Manner manner : plan.purpose.manners()) {
+                Turn next = new Turn(manner);
+                begin(next);
+                turns.add(next);
+                watch((next.sinceNanos - begun) / NANOS + (double) plan.seconds / plan.turns());
             }
         }
         return turns;
     }
 
-    /** Those turns of a round in which transactions ran as they came. */
+    /** Those turns of a round in which transactions ran as they came, and nobody looked. */
     static Round joined(List<Turn> round) {
-        List<Turn> turns = round.stream().filter(one -> !one.profiled).toList();
+        List<Turn> turns = round.stream().filter(one -> one.manner == Manner.FREE).toList();
         List<Observation> transactions = new ArrayList<>();
         long clock = turns.getFirst().sinceNanos;
         for (Turn one : turns) {
@@ -235,7 +255,7 @@ final class RealRun {
             long busy = ProcessTimes.machineBusyMillis();
             turn.untilNanos = System.nanoTime();
             turn.busyMillis = busy - turn.busySinceMillis;
-            if (next.profiled) {
+            if (next.manner != Manner.FREE) {
                 for (RealClient client : clients) {
                     client.rest();
                 }
@@ -288,12 +308,12 @@ final class RealRun {
     private Observation next(RealClient client) throws IOException, SQLException {
         while (true) {
             Turn now = turn;
-            Lock lock = now.profiled ? under.writeLock() : under.readLock();
+            Lock lock = now.manner == Manner.ALONE ? under.writeLock() : under.readLock();
             lock.lock();
             try {
                 // Who waited for the lock may have waited for the next turn.
                 if (now.equals(turn)) {
-                    Observation one = now.profiled ? client.runAlone() : client.run();
+                    Observation one = now.manner == Manner.FREE ? client.run() : client.runProfiled();
                     now.seen.add(one);
                     return one;
                 }

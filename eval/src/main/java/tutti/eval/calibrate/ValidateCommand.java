@@ -97,7 +97,7 @@ public final class ValidateCommand implements Callable<Integer> {
                 processors += round.processorShare() / rounds;
             }
             if (calibration == null) {
-                CalibrationResult made = Calibrator.calibrate(seen.profiled(), server, options, config.workload(), 1,
+                CalibrationResult made = Calibrator.calibrate(seen, server, options, config.workload(), 1,
                         ground,
                         screen);
                 Calibrator.write(made, out, screen);

@@ -100,6 +100,25 @@ class CalibrationTest {
         assertThrows(Failure.class, () -> Profile.of(all.subList(0, 50), 1));
     }
 
+    @Test
+    void losersTakeWhatTheyTookAmongOthers() {
+        LosingProbe alone = new LosingProbe(Map.of(RequestKind.PAYMENT,
+                LosingProbe.Cost.of(List.of(new LosingProbe.Loss(100, 40, 300, 120, 60)))));
+        List<Observation> together = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            together.add(new Observation(RequestKind.PAYMENT, 0, 0, 900, 1, 200, 80, "first-updater"));
+            together.add(new Observation(RequestKind.PAYMENT, 4, 0, 900, 1, 9000, 9000, ""));
+        }
+        LosingProbe.Cost cost = java.util.Objects.requireNonNull(alone.with(together).costs().get(RequestKind.PAYMENT));
+        assertEquals(50, cost.approach().meanNanos());
+        assertEquals(150, cost.failing().meanNanos());
+        assertEquals(20, cost.approachClient().meanNanos());
+        assertEquals(60, cost.failingClient().meanNanos());
+        assertEquals(60, cost.failingWaiting().meanNanos());
+        // Of too few nothing is said.
+        assertEquals(alone, alone.with(together.subList(0, 38)));
+    }
+
     private static Map<RequestKind, Distribution> changed(Map<RequestKind, Distribution> of) {
         Map<RequestKind, Distribution> some = new java.util.EnumMap<>(of);
         some.values().removeIf(Distribution.ZERO::equals);
@@ -114,7 +133,8 @@ class CalibrationTest {
                 Map.of("server", "PostgreSQL 18"), 1000, Profile.of(observations(), 1),
                 new LosingProbe(Map.of(RequestKind.PAYMENT, loss)),
                 new LogProbe(Fits.of(new long[]{MILLI}), 100, MILLI, 10, 120.5, 300),
-                new NetworkProbe(Fits.of(new long[]{40_000}), 3210));
+                new NetworkProbe(Fits.of(new long[]{40_000}), 3210),
+                new WakingProbe(Fits.of(new long[]{60_000}), Fits.of(new long[]{70_000})));
         Path file = Files.writeString(directory.resolve("own.yaml"), new CalibrationText(result).yaml());
         Calibration read = ScenarioReader.read("one-database", Map.of("database.calibration", file.toString()))
                 .config().calibration();

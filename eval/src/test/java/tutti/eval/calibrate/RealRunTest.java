@@ -48,13 +48,14 @@ class RealRunTest {
     void profiledTransactionsAreAloneAndTheOthersSeeNoneOfTheirTime() throws Exception {
         try (RealServer server = RealServer.start(directory, TpccScale.reduced(1), 3, screen)) {
             RealRun.Seen both = RealRun.run(server, plan(RealRun.Purpose.BOTH), 3, screen);
-            assertFalse(both.profiled().isEmpty());
-            List<Observation> alone = both.profiled().stream().sorted(Comparator.comparingLong(Observation::sinceNanos))
+            assertFalse(both.alone().isEmpty());
+            List<Observation> alone = both.alone().stream().sorted(Comparator.comparingLong(Observation::sinceNanos))
                     .toList();
             for (int i = 0; i < alone.size(); i++) {
                 assertTrue(alone.get(i).backendNanos() > 0, alone.get(i)::toString);
                 assertTrue(i == 0 || alone.get(i).sinceNanos() >= alone.get(i - 1).nowNanos(), alone.get(i)::toString);
             }
+            assertTrue(both.together().stream().allMatch(one -> one.backendNanos() > 0));
             assertEquals(ROUNDS, both.rounds().size());
             for (RealRun.Round round : both.rounds()) {
                 assertTrue(round.seconds() >= 1, round::toString);
@@ -68,9 +69,9 @@ class RealRunTest {
 
     @Test
     void turnsAreJoinedByAClockThatStandsStillBetweenThem() {
-        RealRun.Turn first = turn(false, 1000, 2000, 1100, 1900);
-        RealRun.Turn between = turn(true, 2000, 5000, 2500);
-        RealRun.Turn second = turn(false, 5000, 6500, 5600, 5100);
+        RealRun.Turn first = turn(RealRun.Manner.FREE, 1000, 2000, 1100, 1900);
+        RealRun.Turn between = turn(RealRun.Manner.TOGETHER, 2000, 5000, 2500);
+        RealRun.Turn second = turn(RealRun.Manner.FREE, 5000, 6500, 5600, 5100);
         RealRun.Round round = RealRun.joined(List.of(first, between, second));
         assertEquals(2.5e-6, round.seconds(), 1e-12);
         assertEquals(List.of(1100L, 1900L, 2100L, 2600L),
@@ -78,8 +79,8 @@ class RealRunTest {
         assertTrue(round.transactions().stream().allMatch(one -> one.latencyNanos() == 50));
     }
 
-    private static RealRun.Turn turn(boolean profiled, long since, long until, long... ends) {
-        RealRun.Turn turn = new RealRun.Turn(profiled);
+    private static RealRun.Turn turn(RealRun.Manner manner, long since, long until, long... ends) {
+        RealRun.Turn turn = new RealRun.Turn(manner);
         turn.sinceNanos = since;
         turn.untilNanos = until;
         for (long end : ends) {

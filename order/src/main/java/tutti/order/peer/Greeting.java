@@ -86,7 +86,16 @@ public final class Greeting {
                 Field.of("standing", Standing.SCHEMA, Hello::standing),
                 Field.of("speaks", Versions.SCHEMA, Hello::speaks),
                 Field.of("capabilities", SpokenVersions.CAPABILITIES, Hello::capabilities),
-                Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::new);
+                Field.of("cluster", Types.text(BYTES_MAX), Hello::cluster), Hello::read);
+
+        /** Where it is read: what it says stands in the log of whoever refuses it, and must add no lines to it. */
+        private static Hello read(int node, long process, Standing standing, Versions speaks, Set<String> capabilities,
+                String cluster) {
+            if (cluster.chars().anyMatch(Character::isISOControl)) {
+                throw new IllegalArgumentException("control characters among the members");
+            }
+            return new Hello(node, process, standing, speaks, capabilities, cluster);
+        }
 
         /** One of this build. */
         public Hello(int node, long process, Standing standing, String cluster) {

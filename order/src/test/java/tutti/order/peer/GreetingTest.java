@@ -60,6 +60,14 @@ class GreetingTest {
                 .contains("more than"));
     }
 
+    /** What it says is told in the log of whoever refuses it. */
+    @Test
+    void aGreetingWritesNoLinesIntoTheLog() {
+        Greeting.Hello forging = new Greeting.Hello(3, 42, new Greeting.Standing(77, 1, 0, false, 0),
+                "0=a:1\n12:00 INFO all is well");
+        assertTrue(refusal(forging.framed()).contains("control characters"));
+    }
+
     @Test
     void aGreetingOfALaterReleaseIsReadWhateverItSpeaks() throws IOException {
         Greeting.Hello later = new Greeting.Hello(3, 42, new Greeting.Standing(77, 1, 0, false, 0), new Versions(7, 9),

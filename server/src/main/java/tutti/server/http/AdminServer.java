@@ -40,17 +40,30 @@ import tutti.server.config.NodeConfig;
  * of another site has a browser ask for is refused.
  *
  * <p>
- * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503.
+ * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503. None has a body: one that
+ * announces any is refused, and its connection closed, before anything of it is read. A request has come within {@value #REQUEST_SECONDS_MAX} seconds, and
+ * takes {@value #HEADERS_BYTES_MAX} bytes at most; {@value #CONNECTIONS_MAX} connections are held, one more is closed.
  */
 public final class AdminServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(AdminServer.class);
-    private static final int REQUESTS_MAX = 32;
+    static final int REQUESTS_MAX = 32;
+    static final int CONNECTIONS_MAX = 512;
+    static final int REQUEST_SECONDS_MAX = 10;
+    private static final int HEADERS_BYTES_MAX = 16 << 10;
     private static final int BACKLOG = 32;
     private static final Pattern DECISION = Pattern.compile("(skip|keep)=(\\d{1,18})");
     private static final Pattern AFTER = Pattern.compile("after=(\\d{1,18})");
     private static final Pattern MEMBER = Pattern
             .compile("(add|remove|move)=(\\d{1,3})(?:&order=([\\w.\\-\\[\\]:]{1,255}:\\d{1,5}))?");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
+
+    static {
+        // The Java runtime's server has no limits unless it finds these when it is used first, and would read what is left of a body.
+        limit("jdk.httpserver.maxConnections", CONNECTIONS_MAX);
+        limit("sun.net.httpserver.maxReqTime", REQUEST_SECONDS_MAX);
+        limit("sun.net.httpserver.maxReqHeaderSize", HEADERS_BYTES_MAX);
+        limit("sun.net.httpserver.drainAmount", 0);
+    }
 
     private final HttpServer server;
     private final ExecutorService executor;
@@ -310,8 +323,28 @@ public final class AdminServer implements AutoCloseable {
         return server.getAddress().getPort();
     }
 
+    /** Sets a property of the virtual machine, unless its operator has. */
+    private static void limit(String property, int to) {
+        if (System.getProperty(property) == null) {
+            System.setProperty(property, String.valueOf(to));
+        }
+    }
+
+    /** Whether a request announces a body, which may never come. */
+    private static boolean hasBody(HttpExchange exchange) throws IOException {
+        String length = exchange.getRequestHeaders().getFirst("Content-Length");
+        return exchange.getRequestHeaders().containsKey("Transfer-Encoding")
+                || (length != null && Long.parseLong(length) != 0)
+                // It has none, which the server notices when it is read: then the connection can be used again.
+                || exchange.getRequestBody().read() >= 0;
+    }
+
     private void handle(HttpExchange exchange) throws IOException {
         try (exchange) {
+            if (hasBody(exchange)) {
+                send(exchange, 413, "text/plain", "no request here has a body: say what you want in the path\n");
+                return;
+            }
             if (!running.tryAcquire()) {
                 send(exchange, 503, "text/plain", "too many requests at once\n");
                 return;

@@ -8,12 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -395,11 +397,45 @@ class AdminServerTest {
     @Test
     void otherPathsAndMethodsAreRefused() throws Exception {
         assertEquals(404, get("/nothing").statusCode());
-        HttpRequest post = HttpRequest.newBuilder(uri("/status")).POST(HttpRequest.BodyPublishers.ofString("x"))
-                .build();
+        HttpRequest post = HttpRequest.newBuilder(uri("/status")).POST(HttpRequest.BodyPublishers.noBody()).build();
         assertEquals(405, client.send(post, HttpResponse.BodyHandlers.ofString()).statusCode());
         HttpRequest head = HttpRequest.newBuilder(uri("/status")).HEAD().build();
         assertEquals(200, client.send(head, HttpResponse.BodyHandlers.ofString()).statusCode());
+    }
+
+    /** Waiting for a body would hold one of the places for requests. */
+    @Test
+    void whoPromisesABodyAndDoesNotSendItKeepsNobodyOut() throws Exception {
+        List<Socket> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < 2 * AdminServer.REQUESTS_MAX; i++) {
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
+                silent.add(socket);
+                String body = i % 2 == 0 ? "Content-Length: 9" : "Transfer-Encoding: chunked";
+                socket.getOutputStream().write(("HEAD /status HTTP/1.1\r\nHost: a\r\n" + body + "\r\n\r\n")
+                        .getBytes(StandardCharsets.US_ASCII));
+                String answer = "HTTP/1.1 413 ";
+                assertEquals(answer, new String(socket.getInputStream().readNBytes(answer.length()),
+                        StandardCharsets.US_ASCII));
+            }
+            assertEquals("ready\n", get("/health/ready").body());
+        } finally {
+            for (Socket socket : silent) {
+                socket.close();
+            }
+        }
+    }
+
+    @Test
+    void aConnectionServesSeveralRequests() throws Exception {
+        try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
+            for (String connection : List.of("keep-alive", "close")) {
+                socket.getOutputStream().write(("GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: " + connection
+                        + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+            }
+            String answers = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+            assertEquals(3, answers.split("ready\n", -1).length, answers);
+        }
     }
 
     @Test

@@ -179,7 +179,7 @@ class BrokenClassesTest {
                         POSTGRES + "apply.ReplicationTest", "aRowThatIsMissingIsNoticed"),
                 new BrokenClass("statements-word-is-believed",
                         "An error that a statement raises itself counts as the server's trouble.",
-                        Edit.of(POSTGRES + "apply.ServerTrouble", "of", new Change.Given("contains", 1)).at(1, 5),
+                        Edit.of(POSTGRES + "apply.ServerTrouble", "of", new Change.Given("contains", 1)).at(1, 6),
                         POSTGRES + "apply.ReplicationTest", "whatAStatementRaisesIsItsResultWhateverItsCode"),
                 new BrokenClass("postgres-position-not-recorded",
                         "A PostgreSQL applier commits without noting its position.",
