@@ -40,7 +40,8 @@ class PapersTableTest {
         List<String> cells = new ArrayList<>();
         StringBuilder cell = new StringBuilder();
         boolean quoted = false;
-        for (char letter : line.toCharArray()) {
+        for (int i = 0; i < line.length(); i++) {
+            char letter = line.charAt(i);
             if (letter == '"') {
                 quoted = !quoted;
             } else if (letter == ',' && !quoted) {

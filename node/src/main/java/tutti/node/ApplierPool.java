@@ -6,11 +6,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Engine;
 
-/** Appliers that were opened, and those of them that have nothing to do. Of the replica's loop. */
+/**
+ * Appliers that were opened, and those of them that have nothing to do. Of the replica's loop.
+ *
+ * <p>
+ * How many may work side by side can change at any time. More are opened at once. Of too many none is taken away from what it
+ * does, or closed: whoever {@linkplain #hasSpare asks for a spare one} gets none until few enough work.
+ */
 final class ApplierPool implements AutoCloseable {
     private final Engine engine;
     private final List<Engine.Applier> opened = new ArrayList<>();
     private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
+    private int workingMax;
 
     ApplierPool(Engine engine) {
         this.engine = engine;
@@ -22,16 +29,23 @@ final class ApplierPool implements AutoCloseable {
         return applier;
     }
 
-    /** Opens so many more. */
-    void open(int count) {
-        for (int i = 0; i < count; i++) {
+    /** So many may work side by side from now on, at least 1. */
+    void limit(int count) {
+        workingMax = count;
+        while (opened.size() < count) {
             idle.add(open());
         }
     }
 
-    /** How many have nothing to do. */
-    int idle() {
-        return idle.size();
+    /** Whether one has nothing to do. */
+    boolean hasIdle() {
+        return !idle.isEmpty();
+    }
+
+    /** Whether one may begin, and another one is left that has nothing to do. */
+    boolean hasSpare() {
+        // At least so many are open as may work, so another one is left.
+        return opened.size() - idle.size() + 1 < workingMax;
     }
 
     /** Takes one that has nothing to do, if there is one. */

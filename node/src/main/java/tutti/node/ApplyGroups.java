@@ -61,7 +61,7 @@ final class ApplyGroups {
     private final EngineCommits commits;
     private final Clock clock;
     private final Loop loop;
-    private final int positionsMax;
+    private int positionsMax;
     private final Events events;
 
     /**
@@ -81,6 +81,11 @@ final class ApplyGroups {
         this.loop = loop;
         this.positionsMax = positionsMax;
         this.events = events;
+    }
+
+    /** Groups that begin from now on have at most so many positions, at least 1. */
+    void positionsMax(int count) {
+        positionsMax = count;
     }
 
     /** Begins with what can be begun now, but for what only the head of the queue may do. */
@@ -145,10 +150,11 @@ final class ApplyGroups {
 
     /**
      * Whether there is an applier to begin a group with at this slot. The last one is kept for the head: later groups hold
-     * theirs until it is their turn, and the head may come to need one (a local commit that failed, a barrier).
+     * theirs until it is their turn, and the head may come to need one (a local commit that failed, a barrier). So the head
+     * takes it even when more work than {@linkplain ApplierPool#limit may} by now: they wait for the head.
      */
     private boolean applierFree(Slot slot) {
-        return slot.equals(slots.peek()) ? appliers.idle() > 0 : appliers.idle() > 1 && load.muchWaits();
+        return slot.equals(slots.peek()) ? appliers.hasIdle() : appliers.hasSpare() && load.muchWaits();
     }
 
     /**

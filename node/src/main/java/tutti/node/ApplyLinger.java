@@ -22,10 +22,12 @@ import tutti.runtime.Clock;
  */
 final class ApplyLinger {
     private final Clock clock;
-    private final long nanos;
+    private long nanos;
     private final BooleanSupplier unwatched;
     private long lastNanos;
     private long hurriedPosition;
+    private long changedPosition;
+    private long changedUntilNanos;
     private boolean timerSet;
     private volatile boolean lingers;
 
@@ -39,6 +41,19 @@ final class ApplyLinger {
         this.nanos = nanos;
         this.unwatched = unwatched;
         this.lastNanos = clock.nanoTime() - nanos;
+    }
+
+    /**
+     * From now on so long at most, in nanoseconds; 0 for never.
+     *
+     * @param decided up to this position, what waits waits for so long from now at most
+     */
+    void atMost(long nanosMax, long decided) {
+        nanos = nanosMax;
+        changedPosition = decided;
+        changedUntilNanos = clock.nanoTime() + nanosMax;
+        // The timer that is set may run longer than anything waits now. It does no harm when it runs out.
+        timerSet = false;
     }
 
     /** A remote transaction has come; answers until when, by the clock, it may wait. */
@@ -61,7 +76,8 @@ final class ApplyLinger {
         }
         // First said, then asked: whoever begins to wait meanwhile either is seen here or sees it.
         lingers = nanos > 0;
-        long left = lingers && unwatched.getAsBoolean() ? untilNanos - clock.nanoTime() : 0;
+        long until = position <= changedPosition && changedUntilNanos - untilNanos < 0 ? changedUntilNanos : untilNanos;
+        long left = lingers && unwatched.getAsBoolean() ? until - clock.nanoTime() : 0;
         lingers = left > 0;
         return left;
     }

@@ -78,7 +78,7 @@ final class CommitPipeline {
     private final Loop loop;
     private final Events events;
     private final NodeMetrics metrics;
-    private final int applierCount;
+    private ApplySettings settings;
     private final Preparations preparations;
     private final ApplyLinger linger;
     private final EngineCommits commits;
@@ -93,6 +93,7 @@ final class CommitPipeline {
     private long recovered;
     private long decided;
     private long visible;
+    private boolean opened;
     private boolean advancing;
     private boolean advanceAgain;
     private boolean halted;
@@ -100,16 +101,14 @@ final class CommitPipeline {
     /**
      * Puts it together; {@link #open} begins.
      *
-     * @param applierCount how many appliers work side by side, at least 1
-     * @param groupPositionsMax most positions in one engine transaction, at least 1
-     * @param lingerNanos for how long remote transactions may wait for others to be applied with, in nanoseconds; 0 for never
+     * @param settings to begin with
      * @param unwatched whether nobody at this node waits to see something
      */
-    CommitPipeline(Engine engine, Clock clock, Loop loop, Events events, NodeMetrics metrics, int applierCount,
-            int groupPositionsMax, long lingerNanos, BooleanSupplier unwatched) {
+    CommitPipeline(Engine engine, Clock clock, Loop loop, Events events, NodeMetrics metrics,
+            ApplySettings settings, BooleanSupplier unwatched) {
         this.metrics = metrics;
-        this.linger = new ApplyLinger(clock, lingerNanos, unwatched);
-        this.applierCount = applierCount;
+        this.linger = new ApplyLinger(clock, settings.lingerNanos(), unwatched);
+        this.settings = settings;
         this.clock = clock;
         this.loop = loop;
         this.events = events;
@@ -117,7 +116,7 @@ final class CommitPipeline {
         this.commits = new EngineCommits(engine, loop, events::failed);
         this.appliers = new ApplierPool(engine);
         this.executors = new ExecutorPool(engine);
-        this.groups = new ApplyGroups(slots, busy, load, appliers, commits, clock, loop, groupPositionsMax,
+        this.groups = new ApplyGroups(slots, busy, load, appliers, commits, clock, loop, settings.groupPositionsMax(),
                 new GroupEvents());
     }
 
@@ -132,7 +131,19 @@ final class CommitPipeline {
         visible = position;
         decided = before;
         commits.begin(position);
-        appliers.open(applierCount);
+        opened = true;
+        appliers.limit(settings.appliers());
+    }
+
+    /** Applies by other settings from now on; what has begun ends as it began. */
+    void applying(ApplySettings now) {
+        settings = now;
+        linger.atMost(now.lingerNanos(), decided);
+        groups.positionsMax(now.groupPositionsMax());
+        if (opened) {
+            appliers.limit(now.appliers());
+            advance();
+        }
     }
 
     /** Those that execute whole requests, whose transactions this pipeline commits. */

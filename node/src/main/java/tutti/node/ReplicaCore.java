@@ -99,7 +99,7 @@ final class ReplicaCore {
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop,
                 new PipelineReports(this, world, this.protocol, transactions, outcomes, backlog, metrics), metrics,
-                settings.appliers(), settings.groupPositionsMax(), settings.lingerNanos(), this::unwatched);
+                settings.applying(), this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
         this.elsewhere = new ShownElsewhere(parts, settings.node());
         this.messages = new Control.Messages(settings.protocol().messages());
@@ -215,6 +215,10 @@ final class ReplicaCore {
 
     LogKeeping logKeeping() {
         return logKeeping;
+    }
+
+    CommitPipeline pipeline() {
+        return pipeline;
     }
 
     Copies copies() {

@@ -71,27 +71,24 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas with which the order began ({@link Group#founders})
      * @param protocol with its parameters; nodes with different ones refuse each other
-     * @param appliers how many write sets are applied side by side, at least 1
-     * @param groupPositionsMax how many positions are made visible by one engine transaction at most
+     * @param applying how it applies what others have changed, to begin with
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
      * @param backlogBytesMax how many bytes of delivered and not yet visible changes are held in memory before delivery
      *            waits
      * @param durabilityNanos how often the engine's durable position is told to the others, in nanoseconds
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
-     * @param lingerNanos for how long transactions of other nodes may wait for more, while nobody here waits to see them, in
-     *            nanoseconds; 0 for never
      * @param retention for how long the order's log is kept for nodes that are away
      * @param names by which clients know transactions
      * @param doubtNanos how long this node may reach no majority before clients that wait for the outcome of a commit are told that it is in
      *            doubt, in nanoseconds; 0 for ever
      */
-    public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, int appliers,
-            int groupPositionsMax, int inFlightMax, long backlogBytesMax, long durabilityNanos,
-            long snapshotPositions, long lingerNanos, Retention retention, TransactionNames names, long doubtNanos) {
+    public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, ApplySettings applying,
+            int inFlightMax, long backlogBytesMax, long durabilityNanos,
+            long snapshotPositions, Retention retention, TransactionNames names, long doubtNanos) {
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
-            return new Settings(node, replicas, protocol, 4, 64, 1000, 256L << 20,
-                    2_000_000_000L, 50_000, 0, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
+            return new Settings(node, replicas, protocol, ApplySettings.DEFAULTS, 1000, 256L << 20,
+                    2_000_000_000L, 50_000, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
         }
     }
 
@@ -252,6 +249,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /** Keeps the order's log for so long from now on, for those that are away or excluded. From any thread. */
     public void retention(Retention limits) {
         core.loop().execute(() -> core.logKeeping().retention(limits));
+    }
+
+    /** Applies what others have changed by these settings from now on. From any thread. */
+    public void applying(ApplySettings settings) {
+        core.loop().execute(() -> core.pipeline().applying(settings));
     }
 
     /** Highest position that the order has delivered here. */

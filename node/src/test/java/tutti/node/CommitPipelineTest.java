@@ -113,8 +113,8 @@ class CommitPipelineTest {
     }
 
     private CommitPipeline pipeline(long lingerNanos, long held, long before) {
-        CommitPipeline made = new CommitPipeline(engine, machine, loop, events, NodeMetrics.NONE, 3, 8,
-                lingerNanos, () -> unwatched);
+        CommitPipeline made = new CommitPipeline(engine, machine, loop, events, NodeMetrics.NONE,
+                new ApplySettings(3, 8, lingerNanos), () -> unwatched);
         made.open(held, before);
         return made;
     }
@@ -272,6 +272,62 @@ class CommitPipelineTest {
         machine.runFor(TimeUnit.MILLISECONDS.toNanos(50));
         succeedAll();
         assertEquals(List.of(1L, 2L, 3L), engine.effects);
+    }
+
+    @Test
+    void aShorterWaitCountsForWhatWaitsAlready() {
+        firstOfMany();
+        long brief = TimeUnit.MILLISECONDS.toNanos(50);
+        run(() -> pipeline.applying(new ApplySettings(3, 8, brief)));
+        assertEquals(List.of(), pending());
+        machine.runFor(brief);
+        succeedAll();
+        assertEquals(List.of(1L, 2L, 3L), engine.effects);
+    }
+
+    @Test
+    void whatWaitsBeginsWhenNothingIsToWaitAnyMore() {
+        firstOfMany();
+        run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
+        assertFalse(pipeline.lingers());
+        assertEquals(1, pending().size());
+    }
+
+    /** A run of groups of one position each, behind a local transaction that is committing. */
+    private List<ManualEngine.Pending> begunBehind(int positions) {
+        run(() -> pipeline.local(1, id(1), writes(1, 1), engine.new Session(1)));
+        for (int position = 2; position <= positions; position++) {
+            int at = position;
+            run(() -> pipeline.remote(at, id(at), writes(at, at)));
+        }
+        return pending();
+    }
+
+    @Test
+    void moreAppliersBeginAtOnce() {
+        run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
+        assertEquals(1 + 2, begunBehind(30).size());
+        run(() -> pipeline.applying(new ApplySettings(6, 1, 0)));
+        assertEquals(3, pending().size());
+    }
+
+    @Test
+    void fewerAppliersLeaveOneForTheHead() {
+        run(() -> pipeline.applying(new ApplySettings(6, 1, 0)));
+        List<ManualEngine.Pending> begun = begunBehind(30);
+        assertEquals(1 + 5, begun.size());
+        run(() -> pipeline.applying(new ApplySettings(1, 1, 0)));
+        // The local commit's result is lost, so that the head needs an applier, while five work for those that wait for it.
+        begun.getFirst().fail(true);
+        List<ManualEngine.Pending> head = pending();
+        assertEquals(1, head.size());
+        head.getFirst().succeed();
+        begun.subList(1, begun.size()).forEach(ManualEngine.Pending::succeed);
+        while (on(pipeline::visible) < 30) {
+            List<ManualEngine.Pending> now = pending();
+            assertEquals(1, now.size(), "one works");
+            now.getFirst().succeed();
+        }
     }
 
     @Test
@@ -484,7 +540,10 @@ class CommitPipelineTest {
         return LongStream.range(0, 100);
     }
 
-    /** Operations end in any order, fail for passing reasons, or lose their results: every position is made visible once. */
+    /**
+     * Operations end in any order, fail for passing reasons, or lose their results, while settings change: every position is made
+     * visible once.
+     */
     @ParameterizedTest
     @MethodSource("seeds")
     void everyPositionBecomesVisibleOnceAndInOrder(long seed) {
@@ -515,6 +574,11 @@ class CommitPipelineTest {
                     expected.add(at);
                     run(() -> pipeline.remote(at, id(at), writes));
                 }
+            }
+            if (random.nextInt(6) == 0) {
+                ApplySettings settings = new ApplySettings(1 + random.nextInt(6), 1 + random.nextInt(8),
+                        random.nextInt(3) * TimeUnit.MILLISECONDS.toNanos(1));
+                run(() -> pipeline.applying(settings));
             }
             open.addAll(pending());
             while (!open.isEmpty() && random.nextInt(3) > 0) {

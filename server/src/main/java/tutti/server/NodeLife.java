@@ -31,6 +31,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.node.ApplySettings;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
 import tutti.node.TransactionNames;
@@ -89,7 +90,8 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable NodeChanges changes;
     private volatile @Nullable EngineWatch engineWatch;
     private volatile boolean closing;
-    private volatile long bytesPerSecond;
+    /** As the file says now, for what counts at once. */
+    private volatile NodeConfig present;
 
     /**
      * A life that has not begun.
@@ -99,18 +101,31 @@ final class NodeLife implements AutoCloseable {
     NodeLife(NodeConfig config, int secondaries, PrometheusNodeMetrics metrics) {
         this.config = config;
         this.secondariesAtStart = secondaries;
-        this.bytesPerSecond = config.copies().bytesPerSecond();
+        this.present = config;
         this.metrics = metrics;
     }
 
     /** What counts at once of a file that was read again ({@link ConfigChanges#AT_ONCE}) counts from now on. */
     void reloaded(NodeConfig now) {
-        bytesPerSecond = now.copies().bytesPerSecond();
-        ReplicaNode present = replica;
-        if (present != null) {
-            present.retention(new ReplicaNode.Retention(now.order().retentionBytes(),
-                    now.order().retentionTime().toNanos()));
+        present = now;
+        ReplicaNode node = replica;
+        if (node != null) {
+            tell(node);
         }
+    }
+
+    private void tell(ReplicaNode node) {
+        NodeConfig now = present;
+        node.retention(retention(now));
+        node.applying(applying(now));
+    }
+
+    private static ReplicaNode.Retention retention(NodeConfig of) {
+        return new ReplicaNode.Retention(of.order().retentionBytes(), of.order().retentionTime().toNanos());
+    }
+
+    private static ApplySettings applying(NodeConfig of) {
+        return new ApplySettings(of.apply().appliers(), of.apply().batchTransactions(), of.apply().linger().toNanos());
     }
 
     /** Completes when something ends the life. */
@@ -303,10 +318,8 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = order.group().founders(config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet()));
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                config.chosenProtocol(), config.apply().appliers(),
-                config.apply().batchTransactions(), config.limits().transactionsInFlight(), 256L << 20,
-                2_000_000_000L, 50_000, config.apply().linger().toNanos(),
-                new ReplicaNode.Retention(config.order().retentionBytes(), config.order().retentionTime().toNanos()),
+                config.chosenProtocol(), applying(config), config.limits().transactionsInFlight(), 256L << 20,
+                2_000_000_000L, 50_000, retention(config),
                 TransactionNames.of(read.cluster()), config.limits().inDoubtAfter().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;
@@ -324,7 +337,7 @@ final class NodeLife implements AutoCloseable {
             NodeCopies source = new NodeCopies(config, read.cluster(), node, copied, opened, metrics);
             copies = source;
             CopyDonor donor = new CopyDonor(config.node(), copied.loop(), read.machine(), source,
-                    () -> bytesPerSecond);
+                    () -> present.copies().bytesPerSecond());
             started.push(donor);
             copied.visitors(donor);
         }
@@ -347,6 +360,8 @@ final class NodeLife implements AutoCloseable {
         started.push(watching);
         engineWatch = watching;
         replica = node;
+        // The file may have been read again since: whoever reads it now finds the node.
+        tell(node);
         try {
             node.start().get();
         } catch (ExecutionException failed) {

@@ -67,6 +67,8 @@ import tutti.wire.sql.StatementClasses;
 final class PostgresDatabase implements NodeDatabase {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresDatabase.class);
     private static final int SECRET_BYTES = 16;
+    /** As many as `apply.appliers` can be while the node runs; the server's number of connections is fixed when it starts. */
+    private static final int APPLIERS_MAX = 64;
     /** A transaction takes up to ten times the bytes that it has changed while it commits, among which are copies in the order. */
     private static final int CHANGES_PART_OF_MEMORY = 16;
     /** Of what was committed last, for who asks what it was. */
@@ -327,7 +329,7 @@ final class PostgresDatabase implements NodeDatabase {
                 config.data().resolve("postgres"), port, postgres.user(), password)
                 .with("max_connections",
                         Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
-                                + config.apply().appliers() + 20))
+                                + APPLIERS_MAX + 20))
                 .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());

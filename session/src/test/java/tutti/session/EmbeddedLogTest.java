@@ -15,6 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.core.protocol.Protocols;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.h2.H2Database;
+import tutti.node.ApplySettings;
 import tutti.node.ReplicaNode;
 import tutti.node.TransactionNames;
 import tutti.node.metrics.NodeMetrics;
@@ -42,8 +43,9 @@ class EmbeddedLogTest {
             engine.lostWithLog();
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"), 2, 64, 100, 1 << 24,
-                            5_000_000L, 20, 0, ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN, 0),
+                    new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"),
+                            new ApplySettings(2, 64, 0), 100, 1 << 24, 5_000_000L, 20, ReplicaNode.Retention.UNLIMITED,
+                            TransactionNames.PLAIN, 0),
                     RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));

@@ -160,6 +160,9 @@ final class BackendSide implements FrameSink {
                     cycle.reopen();
                 }
                 cycle.copyBegins();
+                if (first.query()) {
+                    session.rollback().copyBegins();
+                }
             }
             default -> {
                 // part of an answer

@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
@@ -18,6 +19,8 @@ final class RollbackSequence {
     private final BackendRequests backend;
     private final ClientStream client;
     private final ClientCycle cycle;
+    /** Whose statements the engine has been asked to stop, until it is rolled back. */
+    private @Nullable OpenTransaction interrupted;
 
     RollbackSequence(Session session) {
         this.session = session;
@@ -67,11 +70,9 @@ final class RollbackSequence {
     private void interrupt(OpenTransaction asked) {
         client.suppress();
         session.resumeEngine();
+        interrupted = asked;
         if (cycle.copyRuns()) {
-            cycle.copyEnds();
-            ByteBuf out = client.buffer();
-            Frontend.copyFail(out, "the transaction gives way to one that was ordered first");
-            backend.write(out);
+            failCopy();
         }
         backend.interrupt(() -> !transaction.is(asked) || asked.rolledBack());
         if (!cycle.none() && !cycle.blocked()) {
@@ -81,6 +82,24 @@ final class RollbackSequence {
                     begin();
                 }
             });
+        }
+    }
+
+    private void failCopy() {
+        cycle.copyEnds();
+        ByteBuf out = client.buffer();
+        Frontend.copyFail(out, "the transaction gives way to one that was ordered first");
+        backend.write(out);
+    }
+
+    /**
+     * The engine takes data for a simple query. If its transaction was interrupted before, the COPY fails now: an engine that waits for data does
+     * not hear requests to cancel. It ignores a CopyFail that comes after the COPY's end.
+     */
+    void copyBegins() {
+        OpenTransaction current = interrupted;
+        if (current != null && transaction.is(current)) {
+            failCopy();
         }
     }
 
@@ -142,6 +161,7 @@ final class RollbackSequence {
 
     /** Rolls back. Nothing of the client's is running any more. */
     void begin() {
+        interrupted = null;
         inEngine(() -> {
             complete();
             transaction.becomes(SessionState.AWAITING_ANSWER);

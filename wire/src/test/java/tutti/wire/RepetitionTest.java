@@ -29,6 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
 import tutti.core.txn.AbortReason;
 import tutti.pgwire.Frontend;
 
@@ -163,6 +164,65 @@ class RepetitionTest extends OnRepeatingFrontEnd {
         take(node.asked).commit();
         assertEquals("GC(COPY 2)/I", get(answer));
         assertEquals("1:10 2:20 3:30 4:40", fixture.accounts());
+    }
+
+    /** The engine is asked for the COPY anew between two of its client's rows: the client, which has heard of nothing, is read on. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void aCopyThatIsRunAgainTakesTheRestOfItsClientsRows(boolean block) throws Exception {
+        try (Connection connection = fixture.jdbc()) {
+            connection.setAutoCommit(!block);
+            CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI()
+                    .copyIn("copy account (id, balance) from stdin");
+            for (int row = 3; row < 3 + TIMES; row++) {
+                copyRow(copy, row);
+                take(node.begun).rollBack(new AbortReason.Victim(row));
+            }
+            copyRow(copy, 3 + TIMES);
+            CompletableFuture<Long> copied = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return copy.endCopy();
+                } catch (SQLException failure) {
+                    throw new IllegalStateException(failure);
+                }
+            });
+            assertEquals(1 + TIMES, copied.get(20, TimeUnit.SECONDS));
+            if (block) {
+                connection.commit();
+            }
+        }
+        assertEquals("1:10 2:20 3:30 4:40 5:50 6:60", fixture.accounts());
+    }
+
+    /** A client that gives up its COPY while that is run again hears what PostgreSQL says, and no row stays. */
+    @Test
+    void aCopyThatIsRunAgainFailsAsItsClientWants() throws Exception {
+        try (Connection connection = fixture.jdbc()) {
+            CopyIn copy = connection.unwrap(PGConnection.class).getCopyAPI()
+                    .copyIn("copy account (id, balance) from stdin");
+            copyRow(copy, 3);
+            take(node.begun).rollBack(new AbortReason.Victim(3));
+            take(node.begun);
+            copyRow(copy, 4);
+            CompletableFuture<Void> cancelled = CompletableFuture.runAsync(() -> {
+                try {
+                    copy.cancelCopy();
+                } catch (SQLException failure) {
+                    throw new IllegalStateException(failure);
+                }
+            });
+            cancelled.get(20, TimeUnit.SECONDS);
+            try (Statement statement = connection.createStatement()) {
+                assertEquals(1, statement.executeUpdate("update account set balance = 11 where id = 1"));
+            }
+        }
+        assertEquals("1:11 2:20", fixture.accounts());
+    }
+
+    private static void copyRow(CopyIn copy, int row) throws SQLException {
+        byte[] line = "%d\t%d\n".formatted(row, 10 * row).getBytes(StandardCharsets.UTF_8);
+        copy.writeToCopy(line, 0, line.length);
+        copy.flushCopy();
     }
 
     // ------------------------------------------------------------------------------------------ blocks

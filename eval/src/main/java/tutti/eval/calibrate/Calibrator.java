@@ -3,7 +3,6 @@ package tutti.eval.calibrate;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import tutti.command.Screen;

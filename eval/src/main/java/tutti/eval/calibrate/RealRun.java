@@ -47,16 +47,19 @@ final class RealRun {
     /** What is done with transactions. */
     enum Purpose {
         /** They are profiled. */
-        PROFILE(Manner.ALONE, Manner.TOGETHER),
+        PROFILE,
         /** They run as they come. */
-        RUN(Manner.FREE),
+        RUN,
         /** Either by turns. */
-        BOTH(Manner.ALONE, Manner.TOGETHER, Manner.FREE);
+        BOTH;
 
-        private final List<Manner> manners;
-
-        Purpose(Manner... manners) {
-            this.manners = List.of(manners);
+        /** How transactions run, turn after turn. */
+        List<Manner> manners() {
+            return switch (this) {
+                case PROFILE -> List.of(Manner.ALONE, Manner.TOGETHER);
+                case RUN -> List.of(Manner.FREE);
+                case BOTH -> List.of(Manner.ALONE, Manner.TOGETHER, Manner.FREE);
+            };
         }
     }
 
@@ -85,7 +88,7 @@ final class RealRun {
             String name) {
         /** How transactions run before and behind what counts. */
         Manner last() {
-            return purpose.manners.getLast();
+            return purpose.manners().getLast();
         }
 
         /** How often each manner has its turn in a round. */
@@ -94,7 +97,7 @@ final class RealRun {
         }
 
         double allSeconds() {
-            return warmUpSeconds + (double) rounds * seconds * purpose.manners.size();
+            return warmUpSeconds + (double) rounds * seconds * purpose.manners().size();
         }
     }
 
@@ -219,7 +222,7 @@ final class RealRun {
     private List<Turn> round() throws IOException, InterruptedException {
         List<Turn> turns = new ArrayList<>();
         for (int time = 0; time < plan.turns(); time++) {
-            for (Manner manner : plan.purpose.manners) {
+            for (Manner manner : plan.purpose.manners()) {
                 Turn next = new Turn(manner);
                 begin(next);
                 turns.add(next);

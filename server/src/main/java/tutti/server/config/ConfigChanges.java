@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record ConfigChanges(NodeConfig config, List<String> taken, List<String> later) {
     /** Keys that count at once. Certificates and keys of the node are read again by themselves. */
-    public static final Set<String> AT_ONCE = Set.of("copies.automatic", "copies.bytes-per-second", "limits.stop-grace",
+    public static final Set<String> AT_ONCE = Set.of("apply.appliers", "apply.batch-transactions",
+            "apply.linger", "copies.automatic", "copies.bytes-per-second", "limits.stop-grace",
             "order.retention-bytes", "order.retention-time");
 
     public ConfigChanges {

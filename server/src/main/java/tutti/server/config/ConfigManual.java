@@ -74,7 +74,8 @@ public final class ConfigManual {
 
                         **How.** `tutti node --print-config` prints a file with every key, its meaning and its default.
 
-                        **Limits.** The file is read once, checked as a whole before anything starts, and does not change afterwards. An unknown
+                        **Limits.** The file is read once, checked as a whole before anything starts, and counts until the node stops;
+                        `tutti reload` reads it again, and docs/operations.md says which keys count at once. An unknown
                         key, a key given twice, a missing one or an impossible value is refused with its line, the reason and the nearest valid
                         key or the valid range.
 

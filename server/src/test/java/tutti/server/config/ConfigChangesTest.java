@@ -27,10 +27,12 @@ class ConfigChangesTest {
         NodeConfig before = config("limits: {sessions: 50}");
         assertEquals(List.of(), ConfigChanges.between(before, config("limits: {sessions: 50}")).later());
         ConfigChanges changes = ConfigChanges.between(before, config("limits: {sessions: 60, stop-grace: 3s}",
-                "copies: {automatic: false}", "listen: {port: 7000}", "order: {retention-bytes: 1 GiB}"));
-        assertEquals(Set.of("limits.stop-grace", "copies.automatic", "order.retention-bytes"),
+                "copies: {automatic: false}", "listen: {port: 7000}", "order: {retention-bytes: 1 GiB}",
+                "apply: {appliers: 9, linger: 3ms, code-time: 5s}"));
+        assertEquals(Set.of("limits.stop-grace", "copies.automatic", "order.retention-bytes", "apply.appliers",
+                "apply.linger"),
                 Set.copyOf(changes.taken()));
-        assertEquals(Set.of("limits.sessions", "listen.port"), Set.copyOf(changes.later()));
+        assertEquals(Set.of("limits.sessions", "listen.port", "apply.code-time"), Set.copyOf(changes.later()));
         assertEquals(Duration.ofSeconds(3), changes.config().limits().stopGrace());
         assertEquals(50, changes.config().limits().sessions(), "what is not taken stays as it was");
         assertEquals(5432, changes.config().listen().port());

@@ -18,6 +18,7 @@ import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Order;
 import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
+import tutti.node.ApplySettings;
 import tutti.node.ReplicaNode;
 import tutti.node.TransactionNames;
 import tutti.node.copy.IncomingFiles;
@@ -535,8 +536,8 @@ public final class NodeHost {
     ReplicaNode.Settings replicaSettings(Set<Integer> founders) {
         Tuning tuning = settings.tuning;
         return new ReplicaNode.Settings(node, founders, settings.chosen,
-                tuning.appliers, tuning.groupPositionsMax, tuning.inFlightMax, tuning.backlogBytesMax,
-                tuning.durabilityNanos, tuning.snapshotPositions, tuning.lingerNanos,
+                new ApplySettings(tuning.appliers, tuning.groupPositionsMax, tuning.lingerNanos), tuning.inFlightMax,
+                tuning.backlogBytesMax, tuning.durabilityNanos, tuning.snapshotPositions,
                 ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN,
                 node % 2 == 1 ? DOUBT_NANOS : 0);
     }
