@@ -545,6 +545,7 @@ public final class AdminServer implements AutoCloseable {
             backup.writeTo(out);
         } catch (IOException broken) {
             LOG.warn("a backup was not completed", broken);
+            throw broken;
         }
     }
 
@@ -587,7 +588,10 @@ public final class AdminServer implements AutoCloseable {
             return;
         }
         exchange.sendResponseHeaders(code, body.length);
-        exchange.getResponseBody().write(body);
+        // Closed here, not with the exchange, which would keep to itself that the other end has gone: the server would count its connection for ever.
+        try (OutputStream out = exchange.getResponseBody()) {
+            out.write(body);
+        }
     }
 
     /** Stops listening; requests under way are cut off. */

@@ -186,6 +186,22 @@ class DamagedRequestsTest {
             }
         }
         assertTrue(connections >= CONNECTIONS_PER_LOOK, connections + " were tried");
+        assertPlacesAreGivenBack();
+    }
+
+    /** Connections that end in the wrong moment, such as while the answer is sent, do not count as open. */
+    private void assertPlacesAreGivenBack() throws IOException {
+        List<Socket> silent = new ArrayList<>();
+        try {
+            for (int i = 0; i < AdminServer.CONNECTIONS_MAX - CONNECTIONS_PER_LOOK; i++) {
+                silent.add(new Socket(InetAddress.getLoopbackAddress(), server.port()));
+            }
+            assertTrue(ask("/health/ready").endsWith("ready\n"), "places are given back");
+        } finally {
+            for (Socket socket : silent) {
+                socket.close();
+            }
+        }
     }
 
     /** One that is never complete would keep a thread, a connection and what has come of it. */
