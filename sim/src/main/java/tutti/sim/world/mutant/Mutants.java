@@ -165,7 +165,7 @@ public final class Mutants {
                     Edit.of(NODE + "ApplyGroups", "meetsEarlier", new Change.Body(0)),
                     ideal("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 20),
             mended("no-applier-for-the-head", "The last applier is not kept for the head of the queue.",
-                    Edit.of(NODE + "ApplyGroups", "applierFree", new Change.Constant(1, 0)).at(2, 3),
+                    Edit.of(NODE + "ApplyGroups", "applierFree", new Change.Instead("hasSpare", "hasIdle")),
                     ideal("si", "slow-commits,engine-hang,engine-aborts"), new Finder(By.LIVENESS, "open"), 150),
             one("victim-not-told", "Local transactions in the way of an applier are not told to give way.",
                     Edit.of(NODE + "ClientTransactions", "onBlocked(J", new Change.Body(0)),
