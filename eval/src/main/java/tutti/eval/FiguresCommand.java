@@ -39,7 +39,9 @@ public final class FiguresCommand implements Callable<Integer> {
         /** GORDA deliverable D5.1. */
         gorda(10_000),
         /** No paper's: what was chosen for want of a value in them, halved and doubled. */
-        constants(10_000);
+        constants(10_000),
+        /** No paper's: how far each protocol scales. */
+        scaling(3000);
 
         private final long transactions;
 
@@ -48,8 +50,8 @@ public final class FiguresCommand implements Callable<Integer> {
         }
     }
 
-    @Option(names = "--paper", paramLabel = "P", required = true, description = "akara, gorda, or constants: how results move when"
-            + " values that the papers do not give are halved and doubled.")
+    @Option(names = "--paper", paramLabel = "P", required = true, description = "akara, gorda, or no paper's: constants, how results"
+            + " move when values that the papers do not give are halved and doubled; scaling, how far each protocol does.")
     private Paper paper = Paper.akara;
 
     @Option(names = "--only", paramLabel = "F", split = ",", description = "Figures, for example 7a,9b (default: all).")
@@ -62,7 +64,7 @@ public final class FiguresCommand implements Callable<Integer> {
     private boolean png;
 
     @Option(names = "--transactions", paramLabel = "N", description = "Of each run (default: 30000 for akara, whose paper"
-            + " has one run of 150001, and 10000 for the others).")
+            + " has one run of 150001, 3000 for scaling, and 10000 for the others).")
     private @Nullable Long transactions;
 
     @Option(names = "--repetitions", paramLabel = "N", defaultValue = "10", description = "Runs of each point, with"
@@ -95,6 +97,7 @@ public final class FiguresCommand implements Callable<Integer> {
             case akara -> new AkaraFigures(length).figures();
             case gorda -> new GordaFigures(length).figures();
             case constants -> new ChosenConstants(length).figures();
+            case scaling -> new ScalingFigures(length).figures();
         });
         Set<FigureRun> settings = new LinkedHashSet<>();
         figures.forEach(figure -> settings.addAll(figure.needs()));

@@ -10,7 +10,7 @@ import tutti.workload.tpcc.TpccInputs;
 
 /**
  * All clients of a run (D5.1, section 2.3.1). Each belongs to a warehouse and is attached to a site, in equal shares: that which
- * all clients of the warehouse use, or different ones. In open systems, who comes is anyone of them. Where one replica makes all
+ * all clients of the warehouse use, or different ones; or to none, and each of its transactions is at any warehouse. In open systems, who comes is anyone of them. Where one replica makes all
  * changes, transactions that may change something go there over the network.
  */
 final class Clients implements Load {
@@ -24,6 +24,7 @@ final class Clients implements Load {
     private final List<ModelReplica> replicas;
     private final ModelledNetwork network;
     private final RandomStream random;
+    /** Of each client, or of each warehouse if clients belong to none. */
     private final TpccInputs[] inputs;
     private final Runnable ended;
 
@@ -42,9 +43,9 @@ final class Clients implements Load {
         this.network = network;
         this.random = kernel.random("clients");
         this.ended = ended;
-        this.inputs = new TpccInputs[workload.clients()];
+        this.inputs = new TpccInputs[anywhere() ? tpcc.warehouses() : workload.clients()];
         for (int i = 0; i < inputs.length; i++) {
-            inputs[i] = tpcc.inputs(i, warehouse(i));
+            inputs[i] = tpcc.inputs(i, anywhere() ? 1 + i : warehouse(i));
         }
     }
 
@@ -59,7 +60,20 @@ final class Clients implements Load {
     }
 
     private boolean spread() {
-        return workload.attachment() == WorkloadModel.Attachment.SPREAD;
+        return workload.attachment() != WorkloadModel.Attachment.WAREHOUSE;
+    }
+
+    private boolean anywhere() {
+        return workload.attachment() == WorkloadModel.Attachment.ANY;
+    }
+
+    /** What a client asks for next. */
+    private Work next(int client) {
+        if (!anywhere()) {
+            return tpcc.next(inputs[client], warehouse(client));
+        }
+        int index = random.nextInt(inputs.length);
+        return tpcc.next(inputs[index], 1 + index);
     }
 
     /** To which of several one belongs if neighbours are together. */
@@ -74,7 +88,7 @@ final class Clients implements Load {
     @Override
     public void start() {
         if (workload.arrival() == WorkloadModel.Arrival.CLOSED) {
-            for (int i = 0; i < inputs.length; i++) {
+            for (int i = 0; i < workload.clients(); i++) {
                 if (workload.atOnce()) {
                     ask(i, null);
                 } else {
@@ -89,7 +103,7 @@ final class Clients implements Load {
     private void arriveLater() {
         long gap = (long) random.exponential(1e9 / workload.arrivalsPerSecond());
         kernel.schedule(gap, ARRIVE, () -> {
-            ask(random.nextInt(inputs.length), null);
+            ask(random.nextInt(workload.clients()), null);
             arriveLater();
         });
     }
@@ -104,9 +118,7 @@ final class Clients implements Load {
         if (home.isOver()) {
             return;
         }
-        Work work = again == null
-                ? tpcc.next(inputs[client], warehouse(client))
-                : tpcc.again(again);
+        Work work = again == null ? next(client) : tpcc.again(again);
         ModelReplica at = replicas.get(work.kind.readOnly() ? home.site().node() : home.updatesAt());
         if (at.equals(home) || at.isOver()) {
             home.begin(work, 0, (done, cause) -> answered(client, done, cause));

@@ -10,7 +10,8 @@ import tutti.sim.kernel.Distribution;
  *
  * @param clients of all sites together, at least 1
  * @param clientsPerWarehouse at least 1
- * @param attachment which site a client uses
+ * @param fixedWarehouses of the database, however many clients there are; 0 if they follow from {@code clientsPerWarehouse}
+ * @param attachment which site a client uses, and which warehouses
  * @param shares of each kind among all transactions; they add up to 1
  * @param thinking pause after each kind
  * @param arrival how clients come
@@ -29,7 +30,7 @@ import tutti.sim.kernel.Distribution;
  *            thinking first
  * @param recorded what is done instead of all that, if anything
  */
-public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment attachment,
+public record WorkloadModel(int clients, int clientsPerWarehouse, int fixedWarehouses, Attachment attachment,
         Map<RequestKind, Double> shares,
         Map<RequestKind, Distribution> thinking, Arrival arrival, double arrivalsPerSecond, double staying,
         boolean rollbacks,
@@ -50,7 +51,9 @@ public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment att
         /** All clients of a warehouse the same: neighbours meet at their database. */
         WAREHOUSE,
         /** Clients of a warehouse different ones, as those of MacroDDB's section 5.2: they meet by certification. */
-        SPREAD
+        SPREAD,
+        /** Different ones, and each transaction of a client is at any warehouse: who is at work decides how many meet, not how many clients a warehouse has. */
+        ANY
     }
 
     /** What conflict classes are (D5.1, table 3.2). */
@@ -79,7 +82,8 @@ public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment att
         if (Math.abs(sum - 1) > 1e-6) {
             throw new IllegalArgumentException("the shares of the kinds of transactions add up to " + sum + ", not 1");
         }
-        if (clients < 1 || clientsPerWarehouse < 1 || !(staying >= 0 && staying < 1) || !(arrivalsPerSecond >= 0)) {
+        if (clients < 1 || clientsPerWarehouse < 1 || fixedWarehouses < 0 || !(staying >= 0 && staying < 1)
+                || !(arrivalsPerSecond >= 0)) {
             throw new IllegalArgumentException("impossible clients: " + clients + ", " + clientsPerWarehouse
                     + " a warehouse, " + arrivalsPerSecond + " arrivals a second, staying " + staying);
         }
@@ -87,7 +91,9 @@ public record WorkloadModel(int clients, int clientsPerWarehouse, Attachment att
 
     /** Warehouses of the database; at least one per site, if a warehouse's clients are at one site. */
     int warehouses(int sites) {
-        int wanted = (clients + clientsPerWarehouse - 1) / clientsPerWarehouse;
+        int wanted = fixedWarehouses > 0
+                ? fixedWarehouses
+                : (clients + clientsPerWarehouse - 1) / clientsPerWarehouse;
         return attachment == Attachment.WAREHOUSE ? Math.max(sites, wanted) : wanted;
     }
 }

@@ -349,9 +349,23 @@ class ModelRunTest {
             Map<String, Long> aborts = result.total().aborts();
             long atTheLocks = aborts.getOrDefault("first-updater", 0L);
             long inTheOrder = aborts.values().stream().mapToLong(Long::longValue).sum() - atTheLocks;
-            assertEquals(attachment == WorkloadModel.Attachment.SPREAD, inTheOrder > atTheLocks,
+            assertEquals(attachment != WorkloadModel.Attachment.WAREHOUSE, inTheOrder > atTheLocks,
                     () -> attachment + ": " + aborts);
         }
+    }
+
+    /** Twenty clients at forty warehouses: each at its own they hardly meet, at any they do, the less the more warehouses there are. */
+    @Test
+    void clientsOfAnyWarehouseMeetByTheNumberOfWarehouses() throws UnusableFileException {
+        double own = aborts("spread", "40");
+        double any = aborts("any", "40");
+        double many = aborts("any", "4000");
+        assertTrue(any > 2 * own && any > 2 * many, () -> own + ", " + any + ", " + many);
+    }
+
+    private static double aborts(String attachment, String warehouses) throws UnusableFileException {
+        return run(config("scaling", "workload.clients", "20", "workload.attachment", attachment,
+                "workload.warehouses", warehouses), 1).total().abortRate();
     }
 
     /** A replica's code is slow, so that it hears late of executions, some of which have been rolled back meanwhile. */

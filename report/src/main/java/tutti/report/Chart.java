@@ -23,10 +23,15 @@ public record Chart(String title, String across, String up, boolean logAcross, b
     private static final int HEIGHT = 340;
     private static final int LEFT = 78;
     private static final int RIGHT = 24;
+    /** Of the axes, below a legend of two lines. */
     private static final int TOP = 74;
+    private static final int LEGEND = 40;
+    private static final int LEGEND_LINE = 16;
     private static final int BOTTOM = 46;
     private static final int COLOURS = 8;
     private static final int CHARACTER_WIDTH = 7;
+    /** Half of a mark's length. */
+    private static final int STROKE = 9;
     /** Across at most so many powers of ten; what is less stands at the edge. */
     private static final double DECADES = 5;
     /** Height of the title, which HTML has as a caption. */
@@ -40,8 +45,15 @@ public record Chart(String title, String across, String up, boolean logAcross, b
      * @param at horizontal values, ascending
      * @param values as many vertical ones
      * @param halfWidths of the values' confidence intervals, drawn as bars; as many, or none
+     * @param mark a horizontal value at which the curve is crossed by a stroke, if it has one there
      */
-    public record Curve(String name, boolean dashed, double[] at, double[] values, double[] halfWidths) {
+    public record Curve(String name, boolean dashed, double[] at, double[] values, double[] halfWidths,
+            double mark) {
+        /** Values with intervals. */
+        public Curve(String name, boolean dashed, double[] at, double[] values, double[] halfWidths) {
+            this(name, dashed, at, values, halfWidths, Double.NaN);
+        }
+
         /** Values without intervals. */
         public Curve(String name, boolean dashed, double[] at, double[] values) {
             this(name, dashed, at, values, new double[0]);
@@ -132,15 +144,34 @@ public record Chart(String title, String across, String up, boolean logAcross, b
                 : String.format(Locale.ROOT, "%.6g", value);
     }
 
-    private void legend(Canvas canvas) {
+    /** Where the axes begin: below the legend. */
+    private int top() {
         int x = 8;
-        int y = 40;
-        for (int i = 0; i < curves.size(); i++) {
-            Curve curve = curves.get(i);
-            int width = 34 + curve.name.length() * CHARACTER_WIDTH;
+        int lines = 1;
+        for (Curve curve : curves) {
+            int width = legendWidth(curve);
             if (x + width > WIDTH && x > 8) {
                 x = 8;
-                y += 16;
+                lines++;
+            }
+            x += width + 8;
+        }
+        return TOP + Math.max(0, lines - 2) * LEGEND_LINE;
+    }
+
+    private static int legendWidth(Curve curve) {
+        return 34 + curve.name.length() * CHARACTER_WIDTH;
+    }
+
+    private void legend(Canvas canvas) {
+        int x = 8;
+        int y = LEGEND;
+        for (int i = 0; i < curves.size(); i++) {
+            Curve curve = curves.get(i);
+            int width = legendWidth(curve);
+            if (x + width > WIDTH && x > 8) {
+                x = 8;
+                y += LEGEND_LINE;
             }
             canvas.curve(i % COLOURS, curve.dashed, curve.name, new double[]{x, x + 20}, new double[]{y - 4, y - 4});
             canvas.text(Canvas.Align.START, x + 25, y, curve.name);
@@ -162,7 +193,7 @@ public record Chart(String title, String across, String up, boolean logAcross, b
             canvas.text(Canvas.Align.MIDDLE, x, HEIGHT - BOTTOM + 18, Axis.number(tick));
         }
         canvas.text(Canvas.Align.MIDDLE, (LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8, across);
-        canvas.upwards(14, (TOP + HEIGHT - BOTTOM) / 2.0, up);
+        canvas.upwards(14, (top() + HEIGHT - BOTTOM) / 2.0, up);
         for (int i = 0; i < curves.size(); i++) {
             draw(canvas, curves.get(i), i % COLOURS, horizontal, vertical);
         }
@@ -181,6 +212,12 @@ public record Chart(String title, String across, String up, boolean logAcross, b
                         new double[]{y(vertical, value - halfWidth), y(vertical, value + halfWidth)});
             }
         }
+        for (int i = 0; i < there.length; i++) {
+            if (curve.at[there[i]] == curve.mark) {
+                canvas.curve(colour, false, curve.name, new double[]{x[i], x[i]},
+                        new double[]{y[i] - STROKE, y[i] + STROKE});
+            }
+        }
         if (dots) {
             for (int i = 0; i < x.length; i++) {
                 canvas.dot(colour, x[i], y[i]);
@@ -192,7 +229,7 @@ public record Chart(String title, String across, String up, boolean logAcross, b
         return LEFT + (WIDTH - LEFT - RIGHT) * axis.share(value);
     }
 
-    private static double y(Axis axis, double value) {
-        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * axis.share(value);
+    private double y(Axis axis, double value) {
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - top()) * axis.share(value);
     }
 }

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Arrays;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 class ChartTest {
@@ -27,5 +29,27 @@ class ChartTest {
         String bars = chart(new Chart.Curve("si", false, at, value, new double[]{100})).svg();
         assertEquals(plain.split("class=\"line", -1).length + 1, bars.split("class=\"line", -1).length, "one bar");
         assertTrue(bars.contains(">200<") && !plain.contains(">200<"), "the axis reaches the interval's end");
+    }
+
+    @Test
+    void aMarkCrossesItsCurve() {
+        double[] at = {10, 20};
+        double[] value = {100, 200};
+        String plain = chart(new Chart.Curve("si", false, at, value)).svg();
+        String marked = chart(new Chart.Curve("si", false, at, value, new double[0], 20)).svg();
+        assertEquals(plain.split("class=\"line", -1).length + 1, marked.split("class=\"line", -1).length, "one stroke");
+    }
+
+    @Test
+    void aLongLegendStandsAboveTheAxes() {
+        Chart.Curve[] many = new Chart.Curve[12];
+        Arrays.setAll(many, i -> new Chart.Curve("a protocol of some name " + i, false, new double[]{1},
+                new double[]{100}));
+        String svg = chart(many).svg();
+        double lowest = Pattern.compile("y=\"([0-9.]+)\"[^>]*>a protocol").matcher(svg).results()
+                .mapToDouble(found -> Double.parseDouble(found.group(1))).max().orElseThrow();
+        double top = Pattern.compile("y=\"([0-9.]+)\"[^>]*>100<").matcher(svg).results()
+                .mapToDouble(found -> Double.parseDouble(found.group(1))).min().orElseThrow();
+        assertTrue(lowest < top, () -> "the legend reaches " + lowest + ", the axis begins at " + top);
     }
 }

@@ -104,14 +104,15 @@ final class RealOptions {
         }
         if (workload.arrival() != WorkloadModel.Arrival.CLOSED || workload.deliveryLocks() || workload.rollbacks()
                 || workload.shares().getOrDefault(RequestKind.MAINTENANCE, 0.0) > 0 || workload.atOnce()
-                || workload.recorded() != null) {
+                || workload.recorded() != null
+                || workload.fixedWarehouses() > 0 || workload.attachment() == WorkloadModel.Attachment.ANY) {
             throw Failure.usage(scenario + " has what a real client does not do here",
-                    "it needs arrival: closed and start: thinking, and no recorded workload, maintenance, rollbacks or"
-                            + " delivery-lock");
+                    "it needs arrival: closed and start: thinking, and no recorded workload, maintenance, rollbacks,"
+                            + " delivery-lock, fixed warehouses or attachment: any");
         }
         Map<RequestKind, Distribution> scaled = new EnumMap<>(RequestKind.class);
         workload.thinking().forEach((kind, time) -> scaled.put(kind, time.times(thinking)));
-        WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(),
+        WorkloadModel paced = new WorkloadModel(workload.clients(), workload.clientsPerWarehouse(), 0,
                 workload.attachment(), workload.shares(),
                 scaled, workload.arrival(), workload.arrivalsPerSecond(), workload.staying(), false,
                 workload.resubmit(), false, workload.wholeHistory(), workload.maintenance(), workload.granularity(),

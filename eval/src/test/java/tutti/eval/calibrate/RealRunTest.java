@@ -36,7 +36,7 @@ class RealRunTest {
                 .read("one-database", Map.of("workload.clients", Integer.toString(CLIENTS))).config().workload();
         Map<RequestKind, Distribution> thinking = Map.of(RequestKind.NEW_ORDER, new Distribution.Constant(100_000));
         return new RealRun.Plan(
-                new WorkloadModel(CLIENTS, CLIENTS, paper.attachment(), paper.shares(), thinking, paper.arrival(),
+                new WorkloadModel(CLIENTS, CLIENTS, 0, paper.attachment(), paper.shares(), thinking, paper.arrival(),
                         paper.arrivalsPerSecond(), paper.staying(), false, paper.resubmit(), false, false,
                         paper.maintenance(),
                         paper.granularity(), false, null),

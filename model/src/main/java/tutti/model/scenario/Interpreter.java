@@ -31,6 +31,8 @@ import tutti.sim.net.LinkConfig;
 final class Interpreter {
     private static final long MANY = 1_000_000_000_000L;
     private static final double NANOS = 1e9;
+    /** As many as a key has bits for. */
+    private static final int WAREHOUSES_MAX = 65_535;
     private static final String ALL = "all";
     private static final String THINKING = "thinking";
 
@@ -237,6 +239,7 @@ final class Interpreter {
         }
         WorkloadModel workload = new WorkloadModel((int) section.count("clients", 100, 1, 1_000_000),
                 (int) section.count("clients-per-warehouse", 10, 1, 1_000_000),
+                (int) section.count("warehouses", 0, 0, WAREHOUSES_MAX),
                 section.word("attachment", WorkloadModel.Attachment.WAREHOUSE), shares, thinking, arrival, rate,
                 section.number("staying", 0.9, 0, 0.999_999), section.flag("rollbacks", false),
                 section.flag("resubmit", false), section.flag("delivery-lock", false),

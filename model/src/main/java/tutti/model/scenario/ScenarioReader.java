@@ -23,7 +23,7 @@ import tutti.yaml.YamlFile;
 public final class ScenarioReader {
     /** The scenarios that are shipped. */
     public static final List<String> SHIPPED = List.of("akara-lan", "gorda-lan", "gorda-lan-3", "gorda-wan",
-            "gorda-cluster", "one-database", "macroddb");
+            "gorda-cluster", "one-database", "macroddb", "scaling");
     /** The calibrations that are shipped. */
     public static final List<String> SHIPPED_CALIBRATIONS = List.of("paper", "h2-memory", "nodes");
 
