@@ -118,8 +118,8 @@ final class ScalingFigures {
             List<String> heading = new ArrayList<>(List.of("protocol"));
             Arrays.stream(SHARES).forEach(share -> heading.add(share + " %"));
             stops.add(heading);
-            values.add(new ArrayList<>(List.of("protocol and share")));
-            Arrays.stream(NODES).forEach(nodes -> values.getFirst().add(nodes + " nodes"));
+            values.add(new ArrayList<>(List.of("protocol and share; nodes:")));
+            Arrays.stream(NODES).forEach(nodes -> values.getFirst().add(Integer.toString(nodes)));
             protocols.forEach((name, run) -> {
                 List<String> row = new ArrayList<>(List.of(name));
                 for (int share : SHARES) {
@@ -156,8 +156,8 @@ final class ScalingFigures {
                 settings.values().stream().flatMap(run -> overNodes(run, share).stream()).toList(),
                 sheet -> {
                     List<List<String>> rows = new ArrayList<>();
-                    rows.add(new ArrayList<>(List.of("protocol and warehouses")));
-                    Arrays.stream(NODES).forEach(nodes -> rows.getFirst().add(nodes + " nodes"));
+                    rows.add(new ArrayList<>(List.of("protocol and warehouses; nodes:")));
+                    Arrays.stream(NODES).forEach(nodes -> rows.getFirst().add(Integer.toString(nodes)));
                     rows.getFirst().add("aborted with 12, %");
                     rows.getFirst().add("stops after");
                     settings.forEach((name, run) -> {
