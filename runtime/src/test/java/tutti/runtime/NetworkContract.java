@@ -104,8 +104,8 @@ public abstract class NetworkContract {
             Consumer<Stream> onLeft) throws Exception {
         InetSocketAddress address = world.freeAddress(1);
         right.listen(address, stream -> {
-            log.add("accepted");
             onRight.accept(stream);
+            log.add("accepted");
             return accepted;
         });
         left.loop().execute(() -> onLeft.accept(left.connect(address, 10 * SECOND, connecting)));
