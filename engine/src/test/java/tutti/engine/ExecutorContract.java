@@ -51,10 +51,11 @@ public abstract class ExecutorContract {
     }
 
     /** What the node has of a request that it undertakes. */
-    private static final class Undertaken implements LocalTransaction {
+    public static final class Undertaken implements LocalTransaction {
         private final Executor by;
 
-        Undertaken(Executor by) {
+        /** Of this executor. */
+        public Undertaken(Executor by) {
             this.by = by;
         }
 

@@ -11,13 +11,16 @@ import tutti.core.spi.Engine;
  *
  * <p>
  * How many may work side by side can change at any time. More are opened at once. Of too many none is taken away from what it
- * does, or closed: whoever {@linkplain #hasSpare asks for a spare one} gets none until few enough work.
+ * does, or closed: whoever {@linkplain #hasSpare asks for a spare one} gets none until few enough work. Those that {@link #takeOrOpen} has opened
+ * are beyond that number.
  */
 final class ApplierPool implements AutoCloseable {
     private final Engine engine;
     private final List<Engine.Applier> opened = new ArrayList<>();
     private final ArrayDeque<Engine.Applier> idle = new ArrayDeque<>();
     private int workingMax;
+    /** The highest limit so far: so many were opened for it. */
+    private int limited;
 
     ApplierPool(Engine engine) {
         this.engine = engine;
@@ -32,7 +35,7 @@ final class ApplierPool implements AutoCloseable {
     /** So many may work side by side from now on, at least 1. */
     void limit(int count) {
         workingMax = count;
-        while (opened.size() < count) {
+        for (; limited < count; limited++) {
             idle.add(open());
         }
     }
@@ -44,8 +47,7 @@ final class ApplierPool implements AutoCloseable {
 
     /** Whether one may begin, and another one is left that has nothing to do. */
     boolean hasSpare() {
-        // At least so many are open as may work, so another one is left.
-        return opened.size() - idle.size() + 1 < workingMax;
+        return idle.size() - (limited - workingMax) > 1;
     }
 
     /** Takes one that has nothing to do, if there is one. */

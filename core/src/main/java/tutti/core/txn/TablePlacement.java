@@ -87,10 +87,4 @@ public record TablePlacement(Map<Long, Set<Integer>> keepers) {
     public boolean mayGiveCopy(int donor, int receiver) {
         return keepers.values().stream().allMatch(nodes -> nodes.contains(donor) || !nodes.contains(receiver));
     }
-
-    /** Whether tables that a foreign key joins are kept by the same nodes. */
-    public boolean together(long parent, long child) {
-        Set<Integer> of = keepers.get(parent);
-        return of == null ? keepers.get(child) == null : of.equals(keepers.get(child));
-    }
 }

@@ -42,15 +42,6 @@ class TablePlacementTest {
     }
 
     @Test
-    void tablesThatAForeignKeyJoinsAreKeptTogether() {
-        assertTrue(SOME.together(STOCK, ORDERS));
-        assertFalse(SOME.together(STOCK, EVENTS));
-        assertFalse(SOME.together(99, STOCK),
-                "a child on some nodes would not be asked when its parent is deleted on another");
-        assertTrue(SOME.together(98, 99));
-    }
-
-    @Test
     void aTableIsKeptSomewhere() {
         assertThrows(IllegalArgumentException.class, () -> new TablePlacement(Map.of(STOCK, Set.of())));
     }

@@ -12,9 +12,9 @@ import tutti.pgwire.ErrorFields;
 enum ServerTrouble {
     /** None: the error is the statement's result. */
     NONE,
-    /** The same statement may succeed later: a deadlock with a client of this node's, a cancellation, temporary files that fill the disk. */
+    /** The same statement may succeed later: a deadlock with a client of this node's, a cancellation, temporary files or memory that ran out. */
     PASSING,
-    /** The server has no room or cannot read or write what is its own, whatever it is asked for: a full disk, a broken one, no memory. */
+    /** The server has no room or cannot read or write what is its own, whatever it is asked for: a full disk, a broken one. */
     OWN,
     /** The server cannot be trusted any longer: its data are damaged. */
     DAMAGED;

@@ -10,14 +10,13 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
-import tutti.core.txn.Outcome;
 import tutti.engine.EngineContract.Result;
+import tutti.engine.ExecutorContract;
 import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.Statement;
 
@@ -27,7 +26,7 @@ class CodeTimeTest {
     private static final String SCHEMA = """
             CREATE FUNCTION endless(asked int) RETURNS boolean LANGUAGE plpgsql AS $$
                 BEGIN
-                    WHILE session_user LIKE 'tutti\\_applier%' AND asked > 0 LOOP
+                    WHILE session_user LIKE 'tutti\\_%' AND asked > 0 LOOP
                         BEGIN
                             PERFORM pg_sleep(1000);
                         EXCEPTION WHEN query_canceled THEN
@@ -35,16 +34,6 @@ class CodeTimeTest {
                         END;
                     END LOOP;
                     RETURN true;
-                END $$;
-            CREATE FUNCTION forever() RETURNS void LANGUAGE plpgsql AS $$
-                BEGIN
-                    LOOP
-                        BEGIN
-                            PERFORM pg_sleep(1000);
-                        EXCEPTION WHEN query_canceled THEN
-                            NULL;
-                        END;
-                    END LOOP;
                 END $$;
             CREATE TABLE held (id int PRIMARY KEY, CHECK (endless(id)));
             CREATE TABLE other (id int PRIMARY KEY)""";
@@ -84,23 +73,8 @@ class CodeTimeTest {
     @Test
     void requestsOfAnOwnerFailThatDoNotEnd() throws Exception {
         try (Engine.Executor executor = pair.engine.openExecutor()) {
-            LocalTransaction transaction = new LocalTransaction() {
-                @Override
-                public void commit(long position, Completion<Void> done) {
-                    executor.commit(position, done);
-                }
-
-                @Override
-                public void rollback(Runnable done) {
-                    executor.rollback(done);
-                }
-
-                @Override
-                public void answer(Outcome outcome) {
-                    throw new UnsupportedOperationException("not asked for here");
-                }
-            };
-            assertEquals("57014", execute(executor, transaction, "SELECT forever()"));
+            LocalTransaction transaction = new ExecutorContract.Undertaken(executor);
+            assertEquals("57014", execute(executor, transaction, "SELECT endless(1)"));
             assertEquals("00000", execute(executor, transaction, "INSERT INTO other VALUES (2)"));
         }
     }
