@@ -38,8 +38,8 @@ final class ApplyGroups {
 
     /** What it asks and tells the pipeline. */
     interface Events {
-        /** Whether the effects of a position are not to be made. */
-        boolean isLeftOut(long position);
+        /** Whether what is to become of a position is looked at when it comes next. */
+        boolean waits(Slot slot);
 
         /** A position joins a group that is about to begin. */
         void begins(Slot slot);
@@ -106,7 +106,7 @@ final class ApplyGroups {
                 continue;
             }
             if (slot.kind() == Slot.Kind.BARRIER || slot.kind() == Slot.Kind.LOOK
-                    || slot.state() == Slot.State.REFUSED || events.isLeftOut(slot.position())) {
+                    || slot.state() == Slot.State.REFUSED || events.waits(slot)) {
                 break;
             }
             if (slot.kind() == Slot.Kind.LOCAL || slot.kind() == Slot.Kind.PREPARED) {

@@ -64,6 +64,16 @@ final class CommitPipeline {
         @Nullable
         EngineFailure leftOut(long position);
 
+        /** Whether the nodes have decided that a position's effects hold. */
+        default boolean holds(long position) {
+            return false;
+        }
+
+        /** Whether the engine has recorded that a position which it holds was left out. */
+        default boolean wasLeftOut(long position) {
+            return false;
+        }
+
         /** What a transaction has changed is left out, and its position will be visible next. */
         void leavesOut(long position, TransactionId transaction, EngineFailure why);
 
@@ -89,6 +99,7 @@ final class CommitPipeline {
     private final BusyKeys busy = new BusyKeys();
     private final PipelineLoad load = new PipelineLoad();
     private final ApplyGroups groups;
+    private final LostKeys lostKeys;
     /** Position that the engine held when this life began. */
     private long recovered;
     private long decided;
@@ -102,11 +113,13 @@ final class CommitPipeline {
      * Puts it together; {@link #open} begins.
      *
      * @param settings to begin with
+     * @param lostKeys of positions up to the one behind which decisions begin
      * @param unwatched whether nobody at this node waits to see something
      */
     CommitPipeline(Engine engine, Clock clock, Loop loop, Events events, NodeMetrics metrics,
-            ApplySettings settings, BooleanSupplier unwatched) {
+            ApplySettings settings, LostKeys lostKeys, BooleanSupplier unwatched) {
         this.metrics = metrics;
+        this.lostKeys = lostKeys;
         this.linger = new ApplyLinger(clock, settings.lingerNanos(), unwatched);
         this.settings = settings;
         this.clock = clock;
@@ -182,10 +195,12 @@ final class CommitPipeline {
 
     /** A write set is to be applied. */
     void remote(long position, TransactionId transaction, WriteSet writes) {
+        Slot slot = Slot.remote(position, transaction, writes);
         if (decide(position)) {
-            Slot slot = Slot.remote(position, transaction, writes);
             slot.lingersUntil(linger.arrived());
             add(slot);
+        } else {
+            settled(slot, events.wasLeftOut(position));
         }
     }
 
@@ -204,18 +219,23 @@ final class CommitPipeline {
         if (preparation == null) {
             return false;
         }
+        Slot slot = Slot.prepared(position, writes, preparation);
         if (decide(position)) {
-            add(Slot.prepared(position, writes, preparation));
+            add(slot);
         } else {
             preparations.drop(preparation);
+            settled(slot, events.wasLeftOut(position));
         }
         return true;
     }
 
     /** A request is to be executed, alone. */
     void barrier(long position, TransactionId transaction, TransactionRequest.Whole request) {
+        Slot slot = Slot.barrier(position, transaction, request);
         if (decide(position)) {
-            add(Slot.barrier(position, transaction, request));
+            add(slot);
+        } else {
+            settled(slot, events.wasLeftOut(position));
         }
     }
 
@@ -352,6 +372,11 @@ final class CommitPipeline {
             }
         } else if (head.state() == Slot.State.WAITING && wrong != null) {
             leaveOut(head, wrong);
+        } else if (head.state() == Slot.State.WAITING && missing(head) instanceof EngineFailure refers) {
+            if (head.kind() == Slot.Kind.PREPARED) {
+                becomeRemote(head);
+            }
+            refuse(head, refers);
         } else if (head.state() == Slot.State.WAITING) {
             switch (head.kind()) {
                 case LOCAL -> commitLocal(head);
@@ -362,6 +387,28 @@ final class CommitPipeline {
                     // The one is dispatched first, the other never waits.
                 }
             }
+        }
+    }
+
+    /** Why what others have made refers to what is not here; null if it does not. What this node has made its engine has looked at. */
+    private @Nullable EngineFailure missing(Slot slot) {
+        if (lostKeys.isEmpty() || slot.kind() != Slot.Kind.REMOTE && slot.kind() != Slot.Kind.PREPARED) {
+            return null;
+        }
+        EngineFailure refers = lostKeys.missing(slot.position(), slot.transaction(), slot.writes().keys());
+        return refers == null || events.holds(slot.position()) ? null : refers;
+    }
+
+    /** It is over what becomes of a position. */
+    private void settled(Slot slot, boolean leftOut) {
+        if (slot.kind() == Slot.Kind.BARRIER) {
+            if (!leftOut) {
+                lostKeys.executed(slot.position());
+            }
+        } else if (leftOut) {
+            lostKeys.leftOut(slot.position(), slot.transaction(), slot.writes().keys());
+        } else {
+            lostKeys.made(slot.writes().keys());
         }
     }
 
@@ -381,8 +428,8 @@ final class CommitPipeline {
 
     private final class GroupEvents implements ApplyGroups.Events {
         @Override
-        public boolean isLeftOut(long position) {
-            return events.leftOut(position) != null;
+        public boolean waits(Slot slot) {
+            return events.leftOut(slot.position()) != null || missing(slot) != null;
         }
 
         @Override
@@ -421,8 +468,12 @@ final class CommitPipeline {
         }
         slot.become(Slot.State.VISIBLE);
         visible = slot.position();
-        if (!slot.writes().isEmpty() && events.leftOut(visible) == null) {
+        boolean leftOut = events.leftOut(visible) != null;
+        if (!slot.writes().isEmpty() && !leftOut) {
             events.committed(visible, slot.writes());
+        }
+        if (slot.kind() == Slot.Kind.BARRIER || !slot.writes().isEmpty()) {
+            settled(slot, leftOut);
         }
         load.left(slot);
         busy.leave(slot);

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,6 +75,8 @@ final class LogKeeping {
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private long snapshotPosition;
     private boolean snapshotRuns;
+    /** Not written yet. */
+    private NodeFiles.@Nullable Snapshot taken;
     private long toldRestart;
     private volatile long durablePosition;
     private volatile @Nullable Background snapshotWriter;
@@ -172,14 +175,24 @@ final class LogKeeping {
         }
     }
 
-    /** Writes a snapshot in the background if enough has been delivered since the last one. */
+    /** Takes a snapshot if enough has been delivered since the last one. It is of no use before its position is visible. */
     void delivered(long position, Supplier<byte[]> state) {
         if (snapshotRuns || position - snapshotPosition < settings.snapshotPositions()) {
             return;
         }
-        NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(position, state.get());
+        taken = new NodeFiles.Snapshot(position, state.get());
         snapshotPosition = position;
         snapshotRuns = true;
+    }
+
+    /** Writes the snapshot that was taken, in the background, if all up to its position is visible. */
+    void visible(long position, UnaryOperator<byte[]> complete) {
+        NodeFiles.Snapshot before = taken;
+        if (before == null || before.position() > position) {
+            return;
+        }
+        taken = null;
+        NodeFiles.Snapshot snapshot = new NodeFiles.Snapshot(before.position(), complete.apply(before.state()));
         snapshotWriter = machine.background("tutti-snapshot-" + settings.node(), () -> {
             try {
                 files.save(snapshot);

@@ -95,6 +95,16 @@ final class PipelineReports implements CommitPipeline.Events {
     }
 
     @Override
+    public boolean holds(long position) {
+        return core.settlement().holds(position);
+    }
+
+    @Override
+    public boolean wasLeftOut(long position) {
+        return core.settlement().wasLeftOut(position);
+    }
+
+    @Override
     public void leavesOut(long position, TransactionId transaction, EngineFailure why) {
         core.settlement().leavesOut(position);
         transactions.included().all(position, transaction).forEach(each -> transactions.leftOut(each, why));

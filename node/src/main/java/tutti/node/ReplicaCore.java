@@ -97,9 +97,10 @@ final class ReplicaCore {
         this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
+        LostKeys lostKeys = new LostKeys();
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop,
                 new PipelineReports(this, world, this.protocol, transactions, outcomes, backlog, metrics), metrics,
-                settings.applying(), this::unwatched);
+                settings.applying(), lostKeys, this::unwatched);
         this.questions = new Questions(parts, outcomes, life.incarnation() << 32);
         this.elsewhere = new ShownElsewhere(parts, settings.node());
         this.messages = new Control.Messages(settings.protocol().messages());
@@ -110,7 +111,7 @@ final class ReplicaCore {
         this.members = new Members(settings.replicas());
         this.presence = new Presence(this.protocol, order.group(), inbox, members, ballots);
         this.settlement = new Settlement(life, files, ballots, parts);
-        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members);
+        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members, lostKeys);
         this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
                 order.group(), parts);
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
@@ -518,6 +519,7 @@ final class ReplicaCore {
         presence.advise();
         backlog.measured(pipeline.queuedBytes());
         logKeeping.delivered(deliveredPosition, () -> snapshots.take(deliveredPosition));
+        logKeeping.visible(visiblePosition, snapshots::complete);
         copies.delivered(deliveredPosition);
     }
 
@@ -579,6 +581,7 @@ final class ReplicaCore {
         elsewhere.visible(position);
         transactions.bookings().visible(position);
         copies.visible(position);
+        logKeeping.visible(position, snapshots::complete);
         long seen = horizon.visible(position);
         world.tell(() -> protocol.committed(position, seen));
         backlog.measured(pipeline.queuedBytes());

@@ -268,6 +268,17 @@ final class Settlement {
         return ballot == null || ballot.verdict() != Verdict.SKIPPED ? null : ballot.failure();
     }
 
+    /** Whether the nodes have decided that a position's effects hold. */
+    boolean holds(long position) {
+        Ballot ballot = ballot(position);
+        return ballot != null && ballot.verdict() == Verdict.HOLDS;
+    }
+
+    /** Whether the engine has recorded that a position which it holds was left out. */
+    boolean wasLeftOut(long position) {
+        return leftOut.contains(position);
+    }
+
     /** Whether the protocol is told nothing any more in this life, since the node can keep no more until a verdict comes. */
     boolean listens() {
         if (listens || refused == 0 || !node.isFull()) {

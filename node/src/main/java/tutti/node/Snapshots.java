@@ -16,22 +16,29 @@ final class Snapshots {
     private final Ballots ballots;
     private final LogContinuity continuity;
     private final Members members;
+    private final LostKeys lostKeys;
 
     Snapshots(NodeFiles files, Protocol protocol, Outcomes outcomes, Ballots ballots, LogContinuity continuity,
-            Members members) {
+            Members members, LostKeys lostKeys) {
         this.files = files;
         this.protocol = protocol;
         this.outcomes = outcomes;
         this.ballots = ballots;
         this.continuity = continuity;
         this.members = members;
+        this.lostKeys = lostKeys;
     }
 
-    /** As files have it; after the position that was delivered last. */
+    /** After the position that was delivered last; to be {@linkplain #complete completed} when that is visible. */
     byte[] take(long position) {
         byte[] snapshot = new NodeSnapshot(position, continuity.lastDigest(), protocol.snapshot(), outcomes.image(),
                 ballots.image()).bytes();
         return members.now().number() == 0 ? snapshot : new MemberSnapshot(snapshot, members.now()).bytes();
+    }
+
+    /** As files have it: with what only the pipeline knows, who was delivered the position earlier than it is visible. */
+    byte[] complete(byte[] taken) {
+        return lostKeys.isEmpty() ? taken : new LostKeysSnapshot(taken, lostKeys.image()).bytes();
     }
 
     /**
@@ -49,6 +56,10 @@ final class Snapshots {
         NodeFiles.Snapshot file = newest.get();
         try {
             byte[] state = file.state();
+            if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof LostKeysSnapshot(byte[] inner, var lost)) {
+                lostKeys.restore(lost);
+                state = inner;
+            }
             if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof MemberSnapshot(byte[] inner, var list)) {
                 members.restore(list);
                 state = inner;

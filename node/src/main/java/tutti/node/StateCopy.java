@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.io.IOException;
+import java.util.function.UnaryOperator;
 import tutti.runtime.Directory;
 
 /**
@@ -23,6 +24,11 @@ public final class StateCopy {
         this.position = position;
         this.snapshot = snapshot;
         this.lastLife = lastLife;
+    }
+
+    /** With the snapshot as files have it. */
+    StateCopy as(UnaryOperator<byte[]> complete) {
+        return new StateCopy(position, complete.apply(snapshot), lastLife);
     }
 
     /** The database must hold at least all up to here, the log all behind, and the message at this position. */

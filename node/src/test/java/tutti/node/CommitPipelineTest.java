@@ -114,7 +114,7 @@ class CommitPipelineTest {
 
     private CommitPipeline pipeline(long lingerNanos, long held, long before) {
         CommitPipeline made = new CommitPipeline(engine, machine, loop, events, NodeMetrics.NONE,
-                new ApplySettings(3, 8, lingerNanos), () -> unwatched);
+                new ApplySettings(3, 8, lingerNanos), new LostKeys(), () -> unwatched);
         made.open(held, before);
         return made;
     }

@@ -233,21 +233,27 @@ abstract class ReplicaTrio {
             this(node, name, name.toString(), name.serial() * 4 + name.node(), name.serial() * 4 + name.node(), asks);
         }
 
+        /** That touches these keys. */
+        Client(int node, String change, KeySet keys) {
+            this(node, null, new WriteSet(keys, change.getBytes(StandardCharsets.UTF_8)), change, 0, true, false);
+        }
+
         /** Another run of a transaction that has lost. */
         static Client again(ReplicaTrio trio, int node, TransactionId name) {
-            return trio.new Client(node, name, "again " + name, name.serial() * 4, name.serial() * 4, true, true);
+            String change = "again " + name;
+            return trio.new Client(node, name, writes(change, name.serial() * 4), change, name.serial() * 4, true, true);
         }
 
         private Client(int node, @Nullable TransactionId name, String change, long key, long conflictClass,
                 boolean asks) {
-            this(node, name, change, key, conflictClass, asks, false);
+            this(node, name, change.isEmpty() ? WriteSet.EMPTY : writes(change, key), change, conflictClass, asks, false);
         }
 
-        private Client(int node, @Nullable TransactionId name, String change, long key, long conflictClass,
+        private Client(int node, @Nullable TransactionId name, WriteSet changes, String change, long conflictClass,
                 boolean asks, boolean again) {
             this.asks = asks;
             session = engines.get(node).new Session(change);
-            writes = change.isEmpty() ? WriteSet.EMPTY : writes(change, key);
+            writes = changes;
             ReplicaNode at = nodes.get(node);
             ticket = again && name != null
                     ? at.again(this, at.visiblePosition(), name)

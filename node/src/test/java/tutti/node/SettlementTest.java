@@ -11,11 +11,14 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 
@@ -218,6 +221,44 @@ class SettlementTest extends ReplicaTrio {
         await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
         TransactionOutcome outcome = told(done -> nodes.get(1).outcome(bad.ticket.id(), done));
         assertEquals(TransactionOutcome.ABORTED, outcome);
+    }
+
+    /** A row that only its origin can make is left out, and so is what its origin has committed meanwhile that refers to it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whatRefersToWhatIsLeftOutIsLeftOutToo(boolean behindASnapshot) throws IOException {
+        snapshotPositions = behindASnapshot ? 1 : 1000;
+        openAll(PROTOCOL);
+        nodes.remove(1).close();
+        engines.get(1).refused.add("parent");
+        engines.get(2).refused.add("parent");
+        long parent = new Client(0, "parent", keys(7, KeyKind.CREATED)).committed();
+        await(() -> verdict(2, parent).equals("OPEN"));
+        long child = new Client(0, "child", keys(7, KeyKind.REFERENCE)).committed();
+        long other = new Client(0, "other", keys(8, KeyKind.CREATED)).committed();
+        long its = new Client(0, "its child", keys(8, KeyKind.REFERENCE)).committed();
+        this.<Void>told(done -> nodes.get(2).decide(parent, false, done));
+        await(() -> verdict(2, child).equals("OPEN"));
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        // Who was told of the first one by another life says the same of the second one.
+        nodes.remove(2).close();
+        open(PROTOCOL, 2);
+        openReady(PROTOCOL, 1);
+        await(() -> nodes.get(1).visiblePosition() >= its && nodes.get(2).visiblePosition() >= its);
+        assertEquals("SKIPPED", verdict(1, child));
+        List.of(1, 2).forEach(node -> assertEquals(List.of("other", "its child"), engines.get(node).changes()));
+        // Once there is such a row again, whoever may refer to it.
+        long again = new Client(1, "parent again", keys(7, KeyKind.CREATED)).committed();
+        await(() -> nodes.get(2).visiblePosition() >= again);
+        long late = new Client(2, "late child", keys(7, KeyKind.REFERENCE)).committed();
+        await(() -> nodes.get(1).visiblePosition() >= late);
+        List.of(1, 2).forEach(node -> assertEquals(List.of("other", "its child", "parent again", "late child"),
+                engines.get(node).changes()));
+        assertTrue(other > child);
+    }
+
+    private static KeySet keys(long key, KeyKind kind) {
+        return new KeySet.Builder().add(key, kind).build();
     }
 
     /** Whoever asks a node for which it is still open whether the effects hold hears nothing before that is decided. */

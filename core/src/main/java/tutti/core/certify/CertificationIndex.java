@@ -159,7 +159,7 @@ public final class CertificationIndex {
         }
         return switch (kind) {
             case UPDATE, READ -> table[at + WRITTEN];
-            case EXCLUSIVE, SCAN -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
+            case EXCLUSIVE, CREATED, SCAN -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
             case REFERENCE -> table[at + EXCLUSIVE];
         };
     }
@@ -184,7 +184,7 @@ public final class CertificationIndex {
             touched(base + last(table, at), position);
             switch (keys.kind(i)) {
                 case UPDATE -> table[at + WRITTEN] = offset;
-                case EXCLUSIVE -> {
+                case EXCLUSIVE, CREATED -> {
                     table[at + WRITTEN] = offset;
                     table[at + EXCLUSIVE] = offset;
                 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,8 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 
 class CertificationIndexTest {
+    private static final List<KeyKind> WRITTEN = Arrays.stream(KeyKind.values()).filter(KeyKind::writes).toList();
+
     private static KeySet key(long hash, KeyKind kind) {
         return new KeySet.Builder().add(hash, kind).build();
     }
@@ -90,7 +93,7 @@ class CertificationIndexTest {
             for (int i = random.nextInt(6); i >= 0; i--) {
                 long hash = random.nextInt(keySpace);
                 builder.add(random.nextBoolean() ? hash : hash * 0x5851F42D4C957F2DL,
-                        KeyKind.of(random.nextInt(reads ? 5 : 3)));
+                        reads ? KeyKind.of(random.nextInt(KeyKind.values().length)) : WRITTEN.get(random.nextInt(WRITTEN.size())));
             }
             KeySet keys = builder.build();
             long begun = Math.max(index.floor(), position - 1 - random.nextInt(200));
@@ -98,7 +101,7 @@ class CertificationIndexTest {
             int expected = -1;
             for (int i = 0; i < keys.size() && expected < 0; i++) {
                 long since = switch (keys.kind(i)) {
-                    case EXCLUSIVE, READ, SCAN -> begun;
+                    case EXCLUSIVE, CREATED, READ, SCAN -> begun;
                     case UPDATE, REFERENCE -> committed;
                 };
                 for (Noted noted : all) {

@@ -196,7 +196,7 @@ public final class WriteSets {
         }
         if (before == null && after != null) {
             for (UniqueKey key : table.uniqueKeys()) {
-                add(table, key, after, KeyKind.EXCLUSIVE);
+                add(table, key, after, created(key));
             }
             references(table, null, after);
             row(Operation.INSERT, table, after);
@@ -211,7 +211,7 @@ public final class WriteSets {
                 if (differs(table, key.columns(), before, after)) {
                     replaced = true;
                     add(table, key, before, KeyKind.EXCLUSIVE);
-                    add(table, key, after, KeyKind.EXCLUSIVE);
+                    add(table, key, after, created(key));
                 } else if (key.equals(table.primaryKey())) {
                     add(table, key, after, KeyKind.UPDATE);
                 }
@@ -255,6 +255,11 @@ public final class WriteSets {
             }
         }
         return false;
+    }
+
+    /** Where all values count as one it is not known whether another row has the key. */
+    private static KeyKind created(UniqueKey key) {
+        return key.opaque() ? KeyKind.EXCLUSIVE : KeyKind.CREATED;
     }
 
     private void add(Table table, UniqueKey key, @Nullable Object[] row, KeyKind kind) {

@@ -309,7 +309,7 @@ public final class CaptureReader {
         int start = row(row, into);
         follows(into, row, Left.NOWHERE, new Left(start, at, ""), List.of());
         for (UniqueKey key : into.uniqueKeys()) {
-            unique(into, key, row, start, KeyKind.EXCLUSIVE);
+            unique(into, key, row, start, created(key));
         }
         for (ForeignKey key : into.foreignKeys()) {
             reference(key, row, start);
@@ -318,6 +318,11 @@ public final class CaptureReader {
             whole(into, row, start, KeyKind.REFERENCE);
         }
         changes.rows((byte) 'i', tableName, text, start, at);
+    }
+
+    /** Of rows that only the engine can tell apart it is not known whether another one has the key. */
+    private static KeyKind created(UniqueKey key) {
+        return key.opaque() ? KeyKind.EXCLUSIVE : KeyKind.CREATED;
     }
 
     /** @param made the version of a row that the transaction had not changed before, empty if it is not told; null if rows come in order */
@@ -367,7 +372,7 @@ public final class CaptureReader {
             if (leftOut.isEmpty() && differs(key.watched())) {
                 keysChanged = true;
                 unique(of, key, before, startBefore, KeyKind.EXCLUSIVE);
-                unique(of, key, row, start, KeyKind.EXCLUSIVE);
+                unique(of, key, row, start, created(key));
             } else if (key.namesRows()) {
                 unique(of, key, row, start, KeyKind.UPDATE);
             }

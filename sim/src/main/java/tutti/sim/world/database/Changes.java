@@ -61,8 +61,11 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
         rows.forEach((row, change) -> {
             int[] value = change.value == null ? new int[0] : change.value;
             tables.add(Catalog.table(row));
-            keys.add(Catalog.rowKey(row),
-                    change.operation == Operation.UPDATE ? KeyKind.UPDATE : KeyKind.EXCLUSIVE);
+            keys.add(Catalog.rowKey(row), switch (change.operation) {
+                case INSERT -> KeyKind.CREATED;
+                case UPDATE -> KeyKind.UPDATE;
+                case DELETE -> KeyKind.EXCLUSIVE;
+            });
             if (Catalog.isLink(row) && change.value != null) {
                 keys.add(Catalog.rowKey(Catalog.referred(value)), KeyKind.REFERENCE);
             }
