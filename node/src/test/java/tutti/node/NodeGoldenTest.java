@@ -12,6 +12,8 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.GoldenContract;
 import tutti.core.schema.MessageSet;
 import tutti.core.spi.Group;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.node.trace.TraceContext;
 
@@ -43,6 +45,9 @@ class NodeGoldenTest extends GoldenContract {
                 new Control.Inapplicable(17, List.of(TRANSACTION), true, "42P07", "exists", Control.Vote.REFUSED));
         ballots.applied(1, 17);
         ballots.exclude(3);
+        LostKeys lost = new LostKeys();
+        lost.leftOut(16, TRANSACTION, new KeySet.Builder().add(-7, KeyKind.CREATED).build());
+        lost.executed(18);
         return Map.of("ordered payloads",
                 List.of(MESSAGES.said(said), MESSAGES.said(said, new TraceContext(5, -6, 7, 1)),
                         new Control.Hello(8, -5, "si"), new Control.Restart(90),
@@ -62,6 +67,7 @@ class NodeGoldenTest extends GoldenContract {
                         new MemberSnapshot(new byte[]{1, 2},
                                 new Group.Members(40, new TreeMap<>(Map.of(0, "a:1", 3, "d:4")),
                                         Set.of(3), new TreeMap<>(Map.of(2, "c:3")))),
+                        new LostKeysSnapshot(new byte[]{1, 2}, lost.image()),
                         new NodeFiles.Absences(new TreeMap<>(Map.of(2, 3_600_000_000_000L)))));
     }
 }
