@@ -30,8 +30,8 @@ import tutti.core.txn.WriteSet;
  * <p>
  * <b>Why all who serve say the same.</b> What is kept is a function of the positions that are visible and of which of them were left
  * out, in which those who serve agree: a position that is left out adds the keys that it {@linkplain KeyKind#CREATED created},
- * and one that is made takes away those that it touches exclusively, since from there on their rows are what all have. A key that is
- * here has no row, so whoever has not made what is left out cannot refer to it. A life begins with what a snapshot has and is told of the
+ * and one that is made takes away those that it creates, since from there on all have their rows. A key that is
+ * here has no row, so whoever has not made what is left out can neither refer to it nor take it away. A life begins with what a snapshot has and is told of the
  * positions behind it again; the snapshot is completed when its position is visible, and what it may have of later ones is found again.
  *
  * <p>
@@ -103,7 +103,6 @@ final class LostKeys {
     void made(KeySet touched) {
         if (!isEmpty()) {
             forget(of(touched, KeyKind.CREATED));
-            forget(of(touched, KeyKind.EXCLUSIVE));
         }
     }
 

@@ -55,7 +55,7 @@ class LostKeysTest {
     @Test
     void whatIsCreatedAgainIsThere() {
         lost.leftOut(10, ORIGIN, of(7, KeyKind.CREATED));
-        lost.made(of(7, KeyKind.UPDATE));
+        lost.made(of(7, KeyKind.UPDATE, KeyKind.EXCLUSIVE));
         assertTrue(misses(11, ANOTHER, CHILD));
         lost.made(of(7, KeyKind.CREATED));
         assertFalse(misses(12, ANOTHER, CHILD));

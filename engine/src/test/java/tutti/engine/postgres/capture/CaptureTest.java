@@ -102,7 +102,7 @@ class CaptureTest {
             session.execute("INSERT INTO child VALUES (7, 2, 1, 'x', 'y')");
             CapturedWriteSet inserted = session.capture();
             assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.child",
-                    "EXCLUSIVE table public.child, key (id) = (7)", "EXCLUSIVE table public.child, key (code) = (x)",
+                    "CREATED table public.child, key (id) = (7)", "CREATED table public.child, key (code) = (x)",
                     "REFERENCE table public.parent, key (a, b) = (1, 2)"), keys(inserted));
             session.connection().commit();
             session.execute("UPDATE child SET note = 'z'");
@@ -164,7 +164,7 @@ class CaptureTest {
                 "CREATE UNIQUE INDEX ON p (u) WHERE NOT gone", "INSERT INTO p VALUES (1, 'a', true)");
         try (LocalSession session = new LocalSession(database)) {
             assertTrue(keys(session.execute("UPDATE p SET gone = false").capture())
-                    .contains("EXCLUSIVE table public.p, key (u) = (a)"));
+                    .contains("CREATED table public.p, key (u) = (a)"));
         }
     }
 
