@@ -228,9 +228,9 @@ public final class PeerNetwork {
         return Math.max(TimeUnit.MILLISECONDS.toNanos(20), failureNanos / 4);
     }
 
-    /** A connection on which nothing comes for so long is given up. */
+    /** A connection on which nothing comes for so long is given up: there are four signs of life in the failure timeout. */
     private long silenceNanos() {
-        return Math.max(TimeUnit.SECONDS.toNanos(1), failureNanos * 2);
+        return Math.max(TimeUnit.SECONDS.toNanos(1), failureNanos * 5 / 4);
     }
 
     /** Tells the others that this node lives, and gives up connections on which nothing has come for long. */
