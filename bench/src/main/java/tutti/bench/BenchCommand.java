@@ -10,6 +10,6 @@ import tutti.bench.apply.ApplyCommand;
                 OrderCommand.class,
                 HeapCommand.class, KernelCommand.class, MacroCommand.class, CaptureCommand.class, RecorderCommand.class,
                 ApplyCommand.class,
-                ComponentCommand.class,
+                ComponentCommand.class, FailoverCommand.class,
                 HelpCommand.class}, synopsisSubcommandLabel = "COMMAND")
 public final class BenchCommand {}

@@ -573,6 +573,11 @@ public final class BookKeeperOrder extends DeliveringOrder {
         }
 
         @Override
+        public void gone(int node) {
+            // Who writes next is ZooKeeper's to say.
+        }
+
+        @Override
         public Greeting.Hello hello() {
             return new Greeting.Hello(settings.self(), process, new Greeting.Standing(0, life, 0, false, 0), identity);
         }

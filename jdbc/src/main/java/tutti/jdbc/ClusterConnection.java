@@ -255,12 +255,13 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             lost = null;
         }
         long deadline = System.nanoTime() + settings.failoverNanos();
+        Nodes.Pauses pauses = new Nodes.Pauses(deadline);
         while (true) {
             boolean begins = !open;
             NodeConnection on = begins ? nodes.atLevel(deadline) : somewhere();
             String transaction = on.transaction();
             try {
-                Object result = work.on(on);
+                Object result = waited(on, () -> work.on(on));
                 executed(on, sql);
                 return result;
             } catch (SQLException failure) {
@@ -272,10 +273,20 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 if (!repeatable) {
                     throw Failures.retry(movedInVain(on), failure);
                 }
-                if (!Nodes.pause(deadline)) {
+                if (!pauses.next()) {
                     throw failure;
                 }
             }
+        }
+    }
+
+    /** Does something that waits for a node, and fails as if the connection were lost when the node says nothing any more. */
+    private static @Nullable Object waited(NodeConnection on, Action action) throws SQLException {
+        SilentNodes.Waiting waiting = on.waits();
+        try {
+            return action.run();
+        } finally {
+            waiting.close();
         }
     }
 
@@ -380,7 +391,10 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
         String transaction = on.transaction();
         try {
-            on.connection().commit();
+            waited(on, () -> {
+                on.connection().commit();
+                return null;
+            });
             open = on.inTransaction();
             session.committed();
             nodes.saw(on.position());
@@ -434,7 +448,10 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             return;
         }
         try {
-            on.connection().rollback();
+            waited(on, () -> {
+                on.connection().rollback();
+                return null;
+            });
             open = on.inTransaction();
         } catch (SQLException failure) {
             if (!on.lostBy(failure)) {

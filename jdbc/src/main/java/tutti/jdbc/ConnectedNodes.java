@@ -27,6 +27,8 @@ final class ConnectedNodes {
     /** For read-only transactions, if they go elsewhere. */
     private volatile @Nullable NodeConnection reader;
     private volatile @Nullable NodeConnection current;
+    /** Was opened to ask something. */
+    private volatile @Nullable NodeConnection spare;
     private boolean autoCommit = true;
     private boolean readOnly;
     private volatile boolean closed;
@@ -101,11 +103,23 @@ final class ConnectedNodes {
         }
     }
 
+    /** A new connection, on which nothing has been done, is used for what comes next. */
+    private void keep(NodeConnection fresh) {
+        NodeConnection before = spare;
+        spare = fresh;
+        if (before != null) {
+            before.discard();
+        }
+        if (closed) {
+            fresh.discard();
+        }
+    }
+
     /** What has become of a transaction whose node was lost. */
     Resolution resolve(@Nullable String transaction) throws SQLException {
         return transaction == null
                 ? Resolution.UNKNOWN
-                : Resolution.ask(nodes, transaction, System.nanoTime() + settings.resolveNanos());
+                : Resolution.ask(nodes, transaction, System.nanoTime() + settings.resolveNanos(), this::keep);
     }
 
     boolean closed() {
@@ -114,7 +128,7 @@ final class ConnectedNodes {
 
     void close() {
         closed = true;
-        Stream.of(writer, reader).filter(Objects::nonNull).forEach(NodeConnection::discard);
+        Stream.of(writer, reader, spare).filter(Objects::nonNull).forEach(NodeConnection::discard);
     }
 
     /** Aborts what goes on, as {@link java.sql.Connection#abort} does, and closes. */
@@ -128,6 +142,7 @@ final class ConnectedNodes {
 
     /** A connection on which the next transaction sees what the read level promises. */
     NodeConnection atLevel(long deadline) throws SQLException {
+        Nodes.Pauses pauses = new Nodes.Pauses(deadline);
         while (true) {
             NodeConnection on = forNextTransaction(deadline);
             boolean wait = switch (settings.readLevel()) {
@@ -138,6 +153,7 @@ final class ConnectedNodes {
             if (!wait) {
                 return on;
             }
+            SilentNodes.Waiting waiting = on.waits();
             try {
                 on.connection().setAutoCommit(true);
                 try (Statement statement = on.connection().createStatement()) {
@@ -155,9 +171,11 @@ final class ConnectedNodes {
                     throw failure;
                 }
                 giveUp(on);
-                if (!Nodes.pause(deadline)) {
+                if (!pauses.next()) {
                     throw failure;
                 }
+            } finally {
+                waiting.close();
             }
         }
     }
@@ -209,7 +227,11 @@ final class ConnectedNodes {
             checkPinned(Failures.closed("session"));
             giveUp(from);
         }
-        return prepared(nodes.openUntil(deadline, from == null ? null : from.node()));
+        NodeConnection fresh = spare;
+        spare = null;
+        return prepared(fresh != null && fresh.usable()
+                ? fresh
+                : nodes.openUntil(deadline, from == null ? null : from.node()));
     }
 
     private NodeConnection prepared(NodeConnection opened) throws SQLException {

@@ -2,6 +2,7 @@ package tutti.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
@@ -12,6 +13,7 @@ import tutti.jdbc.spi.Target;
 /** One of pgjdbc's connections, to one node; for one thread at a time. */
 final class NodeConnection implements Target {
     private final Node node;
+    private final Function<Runnable, SilentNodes.Waiting> wait;
     private final BaseConnection connection;
     private final Node.@Nullable Life life;
     private boolean discarded;
@@ -19,11 +21,14 @@ final class NodeConnection implements Target {
     /**
      * A session.
      *
+     * @param wait begins to wait for the node; runs what it is given when the node says nothing
      * @param before the node's life as it was known before the session was opened
      * @param shownBefore what that had shown then
      */
-    NodeConnection(Node node, BaseConnection connection, Node.@Nullable Life before, long shownBefore) {
+    NodeConnection(Node node, Function<Runnable, SilentNodes.Waiting> wait, BaseConnection connection,
+            Node.@Nullable Life before, long shownBefore) {
         this.node = node;
+        this.wait = wait;
         this.connection = connection;
         String transaction = transaction();
         // Which life of the node it is of is part of the names of transactions.
@@ -95,6 +100,20 @@ final class NodeConnection implements Target {
                 : null;
         String severity = told == null ? null : told.getSeverity();
         return "FATAL".equals(severity) || "PANIC".equals(severity);
+    }
+
+    /** To be held while the node's answer is waited for: if the node is silent, the call that waits fails as if the connection broke. */
+    SilentNodes.Waiting waits() {
+        return wait.apply(this::abort);
+    }
+
+    private void abort() {
+        try {
+            connection.abort(Runnable::run);
+        } catch (SQLException lost) {
+            java.util.logging.Logger.getLogger(NodeConnection.class.getPackageName())
+                    .log(java.util.logging.Level.FINE, "a connection that is aborted", lost);
+        }
     }
 
     /** Closes it without caring whether the node hears of it. */

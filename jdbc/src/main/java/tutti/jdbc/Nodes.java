@@ -4,6 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -19,7 +21,8 @@ final class Nodes {
     private static final long TRY_NANOS_MIN = TimeUnit.SECONDS.toNanos(5);
     /** From this on there is no limit. */
     private static final long LIMIT_NANOS_MAX = TimeUnit.DAYS.toNanos(1);
-    private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(160);
 
     private final Settings settings;
     private final List<Node> nodes;
@@ -94,12 +97,58 @@ final class Nodes {
                 : settings.database();
         Node.Life before = node.life();
         long shownBefore = before == null ? -1 : before.shown();
-        Connection connection = PGJDBC.connect("jdbc:postgresql://" + node.address() + "/"
-                + java.net.URLEncoder.encode(database, java.nio.charset.StandardCharsets.UTF_8), properties);
+        String url = "jdbc:postgresql://" + node.address() + "/"
+                + java.net.URLEncoder.encode(database, java.nio.charset.StandardCharsets.UTF_8);
+        Connection connection = several() && settings.silenceNanos() > 0
+                ? whileItAnswers(node, url, properties)
+                : connect(url, properties);
+        return new NodeConnection(node, silent -> waits(node, silent), connection.unwrap(BaseConnection.class), before,
+                shownBefore);
+    }
+
+    private static Connection connect(String url, Properties properties) throws SQLException {
+        Connection connection = PGJDBC.connect(url, properties);
         if (connection == null) {
             throw new IllegalStateException("pgjdbc does not know its own URL");
         }
-        return new NodeConnection(node, connection.unwrap(BaseConnection.class), before, shownBefore);
+        return connection;
+    }
+
+    private SilentNodes.Waiting waits(Node node, Runnable silent) {
+        return SilentNodes.begin(node, nodes, settings.silenceNanos(), silent);
+    }
+
+    /** Connects on a thread of its own, which is left to itself when the node says nothing any more. */
+    private Connection whileItAnswers(Node node, String url, Properties properties) throws SQLException {
+        CompletableFuture<Connection> opened = new CompletableFuture<>();
+        Thread thread = new Thread(() -> {
+            try {
+                Connection connection = connect(url, properties);
+                if (!opened.complete(connection)) {
+                    connection.close();
+                }
+            } catch (SQLException | RuntimeException failure) {
+                opened.completeExceptionally(failure);
+            }
+        }, "tutti-connects-to-" + node);
+        thread.setDaemon(true);
+        thread.start();
+        SilentNodes.Waiting waiting = waits(node, () -> opened.completeExceptionally(
+                Failures.noNode("node " + node + " says nothing, other nodes do", null)));
+        try {
+            return opened.get();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            opened.completeExceptionally(e);
+            throw Failures.noNode("interrupted while it connected to node " + node, e);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getCause());
+        } finally {
+            waiting.close();
+        }
     }
 
     /**
@@ -108,25 +157,38 @@ final class Nodes {
      * @param deadlineNanos of {@link System#nanoTime}
      */
     NodeConnection openUntil(long deadlineNanos, @Nullable Node avoided) throws SQLException {
+        Pauses pauses = new Pauses(deadlineNanos);
         while (true) {
             try {
                 return open(avoided, Math.max(TRY_NANOS_MIN, deadlineNanos - System.nanoTime()));
             } catch (SQLException failure) {
-                if (!Failures.anotherMayServe(failure) || !pause(deadlineNanos)) {
+                if (!Failures.anotherMayServe(failure) || !pauses.next()) {
                     throw failure;
                 }
             }
         }
     }
 
-    /** Waits a little; false if the deadline has come, or the thread is interrupted. */
-    static boolean pause(long deadlineNanos) {
-        long left = deadlineNanos - System.nanoTime();
-        if (left <= 0 || Thread.currentThread().isInterrupted()) {
-            return false;
+    /** Rests between tries: hardly any before the second one, longer ones later, until a deadline. Of one thread. */
+    static final class Pauses {
+        private final long deadlineNanos;
+        private long nextNanos = PAUSE_NANOS_MIN;
+
+        /** @param deadlineNanos of {@link System#nanoTime} */
+        Pauses(long deadlineNanos) {
+            this.deadlineNanos = deadlineNanos;
         }
-        LockSupport.parkNanos(Math.min(left, PAUSE_NANOS));
-        return !Thread.currentThread().isInterrupted();
+
+        /** Rests; false if the deadline has come, or the thread is interrupted. */
+        boolean next() {
+            long left = deadlineNanos - System.nanoTime();
+            if (left <= 0 || Thread.currentThread().isInterrupted()) {
+                return false;
+            }
+            LockSupport.parkNanos(Math.min(left, nextNanos));
+            nextNanos = Math.min(2 * nextNanos, PAUSE_NANOS_MAX);
+            return !Thread.currentThread().isInterrupted();
+        }
     }
 
     /** Which other nodes there are matters only if there are any. */

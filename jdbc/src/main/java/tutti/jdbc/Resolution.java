@@ -3,6 +3,7 @@ package tutti.jdbc;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.function.Consumer;
 
 /** What became of a transaction whose node was lost while it committed. */
 enum Resolution {
@@ -13,8 +14,14 @@ enum Resolution {
     /** Nobody could tell. */
     UNKNOWN;
 
-    /** Asks one node after the other until one can tell, or the deadline has come. */
-    static Resolution ask(Nodes nodes, String transaction, long deadlineNanos) throws SQLException {
+    /**
+     * Asks one node after the other until one can tell, or the deadline has come.
+     *
+     * @param left given each connection on which there was an answer
+     */
+    static Resolution ask(Nodes nodes, String transaction, long deadlineNanos, Consumer<NodeConnection> left)
+            throws SQLException {
+        Nodes.Pauses pauses = new Nodes.Pauses(deadlineNanos);
         do {
             NodeConnection on;
             try {
@@ -22,9 +29,12 @@ enum Resolution {
             } catch (SQLException nobody) {
                 return UNKNOWN;
             }
+            SilentNodes.Waiting waiting = on.waits();
+            boolean answered = false;
             try (Statement question = on.connection().createStatement();
                     ResultSet answer = question.executeQuery("SELECT tutti_outcome('" + transaction + "')")) {
                 answer.next();
+                answered = true;
                 switch (String.valueOf(answer.getString(1))) {
                     case "committed" -> {
                         return COMMITTED;
@@ -44,9 +54,14 @@ enum Resolution {
                 }
                 on.node().failed(System.nanoTime());
             } finally {
-                on.discard();
+                waiting.close();
+                if (answered) {
+                    left.accept(on);
+                } else {
+                    on.discard();
+                }
             }
-        } while (Nodes.pause(deadlineNanos));
+        } while (pauses.next());
         return UNKNOWN;
     }
 }

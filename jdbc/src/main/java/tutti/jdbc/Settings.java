@@ -21,12 +21,13 @@ import org.postgresql.PGProperty;
  * @param moveReadOnly whether a read-only transaction goes on at another node
  * @param failoverNanos how long nodes are tried after one was lost
  * @param resolveNanos how long the cluster is asked about a commit
+ * @param silenceNanos how long a node may say nothing; 0 for ever
  * @param loginNanos how long opening a connection may take in all; 0 for no limit but those of each node
  * @param nodeNanos how long opening a connection may take at one node; 0 for no limit
  * @param pgjdbc the properties that are pgjdbc's
  */
 record Settings(String url, List<HostPort> hosts, String database, LoadBalance loadBalance, ReadOnlyRouting routing,
-        ReadLevel readLevel, boolean moveReadOnly, long failoverNanos, long resolveNanos, long loginNanos,
+        ReadLevel readLevel, boolean moveReadOnly, long failoverNanos, long resolveNanos, long silenceNanos, long loginNanos,
         long nodeNanos, Properties pgjdbc) {
     /** Where read-only transactions go. */
     enum ReadOnlyRouting {
@@ -92,6 +93,7 @@ record Settings(String url, List<HostPort> hosts, String database, LoadBalance l
                 ReadLevel.valueOf(upper(DriverProperty.READ_LEVEL.of(all))),
                 DriverProperty.READ_ONLY_FAILOVER.of(all).equals("move"),
                 DriverProperty.FAILOVER_TIMEOUT.nanosOf(all), DriverProperty.RESOLVE_TIMEOUT.nanosOf(all),
+                DriverProperty.SILENCE_TIMEOUT.nanosOf(all),
                 (long) ((loginSeconds > 0 ? loginSeconds : DriverManager.getLoginTimeout()) * NANOS_PER_SECOND),
                 (long) (seconds(pgjdbc, "connectTimeout") * CONNECT_TIMEOUTS_PER_NODE * NANOS_PER_SECOND), pgjdbc);
     }

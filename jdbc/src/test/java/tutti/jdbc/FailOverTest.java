@@ -14,8 +14,10 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
+import java.util.concurrent.CountDownLatch;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -32,6 +34,14 @@ class FailOverTest {
     private static ScriptedNode knowing(String... words) throws IOException {
         Deque<String> answers = new ArrayDeque<>(List.of(words));
         return new ScriptedNode(query -> query.equals(QUESTION) ? answers.remove() : ScriptedNode.DONE);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static void insertAndCommit(ScriptedNode... nodes) throws SQLException {
@@ -90,6 +100,51 @@ class FailOverTest {
             insertAndCommit(lost, other);
             assertTrue(other.heard().contains("COMMIT"), other.heard()::toString);
             assertTrue(other.heard().stream().noneMatch(QUESTION::equals), other.heard()::toString);
+        }
+    }
+
+    /** Its connections stay open, so only that it says nothing tells. */
+    @Test
+    @Timeout(20)
+    void aNodeThatStandsStillIsGivenUp() throws Exception {
+        try (ScriptedNode still = new ScriptedNode(query -> query.equals("COMMIT")
+                ? ScriptedNode.STANDS_STILL
+                : ScriptedNode.DONE); ScriptedNode other = knowing("committed")) {
+            insertAndCommit(still, other);
+            assertTrue(other.heard().contains(QUESTION), other.heard()::toString);
+        }
+    }
+
+    @Test
+    @Timeout(20)
+    void aNodeThatStandsStillIsNotWaitedForByWhoConnects() throws Exception {
+        try (ScriptedNode still = new ScriptedNode(query -> ScriptedNode.STANDS_STILL); ScriptedNode other = knowing()) {
+            still.standStill();
+            insertAndCommit(still, other);
+            assertTrue(other.heard().contains("COMMIT"), other.heard()::toString);
+        }
+    }
+
+    /** A node that is there may take its time: only who says nothing at all is given up. */
+    @Test
+    @Timeout(20)
+    void aStatementMayTakeLongAtANodeThatIsThere() throws Exception {
+        CountDownLatch done = new CountDownLatch(1);
+        try (ScriptedNode slow = new ScriptedNode(query -> {
+            if (query.startsWith("INSERT")) {
+                await(done);
+            }
+            return ScriptedNode.DONE;
+        }); ScriptedNode other = knowing()) {
+            int questions = 4;
+            slow.onConnection(count -> {
+                if (count > questions) {
+                    done.countDown();
+                }
+            });
+            insertAndCommit(slow, other);
+            assertTrue(slow.heard().contains("COMMIT"), slow.heard()::toString);
+            assertTrue(other.heard().isEmpty(), other.heard()::toString);
         }
     }
 }

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class ScriptedNode implements Closeable {
     /** In place of an answer: the node is gone, with all that it has. */
     static final String DIES = "dies";
+    /** In place of an answer: nothing, ever again, on no connection, though all stay open. */
+    static final String STANDS_STILL = "stands still";
     /** An answer without rows. */
     static final String DONE = "done";
     /** The name of every transaction here. */
@@ -30,6 +33,8 @@ final class ScriptedNode implements Closeable {
     private final Function<String, String> script;
     private final List<String> heard = new CopyOnWriteArrayList<>();
     private final List<Socket> clients = new CopyOnWriteArrayList<>();
+    private volatile boolean standsStill;
+    private volatile IntConsumer onConnection = count -> {};
 
     /** @param script makes an answer of a query: {@link #DIES}, {@link #DONE}, or the value of one row with one column */
     ScriptedNode(Function<String, String> script) throws IOException {
@@ -53,11 +58,25 @@ final class ScriptedNode implements Closeable {
         return List.copyOf(heard);
     }
 
+    /** From now on it takes connections and says nothing. */
+    void standStill() {
+        standsStill = true;
+    }
+
+    /** Told of each connection which one it is, from 1. */
+    void onConnection(IntConsumer told) {
+        onConnection = told;
+    }
+
     private void accept() {
         try {
             while (true) {
                 Socket client = server.accept();
                 clients.add(client);
+                onConnection.accept(clients.size());
+                if (standsStill) {
+                    continue;
+                }
                 start(() -> {
                     try (client) {
                         serve(client);
@@ -93,7 +112,12 @@ final class ScriptedNode implements Closeable {
             }
             String query = new String(body, 0, body.length - 1, StandardCharsets.UTF_8);
             heard.add(query);
-            String answer = script.apply(query);
+            String answer = standsStill ? STANDS_STILL : script.apply(query);
+            if (answer.equals(STANDS_STILL)) {
+                standsStill = true;
+                in.skipNBytes(Long.MAX_VALUE);
+                return;
+            }
             if (answer.equals(DIES)) {
                 close();
                 return;

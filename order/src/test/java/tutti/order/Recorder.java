@@ -47,6 +47,7 @@ public final class Recorder implements DurableLog.Reader, Group.Listener {
     private final Waiting waiting;
     private final List<Delivered> deliveries = new ArrayList<>();
     private final List<Letter> letters = new ArrayList<>();
+    private final List<Group.View> views = new ArrayList<>();
     private Group.@Nullable View view;
     private @Nullable Throwable failure;
     private volatile LongConsumer onDelivery = _ -> {};
@@ -84,6 +85,7 @@ public final class Recorder implements DurableLog.Reader, Group.Listener {
     @Override
     public synchronized void view(Group.View now) {
         view = now;
+        views.add(now);
         notifyAll();
     }
 
@@ -104,6 +106,11 @@ public final class Recorder implements DurableLog.Reader, Group.Listener {
 
     public synchronized Group.@Nullable View view() {
         return view;
+    }
+
+    /** All that there were, the oldest first. */
+    public synchronized List<Group.View> views() {
+        return List.copyOf(views);
     }
 
     public List<Letter> awaitLetters(int count) throws InterruptedException {

@@ -176,7 +176,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
         }
 
         void send(CopyMessage message) {
-            stream.send(Frames.of(message.bytes()));
+            stream.send(Frames.of(message.bytes(CopyMessage.VERSION)));
         }
 
         /** The other end closes the connection when it has read why. */

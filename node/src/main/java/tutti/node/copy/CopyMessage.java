@@ -6,6 +6,7 @@ import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.core.schema.Versions;
 
 /** What a node that gives a copy and one that gets it tell each other, each in a frame ({@link tutti.runtime.Frames}). */
 sealed interface CopyMessage extends Encoded {
@@ -13,6 +14,11 @@ sealed interface CopyMessage extends Encoded {
     int TEXT_BYTES_MAX = 1 << 14;
     /** Longest content of one piece, in bytes. */
     int PIECE_BYTES_MAX = 1 << 18;
+    /**
+     * In which they are written on a connection: the oldest that this build speaks, since nobody has said what the other end does, and nodes of two
+     * releases give each other copies while a cluster is upgraded.
+     */
+    int VERSION = Versions.SPOKEN.oldest();
     /** A piece that says that a directory is there. */
     long OF_DIRECTORY = -1;
 

@@ -301,7 +301,7 @@ public final class CopyReceiver implements AutoCloseable {
         }
 
         void send(CopyMessage message) {
-            stream().send(Frames.of(message.bytes()));
+            stream().send(Frames.of(message.bytes(CopyMessage.VERSION)));
         }
 
         @Override

@@ -74,9 +74,8 @@ final class PieceWriter implements AutoCloseable {
         written++;
         ByteBuffer content = content(piece);
         digest.add(piece.path(), piece.offset(), content);
-        String part = piece.path().substring(0, Math.max(0, piece.path().indexOf('/')));
-        part = part.isEmpty() ? piece.path() : part;
-        if (parts.contains(part) && !unpacked.contains(part)) {
+        String part = part(piece.path());
+        if (!unpacked.contains(part)) {
             return;
         }
         if (piece.offset() == CopyMessage.OF_DIRECTORY) {
@@ -96,6 +95,19 @@ final class PieceWriter implements AutoCloseable {
             throw new IOException("a piece of " + path + " for byte " + piece.offset() + " came at byte " + to.size());
         }
         to.write(content, piece.offset());
+    }
+
+    /** What a path is in. Nothing is written beside the parts: the file that says that a copy is whole is there. */
+    private String part(String of) throws IOException {
+        int slash = of.indexOf('/');
+        String part = slash < 0 ? of : of.substring(0, slash);
+        if (!parts.contains(part)) {
+            throw new IOException("a copy has the part '" + part + "', and may have " + parts);
+        }
+        if (of.chars().filter(each -> each == '/').count() >= DEPTH_MAX) {
+            throw new IOException("a copy has a file or directory that is too deep: " + of.length() + " characters");
+        }
+        return part;
     }
 
     private ByteBuffer content(CopyMessage.Piece piece) throws IOException {
@@ -123,14 +135,8 @@ final class PieceWriter implements AutoCloseable {
         if (known != null) {
             return known;
         }
-        if (directories.size() > 1 && of.chars().filter(each -> each == '/').count() >= DEPTH_MAX) {
-            throw new IOException("a copy has the directory " + of);
-        }
         int slash = of.lastIndexOf('/');
         String name = name(of.substring(slash + 1));
-        if (slash < 0 && !parts.contains(name)) {
-            throw new IOException("a copy has the part " + name + ", and may have " + parts);
-        }
         Directory made = directory(of.substring(0, Math.max(0, slash))).directory(name);
         directories.put(of, made);
         return made;

@@ -228,9 +228,9 @@ public final class PeerNetwork {
         return Math.max(TimeUnit.MILLISECONDS.toNanos(20), failureNanos / 4);
     }
 
-    /** A connection on which nothing comes for so long is given up. */
+    /** A connection on which nothing comes for so long is given up: there are four signs of life in the failure timeout. */
     private long silenceNanos() {
-        return Math.max(TimeUnit.SECONDS.toNanos(1), failureNanos * 2);
+        return Math.max(TimeUnit.SECONDS.toNanos(1), failureNanos * 5 / 4);
     }
 
     /** Tells the others that this node lives, and gives up connections on which nothing has come for long. */
@@ -255,6 +255,8 @@ public final class PeerNetwork {
         private @Nullable Long distrustToldNanos;
         private String refusal = "";
         private long retryNanos = RETRY_NANOS_MIN;
+        /** There was a connection, and it has not been tried again since it was lost. */
+        private boolean lost;
 
         Peer(int id, InetSocketAddress address) {
             this.id = id;
@@ -325,6 +327,9 @@ public final class PeerNetwork {
         /** What the other is able to do, once it is welcome. */
         private Set<String> capabilities = Set.of();
         private boolean over;
+        private final long begunNanos = clock.nanoTime();
+        /** Somebody was there. */
+        private boolean met;
         /** Something was sent since the last sign of life was due. */
         private boolean sent;
 
@@ -334,6 +339,7 @@ public final class PeerNetwork {
 
         @Override
         public void connected() {
+            met = true;
             PeerIdentity there = stream().peer();
             if (network.identity() != null && !new PeerIdentity(cluster, peer.id).equals(there)) {
                 refusedConnections.incrementAndGet();
@@ -347,6 +353,7 @@ public final class PeerNetwork {
 
         @Override
         public void distrusted(String why) {
+            met = true;
             long now = clock.nanoTime();
             if (peer.distrustToldNanos == null || now - peer.distrustToldNanos > TOLD_NANOS) {
                 peer.distrustToldNanos = now;
@@ -469,6 +476,12 @@ public final class PeerNetwork {
             asked(peer.id);
             if (welcome) {
                 receiver.reachabilityChanged();
+            }
+            // Whoever answers a connection at once that nobody takes it is there, and the node is not.
+            boolean gone = peer.lost && !met && clock.nanoTime() - begunNanos < failureNanos / 2;
+            peer.lost = welcome;
+            if (gone) {
+                receiver.gone(peer.id);
             }
         }
     }

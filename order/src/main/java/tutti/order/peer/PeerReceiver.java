@@ -17,6 +17,12 @@ public interface PeerReceiver {
     /** The set of {@linkplain PeerNetwork#reachable reachable} nodes is another now. */
     void reachabilityChanged();
 
+    /**
+     * The process of a node has ended: its connections were closed, and where it listened, nobody does. Not told of a node that is merely
+     * silent.
+     */
+    void gone(int node);
+
     /** With what this node greets others now. */
     Greeting.Hello hello();
 

@@ -1,9 +1,7 @@
 package tutti.order.raft;
 
 import io.microraft.RaftEndpoint;
-import io.microraft.RaftRole;
 import io.microraft.impl.RaftNodeImpl;
-import io.microraft.impl.state.RaftState;
 import io.microraft.report.RaftNodeReport;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -11,7 +9,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -80,6 +77,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private final Set<Integer> founders;
     private final RaftNodeImpl raft;
     private final LeaderPreference preference;
+    private final Elections elections;
 
     /* Of Raft's loop. */
     private int leader = -1;
@@ -143,6 +141,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             kept = new KeptNotices(config, machine.clock(), loop, directory, met, log, committed, peers, membership,
                     host);
             preference = new LeaderPreference(config, time, raft, peers);
+            elections = new Elections(config, loop, time, raft, this::publishView);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
                 closeAfter(e, closeable);
@@ -222,7 +221,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         takesPart = true;
         kept.tell();
         checkStalled();
-        checkForgottenPreVote();
+        elections.watch();
         preference.watch();
         var _ = raft.start().whenComplete((_, e) -> {
             if (e != null) {
@@ -406,21 +405,6 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         var _ = loop.schedule(config.retransmitTimeout().toNanos() / 2, this::checkStalled);
     }
 
-    /**
-     * MicroRaft 0.7 does not look for a silent leader while it has a pre-vote open, and never closes a pre-vote that was
-     * open when it learned of a leader in the same term: that follower would never miss its leader. Becoming a follower
-     * of the same term again closes it, keeps the vote and forgets the leader.
-     */
-    private void checkForgottenPreVote() {
-        RaftState now = raft.state();
-        if (now.role() == RaftRole.FOLLOWER && now.leader() != null && now.preCandidateState() != null
-                && raft.isLeaderHeartbeatTimeoutElapsed()) {
-            raft.toFollower(now.term());
-            raft.runPreVote();
-        }
-        time.schedule(this::checkForgottenPreVote, RaftSettings.HEARTBEAT, TimeUnit.SECONDS);
-    }
-
     private void reported(RaftNodeReport report) {
         RaftEndpoint endpoint = report.getTerm().getLeaderEndpoint();
         int now = endpoint == null ? -1 : Node.id(endpoint);
@@ -439,7 +423,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private void publishView() {
         Set<Integer> members = peers.reachable();
         members.add(config.self());
-        View now = new View(members, leader >= 0 && membership.quorum(members), leader);
+        // Who is gone is replaced in a moment: nobody need be refused meanwhile.
+        int shown = leader < 0 && elections.underWay(members) ? view().leader() : leader;
+        View now = new View(members, shown >= 0 && membership.quorum(members), shown);
         if (!now.equals(view())) {
             viewed(now);
         }
@@ -529,6 +515,13 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         public void reachabilityChanged() {
             kept.again();
             loop.execute(RaftOrder.this::publishView);
+        }
+
+        @Override
+        public void gone(int node) {
+            if (takesPart) {
+                elections.gone(node);
+            }
         }
 
         @Override

@@ -22,6 +22,8 @@ final class RaftTime implements RaftNodeExecutor {
     private final tutti.runtime.Clock machine;
     private final double speed;
     private final long originNanos;
+    /** By how much {@link #missLeader} has put the clock forward. */
+    private long aheadMillis;
 
     /** @param speed how many of MicroRaft's seconds pass in one second of the machine */
     RaftTime(Loop loop, tutti.runtime.Clock machine, double speed) {
@@ -47,12 +49,17 @@ final class RaftTime implements RaftNodeExecutor {
         var _ = loop.schedule((long) (unit.toNanos(delay) / speed), task);
     }
 
+    /** Puts the clock forward until a leader that was heard last now is missed. */
+    void missLeader() {
+        aheadMillis += TimeUnit.SECONDS.toMillis(RaftSettings.HEARTBEATS_MISSED) * RaftSettings.HEARTBEAT;
+    }
+
     /** MicroRaft's clock: it never goes back. */
     Clock clock() {
         return new Clock() {
             @Override
             public long millis() {
-                return ORIGIN_MILLIS + (long) ((machine.nanoTime() - originNanos) * speed / NANOS_PER_MILLI);
+                return ORIGIN_MILLIS + aheadMillis + (long) ((machine.nanoTime() - originNanos) * speed / NANOS_PER_MILLI);
             }
 
             @Override

@@ -18,6 +18,7 @@ import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -129,6 +130,30 @@ class RaftFaultsTest {
         stop(0);
         start(config(0), 0);
         assertEquals(all, recorders.get(0).awaitCount(200));
+    }
+
+    /** A process that has ended closes its connections and its port, which silence does not. */
+    @Test
+    void aLeaderThatHasEndedIsReplacedLongBeforeItsSilenceWouldBeMissed() throws Exception {
+        members = RaftNodes.members(3);
+        Duration failure = Duration.ofSeconds(10);
+        for (int node = 0; node < 3; node++) {
+            start(config(node).withTimeouts(failure, failure), 0);
+        }
+        awaitAll();
+        int leader = orders.get(0).group().view().leader();
+        int survivor = (leader + 1) % 3;
+        int before = recorders.get(survivor).views().size();
+        stop(leader);
+        long begun = System.nanoTime();
+        recorders.get(survivor)
+                .awaitView(v -> v.majority() && !v.members().contains(leader) && v.leader() != leader);
+        assertTrue(System.nanoTime() - begun < failure.toNanos() / 2, "it took as long as silence");
+        submit(survivor, 1);
+        recorders.get((leader + 2) % 3).awaitCount(1);
+        List<Group.View> since = recorders.get(survivor).views().subList(before,
+                recorders.get(survivor).views().size());
+        assertTrue(since.stream().allMatch(Group.View::majority), "its clients were refused meanwhile: " + since);
     }
 
     @Test
