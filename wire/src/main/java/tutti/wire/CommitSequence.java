@@ -10,9 +10,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
-import tutti.core.txn.ReadSet;
-import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.capture.LockedRows;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
@@ -52,6 +49,7 @@ final class CommitSequence {
     private final ClientStream client;
     private final ClientCycle cycle;
     private final Capture capture;
+    private final CommitLocks locks;
     private @Nullable Commit commit;
     /** How the chained transaction begins; null until that is known. */
     private @Nullable String chainBegin;
@@ -73,6 +71,7 @@ final class CommitSequence {
         this.client = session.client();
         this.cycle = session.cycle();
         this.capture = session.capture();
+        this.locks = new CommitLocks(session, this::giveUp);
     }
 
     /** Whether the messages that close the capture have been sent, so that the rest follows from their answer. */
@@ -218,6 +217,10 @@ final class CommitSequence {
         }
     }
 
+    private boolean preparing() {
+        return commit != null && commit.prepares() != null;
+    }
+
     private Form form() {
         return commit == null ? Form.IMPLICIT : commit.form();
     }
@@ -227,7 +230,13 @@ final class CommitSequence {
     private void captured(byte @Nullable [] changes) {
         if (changes == null) {
             check();
-        } else if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
+        } else {
+            locks.gather(() -> read(changes));
+        }
+    }
+
+    private void read(byte[] changes) {
+        if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
             readCatalog(changes);
         } else {
             read(changes, List.of());
@@ -252,7 +261,7 @@ final class CommitSequence {
                 // a function may have done that
                 transaction.work().mayChange(TransactionActivity.Change.SCHEMA);
             }
-            changed(read);
+            locks.add(read, preparing());
         } catch (Capture.CatalogNeeded needed) {
             if (catalogs.isEmpty()) {
                 readCatalog(changes);
@@ -266,43 +275,6 @@ final class CommitSequence {
             return;
         }
         check();
-    }
-
-    /**
-     * What it has changed is known, and what it has locked without changing it is certified with that. A transaction that has changed nothing is not ordered, whatever
-     * it has locked: others see nothing of what it decided. One that has changed the schema excludes everybody already.
-     */
-    private void changed(Capture.Captured read) throws Capture.CaptureException {
-        LockedRows locked = transaction.work().lockedOrNull();
-        if (locked == null || locked.isEmpty() || read.schemaChanged()) {
-            transaction.get().changed(read.writes(), read.describe());
-            return;
-        }
-        int changed = read.writes().keys().size();
-        WriteSet writes = locked.addTo(read.writes(), comparesReads());
-        if (writes.keys().size() > WriteSet.KEYS_MAX) {
-            throw new Capture.CaptureException(Errors.error("54000",
-                    "the transaction changes and locks more than " + WriteSet.KEYS_MAX
-                            + " keys of rows, which is the limit of one transaction: make several of it"));
-        }
-        transaction.get().changed(writes,
-                key -> key < changed ? read.describe().apply(key) : locked.describe(key - changed));
-    }
-
-    /** Whether what a transaction has read is compared when it commits; if it is prepared, only what it writes is promised. */
-    private boolean comparesReads() {
-        Commit current = commit;
-        return (session.node().takesReads() || session.node().needsReads())
-                && (current == null || current.prepares() == null);
-    }
-
-    /** What the node is told that it has read. */
-    private ReadSet reads() {
-        ReadSet told = session.notedReads().told(transaction.work(), serializable);
-        LockedRows locked = transaction.work().lockedOrNull();
-        return told.isEmpty() && locked != null && session.node().takesReads() && comparesReads()
-                ? locked.reads()
-                : told;
     }
 
     private void readCatalog(byte[] changes) {
@@ -410,7 +382,8 @@ final class CommitSequence {
             transaction.becomes(SessionState.CERTIFYING);
             session.repetition().asks(committing.ticket().id());
             session.times().trace().asks(committing.ticket().id(), committing.writes());
-            committing.ticket().executed(committing.writes(), reads());
+            committing.ticket().executed(committing.writes(),
+                    locks.reads(session.notedReads().told(transaction.work(), serializable), preparing()));
         }
     }
 

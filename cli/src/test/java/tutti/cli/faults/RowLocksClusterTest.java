@@ -2,6 +2,7 @@ package tutti.cli.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
@@ -105,8 +106,77 @@ class RowLocksClusterTest {
         }
     }
 
+    /** Who has changed the row has locked it for all others. */
+    @Test
+    void ofTwoOneOfWhichChangesWhatTheOtherLocksOneCommits() throws Exception {
+        try (FaultCluster cluster = start(directory, "si");
+                Connection one = cluster.connect(0);
+                Connection other = cluster.connect(1)) {
+            String change = "UPDATE rota SET name = name WHERE id = ? RETURNING name, id";
+            for (String strength : List.of("UPDATE", "NO KEY UPDATE")) {
+                for (boolean changedFirst : List.of(false, true)) {
+                    for (boolean applied : List.of(false, true)) {
+                        again(cluster);
+                        begin(one, 1, changedFirst ? change : query(strength));
+                        begin(other, 2, changedFirst ? query(strength) : change);
+                        assertNull(commit(one));
+                        if (applied) {
+                            cluster.assertSame();
+                        }
+                        assertEquals("40001", commit(other), strength + (changedFirst ? ", changed first" : "")
+                                + (applied ? ", applied before" : ""));
+                    }
+                }
+            }
+        }
+    }
+
+    @Test
+    void advisoryLocksOfTransactionsKeepOutOtherNodesIfAsked() throws Exception {
+        try (FaultCluster cluster = start(directory, "si");
+                Connection one = cluster.connect(0);
+                Connection other = cluster.connect(1)) {
+            List<String> exclusive = List.of("SELECT 'night' AS name, pg_advisory_xact_lock(4000000000000 + ?)",
+                    "SELECT 'night' AS name, pg_try_advisory_xact_lock(4000000000000 + ?)");
+            String shared = "SELECT 'night' AS name, pg_advisory_xact_lock_shared(4000000000000 + ?)";
+            String two = "SELECT 'night' AS name, pg_advisory_xact_lock(?, 7)";
+            cluster.execute(0, "CREATE FUNCTION hidden(n int) RETURNS void LANGUAGE plpgsql AS"
+                    + " 'BEGIN PERFORM pg_advisory_xact_lock(4000000000000 + n); END'");
+            cluster.assertSame();
+            String hidden = "SELECT 'night' AS name, hidden(?)";
+            again(cluster);
+            assertNull(both(cluster, one, other, exclusive.getFirst(), exclusive.getFirst()), "a node's own by default");
+            for (Connection session : List.of(one, other)) {
+                session.setAutoCommit(true);
+                try (Statement statement = session.createStatement()) {
+                    statement.execute("SET tutti.advisory_locks = cluster");
+                    assertEquals("0A000", assertThrows(SQLException.class,
+                            () -> statement.execute("SELECT pg_advisory_lock(1)")).getSQLState());
+                }
+            }
+            for (String first : exclusive) {
+                assertEquals("40001", both(cluster, one, other, first, shared));
+                assertEquals("40001", both(cluster, one, other, shared, first));
+                assertEquals("40001", both(cluster, one, other, first, hidden));
+                assertNull(both(cluster, one, other, first, two));
+            }
+            assertEquals("40001", both(cluster, one, other, two, two));
+            assertNull(both(cluster, one, other, shared, shared));
+        }
+    }
+
+    private static @Nullable String both(FaultCluster cluster, Connection one, Connection other, String first,
+            String second) throws Exception {
+        again(cluster);
+        begin(one, 1, first);
+        begin(other, 2, second);
+        assertNull(commit(one));
+        cluster.assertSame();
+        return commit(other);
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"dbsm", "postgres-r", "2pc", "nodo"})
+    @ValueSource(strings = {"dbsm", "postgres-r", "2pc"})
     void soItIsUnderOtherProtocols(String protocol) throws Exception {
         try (FaultCluster cluster = start(directory, protocol);
                 Connection one = cluster.connect(0);

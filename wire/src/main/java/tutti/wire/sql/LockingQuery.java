@@ -155,6 +155,12 @@ public record LockingQuery(byte[] text, int at, int inserted) {
                     : null;
         }
 
+        /** What an item is called, or what takes that name's place where the name is not understood. */
+        private String label(int token) {
+            String name = name(token);
+            return name == null ? "\0" + texts.get(token) : name;
+        }
+
         @Nullable
         LockingQuery read() {
             if (!word(0, "select") || kinds.contains((int) ';')) {
@@ -239,8 +245,8 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             plain &= !is(at, '('); // its columns have other names
             int reference = alias < 0 ? named : alias;
             Item item = new Item(plain ? table(schema, String.valueOf(name)) : null, raw(reference));
-            unknownItem |= item.table() == null || items.containsKey(name(reference));
-            items.merge(String.valueOf(name(reference)), item, (one, _) -> new Item(null, one.reference()));
+            unknownItem |= item.table() == null || items.containsKey(label(reference));
+            items.merge(label(reference), item, (one, _) -> new Item(null, one.reference()));
         }
 
         /** Steps over what the item is called; where that stands, or -1. */
@@ -249,7 +255,9 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             if (as) {
                 at++;
             }
-            return as || (name(at) != null && !wordOf(at, ENDS_FROM) && !wordOf(at, JOINS)) ? at++ : -1;
+            boolean named = at < kinds.size()
+                    && (kinds.get(at) == SqlTokens.WORD || kinds.get(at) == SqlTokens.QUOTED);
+            return named && (as || (!wordOf(at, ENDS_FROM) && !wordOf(at, JOINS))) ? at++ : -1;
         }
 
         private @Nullable Table table(@Nullable String schema, String name) {
@@ -277,12 +285,10 @@ public record LockingQuery(byte[] text, int at, int inserted) {
                 List<String> names = new ArrayList<>();
                 if (word(at, "of")) {
                     do {
-                        String name = name(++at);
-                        if (name == null) {
+                        if (++at >= kinds.size()) {
                             return null;
                         }
-                        names.add(name);
-                        at++;
+                        names.add(label(at++));
                     } while (is(at, ','));
                 } else if (unknownItem) {
                     return null;

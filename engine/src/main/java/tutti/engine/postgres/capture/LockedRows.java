@@ -130,14 +130,22 @@ public final class LockedRows {
     }
 
     /**
-     * Adds an advisory lock.
+     * Adds advisory locks.
      *
-     * @param key its one number, or its two with a comma between
+     * @param held of each, with blanks between: objsubid, classid, objid and mode as {@code pg_locks} has them, with colons between; null for none
      */
-    public void advisory(String key, boolean shared) {
-        byte[] bytes = key.getBytes(StandardCharsets.US_ASCII);
-        add(KeyHash.finish(KeyHash.part(ADVISORY, bytes, 0, bytes.length)),
-                new Row(null, shared ? Strength.SHARE : Strength.UPDATE, key));
+    public void advisory(@Nullable String held) {
+        for (String one : held == null ? new String[0] : held.split(" ", -1)) {
+            String[] parts = one.split(":", -1);
+            long first = Long.parseLong(parts[1]);
+            long second = Long.parseLong(parts[2]);
+            String key = parts[0].equals("1")
+                    ? "(" + (first << Integer.SIZE | second) + ")"
+                    : "(" + (int) first + ", " + (int) second + ")";
+            byte[] bytes = key.getBytes(StandardCharsets.US_ASCII);
+            add(KeyHash.finish(KeyHash.part(ADVISORY, bytes, 0, bytes.length)),
+                    new Row(null, parts[3].equals("ShareLock") ? Strength.SHARE : Strength.UPDATE, key));
+        }
     }
 
     private void add(long key, Row row) {
@@ -156,8 +164,9 @@ public final class LockedRows {
             keys.add(changed.hash(i), changed.kind(i));
         }
         described.clear();
-        rowOf = new int[3 * rows.size() + tables.size()];
+        rowOf = new int[3 * rows.size() + tables.size() + 1];
         Adding adding = new Adding(keys);
+        adding.add(KeySet.LOCKS, KeyKind.REFERENCE, "locks");
         tables.forEach(table -> adding.add(table.hash(),
                 whole.contains(table) ? KeyKind.EXCLUSIVE : KeyKind.REFERENCE, "table " + table.displayName()));
         rows.forEach((key, row) -> adding.add(key, row, compared));
