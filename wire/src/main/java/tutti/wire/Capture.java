@@ -6,11 +6,13 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.LockingQuery;
 import tutti.wire.sql.StatementClasses;
 import tutti.wire.sql.ReadPlan;
 
@@ -106,6 +108,21 @@ public interface Capture {
      */
     default @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
         return null;
+    }
+
+    /**
+     * What is to be sent for a query so that it tells which rows it locks, or null if it locks none, or that cannot be done.
+     *
+     * @param sql in UTF-8, as long as {@code length}
+     * @param role as which it is executed
+     */
+    default @Nullable LockingQuery locking(byte[] sql, int length, boolean standardStrings, String role) {
+        return null;
+    }
+
+    /** Adds rows that such a query has told; see {@link LockedRows#read}. */
+    default void locked(byte[] told, boolean exact, LockedRows into) {
+        throw new UnsupportedOperationException("this engine's queries do not tell what they lock");
     }
 
     /** Equals what was answered before as long as {@link #reads} answers the same of the same SQL. */

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.jspecify.annotations.Nullable;
@@ -145,6 +146,13 @@ final class ClientSide implements FrameSink {
                     ? queries.refuseWhole(refused.fields())
                     : extended.refuseParse(refused.fields());
         }
+        ErrorFields refusal = session.modes().locksInCluster() ? lockRefusal(type, buffer, start, bodyLength) : null;
+        if (refusal != null) {
+            if (changed != null) {
+                changed.release();
+            }
+            return type == Frontend.QUERY ? queries.refuseWhole(refusal) : extended.refuseParse(refusal);
+        }
         if (changed == null) {
             return message(type, buffer, start, bodyLength);
         }
@@ -154,6 +162,12 @@ final class ClientSide implements FrameSink {
             changed.release();
         }
         return false;
+    }
+
+    private static @Nullable ErrorFields lockRefusal(byte type, ByteBuf buffer, int start, int bodyLength) {
+        return type == Frontend.QUERY || type == Frontend.PARSE
+                ? CommitLocks.refusal(buffer.toString(start, bodyLength, StandardCharsets.UTF_8))
+                : null;
     }
 
     private @Nullable ByteBuf changed(byte type, ByteBuf buffer, int start, int bodyLength)

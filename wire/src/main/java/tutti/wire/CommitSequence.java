@@ -49,6 +49,7 @@ final class CommitSequence {
     private final ClientStream client;
     private final ClientCycle cycle;
     private final Capture capture;
+    private final CommitLocks locks;
     private @Nullable Commit commit;
     /** How the chained transaction begins; null until that is known. */
     private @Nullable String chainBegin;
@@ -70,6 +71,7 @@ final class CommitSequence {
         this.client = session.client();
         this.cycle = session.cycle();
         this.capture = session.capture();
+        this.locks = new CommitLocks(session, this::giveUp);
     }
 
     /** Whether the messages that close the capture have been sent, so that the rest follows from their answer. */
@@ -215,6 +217,10 @@ final class CommitSequence {
         }
     }
 
+    private boolean preparing() {
+        return commit != null && commit.prepares() != null;
+    }
+
     private Form form() {
         return commit == null ? Form.IMPLICIT : commit.form();
     }
@@ -224,7 +230,13 @@ final class CommitSequence {
     private void captured(byte @Nullable [] changes) {
         if (changes == null) {
             check();
-        } else if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
+        } else {
+            locks.gather(() -> read(changes));
+        }
+    }
+
+    private void read(byte[] changes) {
+        if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
             readCatalog(changes);
         } else {
             read(changes, List.of());
@@ -245,11 +257,11 @@ final class CommitSequence {
     private void read(byte[] changes, List<@Nullable QueryResult> catalogs) {
         try {
             Capture.Captured read = capture.close(changes, catalogs);
-            transaction.get().changed(read.writes(), read.describe());
             if (read.schemaChanged()) {
                 // a function may have done that
                 transaction.work().mayChange(TransactionActivity.Change.SCHEMA);
             }
+            locks.add(read, preparing());
         } catch (Capture.CatalogNeeded needed) {
             if (catalogs.isEmpty()) {
                 readCatalog(changes);
@@ -371,7 +383,7 @@ final class CommitSequence {
             session.repetition().asks(committing.ticket().id());
             session.times().trace().asks(committing.ticket().id(), committing.writes());
             committing.ticket().executed(committing.writes(),
-                    session.notedReads().told(transaction.work(), serializable));
+                    locks.reads(session.notedReads().told(transaction.work(), serializable), preparing()));
         }
     }
 

@@ -24,6 +24,7 @@ import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
 import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
@@ -32,6 +33,7 @@ import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.QueryResult;
+import tutti.wire.sql.LockingQuery;
 import tutti.wire.sql.StatementClasses;
 import tutti.wire.sql.ReadPlan;
 
@@ -222,6 +224,16 @@ public final class EngineCapture implements Capture {
                 ? null
                 : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
                         table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
+    }
+
+    @Override
+    public @Nullable LockingQuery locking(byte[] sql, int length, boolean standardStrings, String role) {
+        return LockingQuery.of(sql, length, standardStrings, catalog.get(), inBand.get().lockable(), role);
+    }
+
+    @Override
+    public void locked(byte[] told, boolean exact, LockedRows into) {
+        into.read(catalog.get(), told, exact);
     }
 
     @Override

@@ -223,7 +223,7 @@ final class ExtendedMessages {
         int limit = start + bodyLength;
         int portalEnd = Messages.end(buffer, start, limit);
         InBandParse stale = prepared.inBand();
-        if (stale != null && stale.message().length > 0 && !inBand.trusts(stale)
+        if (stale != null && stale.message().length > 0 && inBand.stale(stale)
                 && !backend.transactionFailed()) {
             prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         }

@@ -53,7 +53,8 @@ public record FrontEndSettings(
                 256 << 20, 1 << 20, 64 << 20, 0,
                 Map.of("default_transaction_isolation", "repeatable read", Modes.MODE,
                         SessionVariable.text(Modes.Mode.DEFAULT), Modes.ACKNOWLEDGE,
-                        SessionVariable.text(Modes.Acknowledge.EXECUTED), ReadLevel.NAME,
+                        SessionVariable.text(Modes.Acknowledge.EXECUTED), Modes.ADVISORY_LOCKS,
+                        SessionVariable.text(Modes.AdvisoryLocks.NODE), ReadLevel.NAME,
                         SessionVariable.text(ReadLevel.Level.LOCAL)));
     }
 

@@ -1,9 +1,11 @@
 package tutti.wire;
 
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import tutti.wire.sql.LockingQuery;
 
 /**
  * Whether a session's statements are asked for their rows, and which. They are not, from then on, if something in the session may have
@@ -58,17 +60,26 @@ final class InBandCapture {
     @Nullable
     InBandStatement of(ClientSql sql) {
         InBandStatement statement = of(sql.bytes(), sql.length());
-        if (statement == null) {
+        if (statement == null || !statement.proven()) {
             mayChangeRole(INSIDE, sql.text());
         }
         return statement;
     }
 
     private @Nullable InBandStatement of(byte[] sql, int length) {
-        return off || !texts.utf8() || !session.node().executesAtOnce() || session.node().needsClasses()
-                || active.possible()
-                        ? null
-                        : session.capture().inBand(sql, length, texts.standardStrings(), role);
+        if (off || !texts.utf8() || !session.node().executesAtOnce() || session.node().needsClasses()
+                || active.possible()) {
+            return null;
+        }
+        InBandStatement proven = session.capture().inBand(sql, length, texts.standardStrings(), role);
+        if (proven != null && !proven.changesNothing()) {
+            return proven;
+        }
+        LockingQuery locking = session.capture().locking(sql, length, texts.standardStrings(), role);
+        return locking == null
+                ? proven
+                : InBandStatement.locking(locking, Arrays.copyOf(sql, length), proven != null,
+                        session.capture().schemaVersion());
     }
 
     /**
@@ -98,7 +109,9 @@ final class InBandCapture {
     InBandParse parseAgain(InBandParse before) {
         byte[] original = before.statement().original();
         int times = before.uses() < USES_MIN ? before.times() : 0;
-        InBandStatement statement = times < TIMES_MAX ? of(original, original.length) : null;
+        InBandStatement statement = times < TIMES_MAX || before.statement().locks()
+                ? of(original, original.length)
+                : null;
         return statement == null
                 ? null
                 : new InBandParse(statement, session.transaction().epoch(), times + 1, before.message());
@@ -114,9 +127,19 @@ final class InBandCapture {
                 && !session.capture().outdated(parse.statement());
     }
 
+    /**
+     * Whether a statement is to be prepared again before it is bound: its result would not be believed, or, of a query that locks and has been prepared again often
+     * enough, would not tell the keys of what it locks. (Who puts another query in the place of such a one deceives nobody but himself.)
+     */
+    boolean stale(InBandParse parse) {
+        return parse.statement().locks() && parse.times() >= TIMES_MAX
+                ? !session.capture().schemaVersion().equals(parse.statement().version())
+                : !trusts(parse);
+    }
+
     /** A prepared statement is executed; null if it was sent as it is. */
     void executes(@Nullable InBandParse parse) {
-        if (parse == null || off || !trusts(parse)) {
+        if (parse == null || off || !parse.statement().proven() || !trusts(parse)) {
             executesUnproven();
         } else {
             parse.use();
@@ -126,6 +149,10 @@ final class InBandCapture {
 
     /** A simple query is executed that was sent as this says. */
     void executes(InBandStatement statement) {
+        if (!statement.proven()) {
+            executesUnproven();
+            return;
+        }
         InBandParse sent = new InBandParse(statement, session.transaction().epoch(), 0, new byte[0]);
         sent.confirm();
         rows().expect(sent);

@@ -19,6 +19,8 @@ final class InBandResults {
     private final ClientStream client;
     /** Rows of the statement that is being answered. */
     private long seen;
+    /** Whether they are told because they are locked: nothing depends on how many there are. */
+    private boolean locks;
 
     InBandResults(Session session) {
         this.session = session;
@@ -54,7 +56,13 @@ final class InBandResults {
             at += Integer.BYTES + Math.max(0, buffer.getInt(at));
         }
         int length = buffer.getInt(at);
-        rows().row(buffer, at + Integer.BYTES, Math.max(0, length));
+        if (InBandRows.locks(buffer, at + Integer.BYTES, length)) {
+            locks = true;
+            InBandRows.locked(buffer, at + Integer.BYTES, length, session.capture(),
+                    session.transaction().work().locked());
+        } else {
+            rows().row(buffer, at + Integer.BYTES, Math.max(0, length));
+        }
         if (columns > 0) {
             ByteBuf out = client.buffer(Messages.HEADER + at - start);
             out.writeByte(Backend.DATA_ROW).writeInt(Integer.BYTES + at - start).writeShort(columns)
@@ -94,26 +102,44 @@ final class InBandResults {
     /** The statement is complete: as many rows must have been seen as it says. */
     void complete(ByteBuf buffer, int start, int bodyLength) {
         String tag = buffer.toString(start, bodyLength - 1, StandardCharsets.UTF_8);
-        if (!tag.endsWith(" " + seen)) {
+        if (!locks && !tag.endsWith(" " + seen)) {
             rows().lose();
         }
-        seen = 0;
+        failed();
     }
 
     /** There are more rows, which the client may never ask for. */
     void suspended() {
-        rows().lose();
-        seen = 0;
+        if (!locks) {
+            rows().lose();
+        }
+        failed();
     }
 
     /** The statement has failed. */
     void failed() {
         seen = 0;
+        locks = false;
+    }
+
+    /** A column is inserted in the middle: what is wrong behind it is so many characters before in the client's text. */
+    private static ErrorFields inFront(ErrorFields fields, int position, InBandStatement statement) {
+        String client = new String(statement.original(), StandardCharsets.UTF_8);
+        String before = new String(statement.original(), 0, statement.appendedAt(), StandardCharsets.UTF_8);
+        String sent = statement.toString();
+        int ends = before.codePointCount(0, before.length());
+        int inserted = sent.codePointCount(0, sent.length()) - client.codePointCount(0, client.length());
+        return position <= ends
+                ? fields
+                : fields.with('P', String.valueOf(Math.max(ends + 1, position - inserted)));
     }
 
     /** What the client hears of an error in its statement: nothing of what stands behind its own text. */
     static ErrorFields error(ErrorFields fields, @Nullable InBandStatement statement) {
         String position = fields.get('P');
+        if (statement != null && position != null && statement.locks()) {
+            return inFront(fields, Integer.parseInt(position), statement);
+        }
         if (statement == null || position == null || !fields.sqlState().equals(SYNTAX_ERROR)) {
             return fields;
         }

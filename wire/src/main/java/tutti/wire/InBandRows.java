@@ -6,7 +6,9 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.catalog.InBandTables.Setting;
+import tutti.wire.sql.LockingQuery;
 
 /**
  * The rows that a transaction has changed, as its statements' results have told them: complete as long as every statement that could
@@ -53,7 +55,7 @@ final class InBandRows {
         proven = true;
         if (statement.keepsRows()) {
             forget();
-        } else if (statement.tellsRows()) {
+        } else if (statement.tellsChanges()) {
             targets.add(statement.target());
             limitBytes = Math.min(limitBytes, statement.limitBytes());
         }
@@ -109,16 +111,42 @@ final class InBandRows {
         count++;
     }
 
+    private static boolean marked(ByteBuf buffer, int start, int end) {
+        for (int i = 0; i < InBandStatement.MARK.length; i++) {
+            if (start + i >= end || buffer.getByte(start + i) != InBandStatement.MARK[i]) {
+                return false;
+            }
+        }
+        return start + InBandStatement.MARK.length < end;
+    }
+
+    /** Whether what lies here tells of rows that are locked. */
+    static boolean locks(ByteBuf buffer, int start, int length) {
+        return marked(buffer, start, start + length)
+                && buffer.getByte(start + InBandStatement.MARK.length) == LockingQuery.MARK;
+    }
+
+    /** Adds what it tells. */
+    static void locked(ByteBuf buffer, int start, int length, Capture capture, LockedRows into) {
+        int at = start + InBandStatement.MARK.length + 1;
+        int end = start + length;
+        boolean exact = true;
+        while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
+            int semicolon = buffer.indexOf(at, end, (byte) ';');
+            exact &= exact((char) buffer.getByte(at),
+                    buffer.toString(at + 1, semicolon - at - 1, StandardCharsets.UTF_8));
+            at = semicolon + 1;
+        }
+        byte[] told = new byte[end - at];
+        buffer.getBytes(at, told);
+        capture.locked(told, exact, into);
+    }
+
     /** Where the entry begins behind what it begins with; -1 if that, or the table, is not what it has to be. */
     private int entry(ByteBuf buffer, int start, int end) {
         int at = start + InBandStatement.MARK.length;
-        if (at >= end) {
+        if (!marked(buffer, start, end)) {
             return -1;
-        }
-        for (int i = 0; i < InBandStatement.MARK.length; i++) {
-            if (buffer.getByte(start + i) != InBandStatement.MARK[i]) {
-                return -1;
-            }
         }
         while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
             int semicolon = buffer.indexOf(at, end, (byte) ';');

@@ -13,6 +13,7 @@ import tutti.engine.postgres.catalog.InBandTables.InBandTable;
 import tutti.engine.postgres.catalog.InBandTables.Setting;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.wire.sql.LockingQuery;
 import tutti.wire.sql.SqlTokens;
 
 /**
@@ -33,10 +34,10 @@ import tutti.wire.sql.SqlTokens;
  * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
- * @param target the table's object id; 0 of a query that changes nothing
+ * @param target the table's object id; 0 of a query that changes nothing, less of others that tell no changes
  * @param original the client's text
  * @param text what is sent; the client's text if nothing is appended
- * @param appendedAt where the appended text begins
+ * @param appendedAt where the appended text begins; in the middle of a query that tells what it locks
  * @param returning whether the client has a RETURNING of its own
  * @param limitBytes most bytes of rows of a transaction
  * @param whole whether it updates rows, leaves their keys as they were, and tells them whole
@@ -56,10 +57,40 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
     private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
     /** In the place of a target, of a statement with several. */
     private static final long UNTOLD = -1;
+    /** In the place of a target, of a query that tells which rows it locks. */
+    private static final long LOCKS = -2;
+    /** The same, of one that may change something as well. */
+    private static final long LOCKS_UNPROVEN = -3;
 
-    /** Whether it tells its rows. */
+    /** A query that tells which rows it locks; proven if it changes nothing. */
+    static InBandStatement locking(LockingQuery query, byte[] original, boolean proven, Object version) {
+        return new InBandStatement(proven ? LOCKS : LOCKS_UNPROVEN, original, query.text(), query.at(), true, 0, false,
+                version);
+    }
+
+    /** Whether its result has a column for the node, which tells the rows that it changes or locks. */
     boolean tellsRows() {
+        return target > 0 || locks();
+    }
+
+    /** Whether it tells the rows that it changes. */
+    boolean tellsChanges() {
         return target > 0;
+    }
+
+    /** Whether it tells the rows that it locks. */
+    boolean locks() {
+        return target <= LOCKS;
+    }
+
+    /** Whether it is proven what it changes. */
+    boolean proven() {
+        return target != LOCKS_UNPROVEN;
+    }
+
+    /** Whether it changes nothing, and tells nothing. */
+    boolean changesNothing() {
+        return target == 0;
     }
 
     /** Whether it changes rows that it does not tell, and nothing else. */

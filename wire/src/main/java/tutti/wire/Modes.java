@@ -7,7 +7,8 @@ import tutti.pgwire.ErrorFields;
 
 /**
  * Where a session wants its whole requests to be executed, {@code tutti.mode}, when it wants to hear of them,
- * {@code tutti.acknowledge}, and what is one, {@code tutti.requests}. On the session's event loop.
+ * {@code tutti.acknowledge}, and what is one, {@code tutti.requests}; and whom its advisory locks keep out, {@code tutti.advisory_locks}. On the session's event
+ * loop.
  */
 final class Modes {
     /** The variable that says where. */
@@ -17,6 +18,17 @@ final class Modes {
 
     /** The variable that says what of a cycle of the extended protocol is a request. */
     static final String REQUESTS = "tutti.requests";
+
+    /** The variable that says whom advisory locks keep out. */
+    static final String ADVISORY_LOCKS = "tutti.advisory_locks";
+
+    /** Whom advisory locks keep out. */
+    enum AdvisoryLocks {
+        /** Sessions of the same node. */
+        NODE,
+        /** All: those that last as long as their transaction are certified with what it changes (docs/decisions/0129). */
+        CLUSTER
+    }
 
     /** Where. */
     enum Mode {
@@ -49,6 +61,7 @@ final class Modes {
     private final SessionVariable<Mode> mode;
     private final SessionVariable<Acknowledge> acknowledge;
     private final SessionVariable<Requests> requests;
+    private final SessionVariable<AdvisoryLocks> advisoryLocks;
 
     /** Of a session of a node under some protocol. */
     Modes(Transactions node) {
@@ -62,11 +75,21 @@ final class Modes {
                 (value, local) -> local && value != Acknowledge.LOGGED ? null : acknowledgeInBlock(value));
         requests = new SessionVariable<>("requests", Requests.CYCLE,
                 value -> value == Requests.STATEMENT && !logs ? loggedRefused(REQUESTS, "statement") : null,
-                (_, local) -> local ? null : requestsInBlock());
+                (_, local) -> local ? null : laterOnly(REQUESTS));
+        boolean certifies = node.executesAtOnce() && !node.needsClasses();
+        advisoryLocks = new SessionVariable<>("advisory_locks", AdvisoryLocks.NODE,
+                value -> value == AdvisoryLocks.CLUSTER && !certifies ? advisoryRefused() : null,
+                (_, local) -> local ? null : laterOnly(ADVISORY_LOCKS));
     }
 
-    private static ErrorFields requestsInBlock() {
-        return Errors.error("25001", REQUESTS + " cannot be set in a transaction block for the session")
+    private static ErrorFields advisoryRefused() {
+        return Errors.notSupported("the cluster's protocol does not certify what transactions lock, so "
+                + ADVISORY_LOCKS + " cannot be cluster")
+                .with('H', "Protocols si, dbsm, postgres-r, wice and 2pc do; or update a row that stands for the lock.");
+    }
+
+    private static ErrorFields laterOnly(String variable) {
+        return Errors.error("25001", variable + " cannot be set in a transaction block for the session")
                 .with('H', "Set it before BEGIN.");
     }
 
@@ -125,12 +148,18 @@ final class Modes {
         return acknowledge.now() == Acknowledge.APPLIED;
     }
 
+    /** Whether advisory locks keep out sessions of other nodes. */
+    boolean locksInCluster() {
+        return advisoryLocks.now() == AdvisoryLocks.CLUSTER;
+    }
+
     /** What a client's start-up packet asks for. Returns null if that is all right. */
     @Nullable
     ErrorFields begin(Map<String, String> parameters) {
         ErrorFields refusal = mode.begin(parameters);
         refusal = refusal == null ? acknowledge.begin(parameters) : refusal;
-        return refusal == null ? requests.begin(parameters) : refusal;
+        refusal = refusal == null ? requests.begin(parameters) : refusal;
+        return refusal == null ? advisoryLocks.begin(parameters) : refusal;
     }
 
     /** The request is over. */
@@ -138,6 +167,7 @@ final class Modes {
         mode.requestOver();
         acknowledge.requestOver();
         requests.requestOver();
+        advisoryLocks.requestOver();
     }
 
     /** The transaction is over. */
@@ -145,6 +175,7 @@ final class Modes {
         mode.transactionOver();
         acknowledge.transactionOver();
         requests.transactionOver();
+        advisoryLocks.transactionOver();
     }
 
     /**
@@ -156,7 +187,8 @@ final class Modes {
     ErrorFields statement(String sql, boolean inTransaction) {
         ErrorFields refusal = mode.statement(sql, inTransaction);
         refusal = refusal == null ? acknowledge.statement(sql, inTransaction) : refusal;
-        return refusal == null ? requests.statement(sql, inTransaction) : refusal;
+        refusal = refusal == null ? requests.statement(sql, inTransaction) : refusal;
+        return refusal == null ? advisoryLocks.statement(sql, inTransaction) : refusal;
     }
 
     /**
@@ -169,6 +201,7 @@ final class Modes {
     ErrorFields part(String sql, boolean first) {
         ErrorFields refusal = mode.part(sql, first);
         refusal = refusal == null ? acknowledge.part(sql, first) : refusal;
-        return refusal == null ? requests.part(sql, first) : refusal;
+        refusal = refusal == null ? requests.part(sql, first) : refusal;
+        return refusal == null ? advisoryLocks.part(sql, first) : refusal;
     }
 }

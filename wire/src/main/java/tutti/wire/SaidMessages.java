@@ -16,12 +16,12 @@ import tutti.pgwire.Frontend;
  * <p>
  * <b>What a rollback does not undo</b> must not be met twice. Statements prepared by the protocol are to be closed before they are prepared
  * again; if a message uses a statement that an earlier message of the transaction would now replace, or the text speaks of
- * prepared statements or advisory locks, nothing is said again.
+ * prepared statements or of advisory locks that outlive it, nothing is said again.
  */
 public final class SaidMessages {
     private static final int BYTES_MAX = 256 << 10;
     private static final int BYTES_KEPT = 4 << 10;
-    private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory|dblink",
+    private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory(?!_xact_lock)|dblink",
             Pattern.CASE_INSENSITIVE);
 
     /**

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ReadSet;
+import tutti.engine.postgres.capture.LockedRows;
 import tutti.pgwire.QueryResult;
 
 /**
@@ -28,6 +29,7 @@ final class TransactionActivity {
     private ReadSet.@Nullable Builder reads;
     private boolean noted = true;
     private InBandRows inBand = new InBandRows();
+    private @Nullable LockedRows locked;
     private boolean setsSession;
     private boolean looked;
 
@@ -114,8 +116,25 @@ final class TransactionActivity {
         return inBand;
     }
 
+    /** Where to note what it has locked, as far as that is told. */
+    LockedRows locked() {
+        LockedRows into = locked;
+        if (into == null) {
+            into = new LockedRows();
+            locked = into;
+        }
+        return into;
+    }
+
+    /** What it has locked; null if that is nothing. */
+    @Nullable
+    LockedRows lockedOrNull() {
+        return locked;
+    }
+
     /** Nothing has been read or told: what was belongs to no transaction. */
     void forgetReads() {
+        locked = null;
         reads = null;
         noted = true;
         looked = false;

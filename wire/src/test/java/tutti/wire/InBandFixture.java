@@ -22,6 +22,7 @@ import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.ColumnBits;
+import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.catalog.RowText;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -31,6 +32,7 @@ import tutti.pgwire.QueryResult;
 import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.TestServer;
 import tutti.pgwire.Transport;
+import tutti.wire.sql.LockingQuery;
 
 /**
  * Three front ends before one captured database, with a scripted node: one on which every transaction must be captured in band, one on
@@ -113,6 +115,16 @@ final class InBandFixture implements AutoCloseable {
         }
 
         @Override
+        public @Nullable LockingQuery locking(byte[] sql, int length, boolean standardStrings, String role) {
+            return way == Way.TRIGGERS || pretended != null ? null : real.locking(sql, length, standardStrings, role);
+        }
+
+        @Override
+        public void locked(byte[] told, boolean exact, LockedRows into) {
+            real.locked(told, exact, into);
+        }
+
+        @Override
         public boolean leavesOut() {
             return real.leavesOut();
         }
@@ -157,6 +169,12 @@ final class InBandFixture implements AutoCloseable {
     boolean tells(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
         return new OneWay(Way.EITHER).inBand(text, text.length, true, "alice") != null;
+    }
+
+    /** Whether a query would be sent so that it tells what it locks, for this role. */
+    boolean tellsLocks(String sql, String role) {
+        byte[] text = sql.getBytes(StandardCharsets.UTF_8);
+        return new OneWay(Way.EITHER).locking(text, text.length, true, role) != null;
     }
 
     /** For which what is proven now holds. */

@@ -45,6 +45,8 @@ abstract class InBandTables {
             CREATE TABLE secret (id int PRIMARY KEY, word text);
             CREATE TABLE copied (id int PRIMARY KEY, account int, note text);
             INSERT INTO copied SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 200) i;
+            CREATE TABLE dated (at date PRIMARY KEY);
+            INSERT INTO dated VALUES ('2026-11-26');
             REVOKE ALL ON secret FROM PUBLIC; GRANT INSERT, UPDATE ON secret TO alice;
             """;
     private static final String ROWS = """

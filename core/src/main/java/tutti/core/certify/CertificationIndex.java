@@ -145,6 +145,18 @@ public final class CertificationIndex {
         return stale < 0 ? null : new AbortReason.StaleRead(lastConflicting(reads.hash(stale), reads.kind(stale)));
     }
 
+    /**
+     * After which position a transaction that asks to commit here is to be compared by all of its keys: where its engine has compared its changes with everything that was
+     * visible when it held all its locks, after that; but no engine compares them with what others have only {@linkplain KeySet#LOCKS locked}. Whoever asks says so
+     * in its message, so that all decide alike.
+     *
+     * @param begun a position visible before its first snapshot
+     * @param lastCommitted the position visible when it held all its locks
+     */
+    public long comparedAfter(long begun, long lastCommitted) {
+        return lastConflicting(KeySet.LOCKS, KeyKind.EXCLUSIVE) > begun ? begun : lastCommitted;
+    }
+
     /** Position of the last touch that a touch of this kind conflicts with, or 0 if none is known. */
     public long lastConflicting(long hash, KeyKind kind) {
         int offset = lastOpposed(hash, kind);

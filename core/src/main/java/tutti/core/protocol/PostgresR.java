@@ -355,7 +355,8 @@ public final class PostgresR implements Protocol {
         if (execution.begun() < oldest) {
             return new AbortReason.TooOld(execution.begun(), oldest);
         }
-        AbortReason lost = index.certify(execution.writes().keys(), execution.begun(), execution.lastCommitted());
+        AbortReason lost = index.certify(execution.writes().keys(), execution.begun(),
+                index.comparedAfter(execution.begun(), execution.lastCommitted()));
         return lost == null && parameters.serializable()
                 ? index.stale(execution.reads().keys(), execution.begun())
                 : lost;

@@ -50,6 +50,12 @@ import tutti.core.txn.WriteSet;
  * ({@link tutti.core.spi.Engine#locksReferencedRows()}) has c = b, and then everything is compared from the snapshot on.
  *
  * <p>
+ * <b>Locks that change nothing</b> (docs/decisions/0128). A row that T has locked is among its keys: exclusively, or read, so that it is compared from b on, and
+ * refused if another has locked or changed the row meanwhile. Who has changed a row that another has only locked is compared from b on, too, if anybody has locked
+ * anything since ({@link CertificationIndex#comparedAfter}): A applies no lock, so the engine has not compared the two. So of two concurrent transactions one of
+ * which has locked what the other has locked or changed, in conflicting ways, one is aborted.
+ *
+ * <p>
  * <b>Why replicas agree.</b> The decision is a function of b, c, the keys and the outcomes at positions in (b, p), all of
  * which are functions of the ordered prefix. So is the floor below which the index forgets ({@link Horizons}; the number of keys above it, by
  * which it is raised, is one as well). A transaction
@@ -156,9 +162,10 @@ public final class SnapshotIsolation extends NonVotingCertification {
 
     @Override
     Candidate candidate(TransactionId transaction, Execution execution, long horizon) {
+        long after = index().comparedAfter(execution.begun(), execution.lastCommitted());
         return execution.reads().isEmpty()
-                ? new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes())
-                : new CertifyReads(transaction, execution.begun(), execution.lastCommitted(), horizon,
+                ? new Certify(transaction, execution.begun(), after, horizon, execution.writes())
+                : new CertifyReads(transaction, execution.begun(), after, horizon,
                         execution.writes(), execution.reads().coarser(ROWS_PER_TABLE_MAX).keys());
     }
 

@@ -246,7 +246,8 @@ public final class TwoPhaseCommit implements Protocol {
         own.writes = execution.writes();
         own.behind = invisible.isEmpty() ? 0 : invisible.getLast().position();
         KeySet keys = own.writes.keys();
-        AbortReason lost = index.certifyOpen(keys, execution.begun(), execution.lastCommitted());
+        AbortReason lost = index.certifyOpen(keys, execution.begun(),
+                index.comparedAfter(execution.begun(), execution.lastCommitted()));
         if (lost != null) {
             abort(own, lost);
             return;

@@ -15,6 +15,9 @@ public final class KeySet {
             Field.of("hashes", Types.longs(Types.BYTES_MAX / Long.BYTES), keys -> keys.hashes),
             Field.of("kinds", Types.bytes(Types.BYTES_MAX / Long.BYTES), keys -> keys.kinds), KeySet::of);
 
+    /** The key to which every write set refers that has keys of what its transaction has locked and not changed. */
+    public static final long LOCKS = 0x6C6F636B65642100L;
+
     /** No keys: such a transaction meets no other. */
     public static final KeySet EMPTY = new KeySet(new long[0], new byte[0]);
 

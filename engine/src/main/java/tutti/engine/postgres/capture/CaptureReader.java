@@ -435,7 +435,7 @@ public final class CaptureReader {
 
     /** What had been left of a row; null if it had not been changed, or if equal rows need not have equal texts of their key here. */
     private @Nullable Left leave(Table of, RowText values, Left what) {
-        return of.hasKey() && of.key().exact() ? left.put(hash(of.key(), values), what) : null;
+        return of.hasKey() && of.key().exact() ? left.put(of.key().hash(values), what) : null;
     }
 
     private static CaptureException outOfOrder(Table of) {
@@ -469,29 +469,12 @@ public final class CaptureReader {
                 && key.columns().stream().anyMatch(column -> values.value(column) == null)) {
             return;
         }
-        add(hash(key, values), kind, start, key, () -> {
+        add(key.hash(values), kind, start, key, () -> {
             List<Integer> shown = key.columns().isEmpty() ? key.watched() : key.columns();
             return new Origins.Kind(of.displayName(),
                     shown.stream().map(place -> of.columns().get(place).name()).toList(),
                     shown);
         });
-    }
-
-    private static long hash(UniqueKey key, RowText values) {
-        long hash = key.seed();
-        if (!key.opaque()) {
-            List<Integer> columns = key.columns();
-            for (int i = 0; i < columns.size(); i++) {
-                byte[] value = values.value(columns.get(i));
-                if (value == null) {
-                    hash = KeyHash.nullPart(hash);
-                } else {
-                    byte[] normalised = key.forms().get(i).normalise(value);
-                    hash = KeyHash.part(hash, normalised, 0, normalised.length);
-                }
-            }
-        }
-        return KeyHash.finish(hash);
     }
 
     /**

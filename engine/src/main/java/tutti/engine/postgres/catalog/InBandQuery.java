@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.InBandTables.InBandTable;
+import tutti.engine.postgres.catalog.InBandTables.Lockable;
+import tutti.engine.postgres.catalog.InBandTables.Lockables;
 import tutti.engine.postgres.catalog.InBandTables.Setting;
 import tutti.pgwire.QueryResult;
 
@@ -34,7 +36,8 @@ public final class InBandQuery {
             + "|lowrite|pg_logical|pg_terminate|pg_cancel|pg_advisory)";
 
     /**
-     * The statement. A row is a function's name, or the bound of a transaction, or describes a table: schema, name, object id, whether
+     * The statement. A row is a function's name, or the bound of a transaction, or describes a table whose rows can be locked: schema, name, object id, whether its
+     * name is the only one, and who may read it; or one whose changes can be told: schema, name, object id, whether
      * its name is the only one of its kind, whether it may be deleted from, whether its keys may be changed, the types of its
      * columns, who may read it, and whether it has large values.
      */
@@ -68,6 +71,14 @@ public final class InBandQuery {
             )
             SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
             UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            UNION ALL SELECT 'lock', n.nspname, c.relname, c.oid::text,
+                (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
+                    AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND o.relpersistence <> 't')::text,
+                NULL, NULL, NULL, r.names, NULL
+            FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                JOIN readers r ON r.oid = c.oid
+            WHERE n.nspname <> 'tutti' AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%%'
+                AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE c.oid = i.inhparent)
             UNION ALL SELECT 'table', n.nspname, c.relname, c.oid::text,
                 (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
                     AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND o.relpersistence <> 't')::text,
@@ -137,12 +148,21 @@ public final class InBandQuery {
         Set<String> functions = new HashSet<>();
         Map<String, InBandTable> unique = new HashMap<>();
         Map<String, InBandTable> qualified = new HashMap<>();
+        Map<String, Lockable> lockable = new HashMap<>();
+        Map<String, Lockable> lockableQualified = new HashMap<>();
         long limit = 0;
         for (List<@Nullable String> row : result.rows()) {
             String first = text(row, 1);
             switch (text(row, 0)) {
                 case "function" -> functions.add(first);
                 case "limit" -> limit = Long.parseLong(first);
+                case "lock" -> {
+                    Lockable table = new Lockable(Long.parseLong(text(row, 3)), roles(row));
+                    lockableQualified.put(first + "." + text(row, 2), table);
+                    if (flag(row, 4)) {
+                        lockable.put(text(row, 2), table);
+                    }
+                }
                 default -> {
                     InBandTable table = table(row);
                     if (table != null) {
@@ -154,7 +174,8 @@ public final class InBandQuery {
                 }
             }
         }
-        return new InBandTables(functions, unique, qualified, limit);
+        return new InBandTables(functions, unique, qualified, limit,
+                new Lockables(lockable, lockableQualified));
     }
 
     private static @Nullable InBandTable table(List<@Nullable String> row) {
@@ -167,7 +188,17 @@ public final class InBandQuery {
             settings.addAll(needed);
         }
         return new InBandTable(Long.parseLong(text(row, 3)), settings, flag(row, 5), flag(row, 6),
-                Set.copyOf(Arrays.asList(text(row, 8).split(" ", -1))), flag(row, 9));
+                roles(row), flag(row, 9));
+    }
+
+    private static Set<String> roles(List<@Nullable String> row) {
+        return Set.copyOf(Arrays.asList(text(row, 8).split(" ", -1)));
+    }
+
+    /** Which settings the text of a column's values depends on, as far as its values are told apart by their text. */
+    public static Set<Setting> settings(Table.Column column) {
+        String type = column.type();
+        return TYPES.getOrDefault(type.endsWith("[]") ? type.substring(0, type.length() - 2) : type, Set.of());
     }
 
     private static boolean flag(List<@Nullable String> row, int column) {

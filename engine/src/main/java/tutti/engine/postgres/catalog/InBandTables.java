@@ -12,11 +12,12 @@ import org.jspecify.annotations.Nullable;
  * @param tables by name; those whose name stands for nothing else in the database
  * @param qualified by schema, a dot, and name
  * @param limitBytes most bytes of rows that one transaction may change
+ * @param lockable tables of which a query can tell which rows it locks: who locks them (docs/decisions/0128)
  */
 public record InBandTables(Set<String> functions, Map<String, InBandTable> tables, Map<String, InBandTable> qualified,
-        long limitBytes) {
+        long limitBytes, Lockables lockable) {
     /** Of a database in which nothing is known of any table, or something may be called without being named. */
-    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0);
+    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0, Lockables.NONE);
 
     /** Keeps copies. */
     public InBandTables {
@@ -49,6 +50,41 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
         /** Keeps copies. */
         public InBandTable {
             settings = Set.copyOf(settings);
+            readers = Set.copyOf(readers);
+        }
+    }
+
+    /**
+     * Tables by name, as above.
+     *
+     * @param tables those whose name stands for nothing else in the database
+     * @param qualified by schema, a dot, and name
+     */
+    public record Lockables(Map<String, Lockable> tables, Map<String, Lockable> qualified) {
+        /** None. */
+        public static final Lockables NONE = new Lockables(Map.of(), Map.of());
+
+        /** Keeps copies. */
+        public Lockables {
+            tables = Map.copyOf(tables);
+            qualified = Map.copyOf(qualified);
+        }
+
+        /** The table of that name, or null; the schema is null if it is not given. */
+        public @Nullable Lockable table(@Nullable String schema, String name) {
+            return schema == null ? tables.get(name) : qualified.get(schema + "." + name);
+        }
+    }
+
+    /**
+     * A table that is no other's parent.
+     *
+     * @param oid its object id
+     * @param readers names of the roles that may read all of its columns
+     */
+    public record Lockable(long oid, Set<String> readers) {
+        /** Keeps a copy. */
+        public Lockable {
             readers = Set.copyOf(readers);
         }
     }

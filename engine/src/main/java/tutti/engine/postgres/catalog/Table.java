@@ -129,6 +129,30 @@ public record Table(
             watched = List.copyOf(watched);
         }
 
+        /** The hash of the key of a row. */
+        public long hash(RowText row) {
+            return hash(row, columns);
+        }
+
+        /**
+         * The same.
+         *
+         * @param places where the values of its columns stand in the row
+         */
+        public long hash(RowText row, List<Integer> places) {
+            long hash = seed;
+            for (int i = 0; !opaque && i < columns.size(); i++) {
+                byte[] value = row.value(places.get(i));
+                if (value == null) {
+                    hash = KeyHash.nullPart(hash);
+                } else {
+                    byte[] normalised = forms.get(i).normalise(value);
+                    hash = KeyHash.part(hash, normalised, 0, normalised.length);
+                }
+            }
+            return KeyHash.finish(hash);
+        }
+
         /** Whether different normalised values are different keys, so that rows can be told apart here. */
         public boolean exact() {
             if (opaque) {
