@@ -1,6 +1,7 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.channel.EventLoop;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Response;
 import tutti.core.spi.Completion;
@@ -30,6 +32,7 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
+import tutti.pgwire.QueryResult;
 
 /**
  * Executes clients' whole requests of any node, each in a session of a role that may take the client's role and do nothing else: all of
@@ -138,8 +141,12 @@ public final class PostgresExecutor implements Executor {
 
     /** Whether a request finds the session behind another as it would in a transaction of its own: all that it asks for is set anew. */
     private boolean follows(Statement next, Statement first) {
-        return engine.together() && next.role().equals(first.role())
+        return engine.together() && !callsJava(next) && !callsJava(first) && next.role().equals(first.role())
                 && next.settings().keySet().equals(first.settings().keySet());
+    }
+
+    private static boolean callsJava(Statement statement) {
+        return statement.settings().containsKey(Statement.JAVA_VERSIONS);
     }
 
     private void begin(Together all, int own) {
@@ -213,9 +220,8 @@ public final class PostgresExecutor implements Executor {
             batch.keepResponses(from, batch.size() - 1);
         }
         int first = begun;
-        int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
-                engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
-        batch.keepResult(last);
+        boolean java = callsJava(all.statements.getFirst());
+        int last = java ? batch.size() - 1 : finish(batch);
         ScheduledFuture<?> watch = engine.watch(loop, all.transaction, to.processId(), () -> own == run && underWay);
         TimeLimit limit = new TimeLimit(loop, engine.statementTime(), "the request", () -> true,
                 () -> engine.end(to.processId()));
@@ -234,11 +240,10 @@ public final class PostgresExecutor implements Executor {
                     responses.add(Response.done(results.response(i)));
                 }
                 Told told = new Told(all, results.result(), responses, own);
-                if (all.statements.stream().anyMatch(each -> each.settings().containsKey(Statement.DECLARED))
-                        && !all.classes().all()) {
-                    used(to, told);
+                if (java) {
+                    callJava(to, told);
                 } else {
-                    judge(told, List.of());
+                    executed(to, told);
                 }
             }
 
@@ -266,6 +271,116 @@ public final class PostgresExecutor implements Executor {
             }
         });
     }
+
+    /** Closes the capture; its place. */
+    private int finish(Batch batch) {
+        int place = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+                engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
+        batch.keepResult(place);
+        return place;
+    }
+
+    private void executed(BackendConnection in, Told told) {
+        if (told.all.statements.stream().anyMatch(each -> each.settings().containsKey(Statement.DECLARED))
+                && !told.all.classes().all()) {
+            used(in, told);
+        } else {
+            judge(told, List.of());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ procedures in Java
+
+    /** The statements of a request have been executed, and have asked for procedures in Java. */
+    private void callJava(BackendConnection in, Told told) {
+        int own = told.run;
+        ScheduledFuture<?> watch = engine.watch(loop, told.all.transaction, in.processId(), () -> own == run && underWay);
+        JavaCalls calls = new JavaCalls(engine.check(), (sql, parameters) -> step(in, own, sql, parameters),
+                JavaCalls.versions(told.all.statements.getFirst().settings().getOrDefault(Statement.JAVA_VERSIONS, "")));
+        ScheduledFuture<?> limit = loop.schedule(() -> {
+            watch.cancel(false);
+            calls.giveUp();
+            engine.end(in.processId());
+            refuseJava(told, ErrorFields.of("ERROR", "57014", "the Java procedure has not ended within "
+                    + engine.statementTime().toSeconds() + " seconds"));
+        }, engine.statementTime().toMillis(), TimeUnit.MILLISECONDS);
+        calls.start(failed -> loop.execute(() -> {
+            watch.cancel(false);
+            if (limit.isDone() || !limit.cancel(false)) {
+                return;
+            }
+            if (own != run) {
+                rollBackIfQuiet();
+            } else if (failed == null) {
+                close(in, told);
+            } else {
+                ErrorFields refusal = JavaCalls.refusal(failed);
+                if (refusal != null) {
+                    refuseJava(told, refusal);
+                } else {
+                    end("ROLLBACK", own, () -> told.all.done
+                            .failed(new EngineFailure("40001", String.valueOf(failed.getMessage()), true)));
+                }
+            }
+        }));
+    }
+
+    private void refuseJava(Told told, ErrorFields why) {
+        if (told.run == run) {
+            end("ROLLBACK", told.run, () -> told.all.done.succeeded(refused(why)));
+        }
+    }
+
+    /** One statement of a procedure. */
+    private CompletableFuture<QueryResult> step(BackendConnection in, int own, String sql,
+            @Nullable String... parameters) {
+        CompletableFuture<QueryResult> result = new CompletableFuture<>();
+        loop.execute(() -> {
+            if (own != run || !in.equals(server)) {
+                result.completeExceptionally(new IOException("it was rolled back"));
+                return;
+            }
+            underWay = true;
+            var _ = in.statement(sql, parameters).whenComplete((answer, failed) -> {
+                underWay = false;
+                if (own != run) {
+                    result.completeExceptionally(new IOException("it was rolled back"));
+                    rollBackIfQuiet();
+                } else if (failed != null) {
+                    result.completeExceptionally(failed);
+                } else {
+                    result.complete(answer);
+                }
+            });
+        });
+        return result;
+    }
+
+    /** All has been executed. */
+    private void close(BackendConnection in, Told told) {
+        Batch batch = new Batch(in.buffer());
+        finish(batch);
+        send(batch, in, new Answered(told.run) {
+            @Override
+            void done(BatchHandler results) {
+                executed(in, new Told(told.all, results.result(), told.responses, told.run));
+            }
+
+            @Override
+            void failed(EngineFailure failure, BatchHandler results) {
+                end("ROLLBACK", run, () -> {
+                    if (results.refusedByAll()) {
+                        told.all.done.succeeded(new Executed(WriteSet.EMPTY,
+                                new Response(failure.sqlState(), limited(failure.message()), new byte[0])));
+                    } else {
+                        told.all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
+                    }
+                });
+            }
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ what comes of it
 
     /** What is known of requests when they have been executed. */
     private record Told(Together all, byte @Nullable [] gathered, List<Response> responses, int run) {}
@@ -295,7 +410,7 @@ public final class PostgresExecutor implements Executor {
                     ? WriteSet.EMPTY
                     : CaptureReader.read(engine.catalog(), gathered).writes();
             Executed executed = new Executed(writes, told.responses);
-            String outside = engine.outside(writes, relations, told.all.classes());
+            String outside = engine.check().outside(writes, relations, told.all.classes());
             if (outside != null) {
                 refuse(told, ErrorFields.of("ERROR", "2F003", "the request has used "
                         + outside + ", which is not among the conflict classes that it was logged by"));
