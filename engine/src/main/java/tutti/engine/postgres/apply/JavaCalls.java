@@ -1,6 +1,9 @@
 package tutti.engine.postgres.apply;
 
+import io.netty.channel.EventLoop;
+import java.io.IOException;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.Temporal;
 import java.util.ArrayList;
@@ -13,13 +16,17 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.procedure.ProcedureCall;
 import tutti.engine.procedure.ProcedureValues;
+import tutti.pgwire.BackendConnection;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 import tutti.pgwire.QueryResult;
@@ -40,49 +47,107 @@ final class JavaCalls {
     private static final String EXTERNAL = "38000";
     private static final int STATE_LENGTH = 5;
 
-    /** The session. */
-    @FunctionalInterface
-    interface Server {
-        /** Executes one statement; fails with {@link PostgresException} if it is refused. From any thread. */
-        CompletableFuture<QueryResult> execute(String sql, @Nullable String... parameters);
+    /** The session, on its event loop. */
+    interface Session {
+        /** Whether what is executed is part of the run still. */
+        boolean counts();
+
+        /** A statement has been sent, or has been answered. */
+        void underWay(boolean now);
     }
 
+    private final ExecutorServices engine;
     private final ExecutorServices.Check check;
-    private final Server server;
+    private final EventLoop loop;
+    private final BackendConnection server;
+    private final LocalTransaction transaction;
     private final Map<String, String> versions;
+    private final Session session;
     private @Nullable Thread thread;
-    /** What the server has answered first that was no result. */
+    private boolean sent;
+    private boolean over;
+    /** What the server has answered first that was no result. Of the thread of the run. */
     private @Nullable Throwable broken;
 
     /**
      * Of a request.
      *
-     * @param versions of the procedures that it may call, by name
+     * @param server in which its statements have been executed
+     * @param transaction that the request is
      */
-    JavaCalls(ExecutorServices.Check check, Server server, Map<String, String> versions) {
-        this.check = check;
+    JavaCalls(ExecutorServices engine, EventLoop loop, BackendConnection server, LocalTransaction transaction,
+            Statement request, Session session) {
+        this.engine = engine;
+        this.check = engine.check();
+        this.loop = loop;
         this.server = server;
-        this.versions = versions;
+        this.transaction = transaction;
+        this.versions = versions(request.settings().getOrDefault(Statement.JAVA_VERSIONS, ""));
+        this.session = session;
     }
 
     /**
-     * Begins.
+     * Begins. On the event loop.
      *
-     * @param done told once, on the thread of the run: null if all have been executed, else why not
+     * @param done told once, on the event loop: null if all have been executed, else why not
      */
     void start(Consumer<@Nullable Throwable> done) {
-        thread = Thread.ofPlatform().daemon().name("tutti-procedure").start(() -> run(done));
+        ScheduledFuture<?> watch = engine.watch(loop, transaction, server.processId(), () -> !over && sent);
+        Duration limit = engine.statementTime();
+        Consumer<@Nullable Throwable> once = failed -> {
+            if (!over) {
+                over = true;
+                watch.cancel(false);
+                done.accept(failed);
+            }
+        };
+        ScheduledFuture<?> timer = loop.schedule(() -> {
+            giveUp();
+            once.accept(new SQLException("the Java procedure has not ended within " + limit.toSeconds() + " seconds",
+                    "57014"));
+        }, limit.toMillis(), TimeUnit.MILLISECONDS);
+        thread = Thread.ofPlatform().daemon().name("tutti-procedure").start(() -> run(failed -> loop.execute(() -> {
+            timer.cancel(false);
+            once.accept(failed);
+        })));
     }
 
-    /** It is not waited for any more. */
-    void giveUp() {
+    /** It is not waited for any more. Its server process is ended, since a statement goes on after a cancellation. */
+    private void giveUp() {
         Thread running = thread;
-        if (running != null) {
+        if (!over && running != null) {
             StackTraceElement[] stack = running.getStackTrace();
             LOG.warn("one of the Java procedures {} has not ended in time, and is left to itself{}", versions.keySet(),
                     stack.length == 0 ? "" : ", at " + stack[0]);
             running.interrupt();
+            engine.end(server.processId());
         }
+    }
+
+    /** Executes one statement. */
+    private CompletableFuture<QueryResult> execute(String sql, @Nullable String... parameters) {
+        CompletableFuture<QueryResult> result = new CompletableFuture<>();
+        loop.execute(() -> {
+            if (over || !session.counts()) {
+                result.completeExceptionally(new IOException("it was rolled back"));
+                return;
+            }
+            sent = true;
+            session.underWay(true);
+            var _ = server.statement(sql, parameters).whenComplete((answer, failed) -> {
+                sent = false;
+                boolean counts = !over && session.counts();
+                session.underWay(false);
+                if (!counts) {
+                    result.completeExceptionally(new IOException("it was rolled back"));
+                } else if (failed != null) {
+                    result.completeExceptionally(failed);
+                } else {
+                    result.complete(answer);
+                }
+            });
+        });
+        return result;
     }
 
     private void run(Consumer<@Nullable Throwable> done) {
@@ -130,7 +195,7 @@ final class JavaCalls {
 
     private QueryResult statement(String sql, @Nullable String... parameters) throws SQLException {
         try {
-            return server.execute(sql, parameters).get();
+            return execute(sql, parameters).get();
         } catch (ExecutionException failed) {
             broken = broken == null ? failed.getCause() : broken;
             throw failed.getCause() instanceof PostgresException refused
@@ -239,7 +304,7 @@ final class JavaCalls {
     }
 
     /** The versions, by name, in a setting of the request. */
-    static Map<String, String> versions(String setting) {
+    private static Map<String, String> versions(String setting) {
         Map<String, String> versions = new TreeMap<>();
         for (String each : setting.split(" ", -1)) {
             int at = each.indexOf('=');

@@ -1,7 +1,6 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.channel.EventLoop;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.ArrayList;
@@ -12,7 +11,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledFuture;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Response;
 import tutti.core.spi.Completion;
@@ -32,7 +30,6 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
-import tutti.pgwire.QueryResult;
 
 /**
  * Executes clients' whole requests of any node, each in a session of a role that may take the client's role and do nothing else: all of
@@ -294,66 +291,36 @@ public final class PostgresExecutor implements Executor {
     /** The statements of a request have been executed, and have asked for procedures in Java. */
     private void callJava(BackendConnection in, Told told) {
         int own = told.run;
-        ScheduledFuture<?> watch = engine.watch(loop, told.all.transaction, in.processId(), () -> own == run && underWay);
-        JavaCalls calls = new JavaCalls(engine.check(), (sql, parameters) -> step(in, own, sql, parameters),
-                JavaCalls.versions(told.all.statements.getFirst().settings().getOrDefault(Statement.JAVA_VERSIONS, "")));
-        ScheduledFuture<?> limit = loop.schedule(() -> {
-            watch.cancel(false);
-            calls.giveUp();
-            engine.end(in.processId());
-            refuseJava(told, ErrorFields.of("ERROR", "57014", "the Java procedure has not ended within "
-                    + engine.statementTime().toSeconds() + " seconds"));
-        }, engine.statementTime().toMillis(), TimeUnit.MILLISECONDS);
-        calls.start(failed -> loop.execute(() -> {
-            watch.cancel(false);
-            if (limit.isDone() || !limit.cancel(false)) {
-                return;
+        Statement request = told.all.statements.getFirst();
+        new JavaCalls(engine, loop, in, told.all.transaction, request, new JavaCalls.Session() {
+            @Override
+            public boolean counts() {
+                return own == run && in.equals(server);
             }
+
+            @Override
+            public void underWay(boolean now) {
+                underWay = now;
+                if (own != run) {
+                    rollBackIfQuiet();
+                }
+            }
+        }).start(failed -> {
             if (own != run) {
                 rollBackIfQuiet();
             } else if (failed == null) {
                 close(in, told);
             } else {
                 ErrorFields refusal = JavaCalls.refusal(failed);
-                if (refusal != null) {
-                    refuseJava(told, refusal);
-                } else {
-                    end("ROLLBACK", own, () -> told.all.done
-                            .failed(new EngineFailure("40001", String.valueOf(failed.getMessage()), true)));
-                }
+                end("ROLLBACK", own, () -> {
+                    if (refusal != null) {
+                        told.all.done.succeeded(refused(refusal));
+                    } else {
+                        told.all.done.failed(new EngineFailure("40001", String.valueOf(failed.getMessage()), true));
+                    }
+                });
             }
-        }));
-    }
-
-    private void refuseJava(Told told, ErrorFields why) {
-        if (told.run == run) {
-            end("ROLLBACK", told.run, () -> told.all.done.succeeded(refused(why)));
-        }
-    }
-
-    /** One statement of a procedure. */
-    private CompletableFuture<QueryResult> step(BackendConnection in, int own, String sql,
-            @Nullable String... parameters) {
-        CompletableFuture<QueryResult> result = new CompletableFuture<>();
-        loop.execute(() -> {
-            if (own != run || !in.equals(server)) {
-                result.completeExceptionally(new IOException("it was rolled back"));
-                return;
-            }
-            underWay = true;
-            var _ = in.statement(sql, parameters).whenComplete((answer, failed) -> {
-                underWay = false;
-                if (own != run) {
-                    result.completeExceptionally(new IOException("it was rolled back"));
-                    rollBackIfQuiet();
-                } else if (failed != null) {
-                    result.completeExceptionally(failed);
-                } else {
-                    result.complete(answer);
-                }
-            });
         });
-        return result;
     }
 
     /** All has been executed. */
