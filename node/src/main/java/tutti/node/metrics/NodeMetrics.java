@@ -18,6 +18,9 @@ public interface NodeMetrics {
         public void applied(int transactions, long applyNanos) {}
 
         @Override
+        public void applying(int appliers, int positions) {}
+
+        @Override
         public void replayed() {}
 
         @Override
@@ -75,6 +78,14 @@ public interface NodeMetrics {
      * @param applyNanos from the first statement to the commit
      */
     void applied(int transactions, long applyNanos);
+
+    /**
+     * What others have changed is applied so from now on.
+     *
+     * @param appliers how many work side by side, at most
+     * @param positions how many one makes visible together, at most
+     */
+    void applying(int appliers, int positions);
 
     /** A transaction of this node had lost its locks after it was certified and was applied from its write set. */
     void replayed();

@@ -457,8 +457,8 @@ public record NodeConfig(
 
     /** Appliers of ordered transactions. */
     public record Apply(
-            @Setting(doc = "Connections that apply other nodes' transactions in parallel.", byDefault = "4", min = "1", max = "64") int appliers,
-            @Setting(doc = "Most transactions that one applier commits together.", byDefault = "64", min = "1", max = "10000") int batchTransactions,
+            @Setting(doc = "Connections that apply other nodes' transactions in parallel. `auto`: as few as keep this node from being behind.", byDefault = "4", min = "1", max = "64", auto = true) int appliers,
+            @Setting(doc = "Most transactions that one applier commits together. `auto`: likewise, 16 to 1024.", byDefault = "64", min = "1", max = "10000", auto = true) int batchTransactions,
             @Setting(doc = "For how long other nodes' transactions may wait to be committed together with those that come"
                     + " after them. None waits if the one before came longer ago, while a transaction of this node is open,"
                     + " or if a session has asked for its position.", byDefault = "20ms", min = "0s", max = "1s") Duration linger,

@@ -62,6 +62,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint undertaken;
     private final CounterDataPoint undertakenTogether;
     private final GaugeDataPoint requestBacklog;
+    private final GaugeDataPoint appliers;
+    private final GaugeDataPoint batchMax;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
     private final CounterDataPoint doubtful;
@@ -112,6 +114,13 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Transactions of the database in which this node has executed requests as the owner of their logs.");
         requestBacklog = Gauge.builder().name("tutti_request_backlog")
                 .help("Requests of this node's clients that are acknowledged as logged and have not been executed.")
+                .register(registry).labelValues();
+        appliers = Gauge.builder().name("tutti_apply_appliers")
+                .help("Appliers that may work side by side now: apply.appliers, or what it has come to if that is auto.")
+                .register(registry).labelValues();
+        batchMax = Gauge.builder().name("tutti_apply_batch_transactions")
+                .help("Most transactions that are applied in one commit now: apply.batch-transactions, or what it has come to if"
+                        + " that is auto.")
                 .register(registry).labelValues();
         repeated = unlabelled("tutti_transactions_repeated_total",
                 "Times that a transaction which had lost was run again, unknown to its client.");
@@ -276,6 +285,12 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     public void applied(int transactions, long applyNanos) {
         applyBatch.observe(transactions);
         applyLatency.observe(applyNanos / NANOS_PER_SECOND);
+    }
+
+    @Override
+    public void applying(int side, int positions) {
+        appliers.set(side);
+        batchMax.set(positions);
     }
 
     @Override
