@@ -2,16 +2,16 @@ package tutti.node;
 
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
-import tutti.core.tune.ApplyTuning;
-import tutti.core.tune.ApplyTuning.Bounds;
-import tutti.core.tune.ApplyTuning.Choice;
+import tutti.core.tune.ConcurrencyTuning;
+import tutti.core.tune.ConcurrencyTuning.Bounds;
+import tutti.core.tune.ConcurrencyTuning.Choice;
 import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
 
 /**
  * Says how many appliers work side by side and how many positions they make visible together: the numbers in the settings, or, where those
- * say {@linkplain ApplySettings#AUTO automatic}, what {@link ApplyTuning} makes of what it counts. Of the replica's loop.
+ * say {@linkplain ApplySettings#AUTO automatic}, what {@link ConcurrencyTuning} makes of what it counts. Of the replica's loop.
  */
 final class ApplyTuner {
     /** A server of ours has connections for so many. */
@@ -34,7 +34,7 @@ final class ApplyTuner {
     private final NodeMetrics metrics;
     private final BiConsumer<Integer, Integer> changed;
     private Choice now;
-    private @Nullable ApplyTuning tuning;
+    private @Nullable ConcurrencyTuning tuning;
     private Loop.@Nullable Timer timer;
     private long sinceNanos;
     private long visibleBefore;
@@ -55,16 +55,16 @@ final class ApplyTuner {
     }
 
     private static Choice begin(ApplySettings settings, Choice before) {
-        return new Choice(settings.autoAppliers() ? before.appliers() : settings.appliers(),
-                settings.autoGroups() ? before.batch() : settings.groupPositionsMax());
+        return new Choice(settings.autoAppliers() ? before.sideBySide() : settings.appliers(),
+                settings.autoGroups() ? before.together() : settings.groupPositionsMax());
     }
 
     int appliers() {
-        return now.appliers();
+        return now.sideBySide();
     }
 
     int positionsMax() {
-        return now.batch();
+        return now.together();
     }
 
     /** These settings count from now on; what is automatic begins with what there is. */
@@ -76,24 +76,24 @@ final class ApplyTuner {
         now = begin(settings, now);
         tuning = null;
         if (settings.autoAppliers() || settings.autoGroups()) {
-            tuning = new ApplyTuning(new Bounds(settings.autoAppliers() ? 1 : now.appliers(),
-                    settings.autoAppliers() ? APPLIERS_MAX : now.appliers(),
-                    settings.autoGroups() ? BATCH_MIN : now.batch(),
-                    settings.autoGroups() ? BATCH_MAX : now.batch()), now);
+            tuning = new ConcurrencyTuning(new Bounds(settings.autoAppliers() ? 1 : now.sideBySide(),
+                    settings.autoAppliers() ? APPLIERS_MAX : now.sideBySide(),
+                    settings.autoGroups() ? BATCH_MIN : now.together(),
+                    settings.autoGroups() ? BATCH_MAX : now.together()), now);
             now = tuning.choice();
             sinceNanos = clock.nanoTime();
             visibleBefore = counts.visible();
             again();
         }
-        metrics.applying(now.appliers(), now.batch());
+        metrics.applying(now.sideBySide(), now.together());
     }
 
     private void again() {
-        timer = loop.schedule(ApplyTuning.INTERVAL_NANOS, this::look);
+        timer = loop.schedule(ConcurrencyTuning.INTERVAL_NANOS, this::look);
     }
 
     private void look() {
-        ApplyTuning by = tuning;
+        ConcurrencyTuning by = tuning;
         if (by == null) {
             return;
         }
@@ -104,8 +104,8 @@ final class ApplyTuner {
         visibleBefore = visible;
         if (!next.equals(now)) {
             now = next;
-            metrics.applying(next.appliers(), next.batch());
-            changed.accept(next.appliers(), next.batch());
+            metrics.applying(next.sideBySide(), next.together());
+            changed.accept(next.sideBySide(), next.together());
         }
         again();
     }

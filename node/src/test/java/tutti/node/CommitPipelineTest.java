@@ -28,7 +28,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
-import tutti.core.tune.ApplyTuning;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Loop;
 
@@ -316,10 +316,10 @@ class CommitPipelineTest {
     void automaticallyMoreAppliersBeginWhenTheReplicaIsBehind() {
         run(() -> pipeline.applying(new ApplySettings(ApplySettings.AUTO, 1, 0)));
         assertEquals(1 + 2, begunBehind(60).size());
-        machine.runFor(ApplyTuning.INTERVAL_NANOS);
+        machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
         assertEquals(3, pending().size(), "nothing has become visible, so six may work, of which one is left for the head");
         run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
-        machine.runFor(10 * ApplyTuning.INTERVAL_NANOS);
+        machine.runFor(10 * ConcurrencyTuning.INTERVAL_NANOS);
         assertEquals(0, pending().size(), "a number counts again");
     }
 
@@ -328,7 +328,7 @@ class CommitPipelineTest {
         run(() -> pipeline.applying(new ApplySettings(3, ApplySettings.AUTO, 0)));
         List<ManualEngine.Pending> begun = begunBehind(200);
         for (int i = 0; i < 3; i++) {
-            machine.runFor(ApplyTuning.INTERVAL_NANOS);
+            machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
         }
         begun.forEach(ManualEngine.Pending::succeed);
         succeedAll();
@@ -605,7 +605,7 @@ class CommitPipelineTest {
                 run(() -> pipeline.applying(settings));
             }
             if (random.nextInt(8) == 0) {
-                machine.runFor(ApplyTuning.INTERVAL_NANOS);
+                machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
             }
             open.addAll(pending());
             while (!open.isEmpty() && random.nextInt(3) > 0) {

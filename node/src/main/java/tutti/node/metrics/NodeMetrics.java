@@ -39,6 +39,9 @@ public interface NodeMetrics {
         public void undertaken(int requests) {}
 
         @Override
+        public void undertaking(int executors, int requests) {}
+
+        @Override
         public void requestBacklog(int requests) {}
 
         @Override
@@ -116,6 +119,14 @@ public interface NodeMetrics {
      * @param requests how many
      */
     void undertaken(int requests);
+
+    /**
+     * The protocol has chosen by itself how it executes requests as the owner of their logs, perhaps as before.
+     *
+     * @param executors in how many transactions of its engine at a time, at most
+     * @param requests how many in one, at most
+     */
+    void undertaking(int executors, int requests);
 
     /**
      * The requests of this node's clients have changed in number that have been acknowledged as logged, or are about to be, and

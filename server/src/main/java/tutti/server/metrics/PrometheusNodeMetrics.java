@@ -64,6 +64,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final GaugeDataPoint requestBacklog;
     private final GaugeDataPoint appliers;
     private final GaugeDataPoint batchMax;
+    private final Gauge undertaking;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
     private final CounterDataPoint doubtful;
@@ -122,6 +123,9 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 .help("Most transactions that are applied in one commit now: apply.batch-transactions, or what it has come to if"
                         + " that is auto.")
                 .register(registry).labelValues();
+        undertaking = Gauge.builder().name("tutti_requests_concurrency")
+                .help("What executors and batch-requests have come to where one of them is auto.").labelNames("parameter")
+                .register(registry);
         repeated = unlabelled("tutti_transactions_repeated_total",
                 "Times that a transaction which had lost was run again, unknown to its client.");
         repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
@@ -317,6 +321,12 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void undeclared() {
         undeclared.inc();
+    }
+
+    @Override
+    public void undertaking(int executors, int requests) {
+        undertaking.labelValues("executors").set(executors);
+        undertaking.labelValues("batch-requests").set(requests);
     }
 
     @Override

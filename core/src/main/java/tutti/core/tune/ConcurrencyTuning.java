@@ -3,8 +3,8 @@ package tutti.core.tune;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides how many appliers work side by side, and how many positions they make visible together at most, from how far a replica is behind: as few as keep
- * it from being behind. Knows no clock; somebody tells it what has been counted, about every {@link #INTERVAL_NANOS}. For one thread at a time.
+ * Decides how many work side by side, and how much one of them does together at most, from how far a replica is behind: as few as keep it from being
+ * behind. They are appliers and positions, or executors and requests. Knows no clock; somebody tells it what has been counted, about every {@link #INTERVAL_NANOS}. For one thread at a time.
  *
  * <p>
  * <b>Up.</b> While the replica is behind and does not catch up, one of the two is doubled, in turn. If that brought less than a twentieth more, it is taken back, and not
@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p>
  * What is chosen says when and how many together, and nothing else: whatever it is, the same is applied, in the same order.
  */
-public final class ApplyTuning {
+public final class ConcurrencyTuning {
     /** How often it wants to be told what has been counted, in nanoseconds. */
     public static final long INTERVAL_NANOS = 500_000_000L;
 
@@ -36,31 +36,31 @@ public final class ApplyTuning {
     /**
      * Between which numbers it may choose; equal ones for what is not to change.
      *
-     * @param appliersMin at least 1
-     * @param batchMin at least 1
+     * @param sideBySideMin at least 1
+     * @param togetherMin at least 1
      */
-    public record Bounds(int appliersMin, int appliersMax, int batchMin, int batchMax) {
+    public record Bounds(int sideBySideMin, int sideBySideMax, int togetherMin, int togetherMax) {
         /** Checks the ranges. */
         public Bounds {
-            if (appliersMin < 1 || batchMin < 1 || appliersMax < appliersMin || batchMax < batchMin) {
-                throw new IllegalArgumentException(appliersMin + " to " + appliersMax + " appliers, " + batchMin + " to "
-                        + batchMax + " positions");
+            if (sideBySideMin < 1 || togetherMin < 1 || sideBySideMax < sideBySideMin || togetherMax < togetherMin) {
+                throw new IllegalArgumentException(sideBySideMin + " to " + sideBySideMax + " side by side, " + togetherMin + " to "
+                        + togetherMax + " together");
             }
         }
 
         private Choice nearest(Choice choice) {
-            return new Choice(Math.clamp(choice.appliers, appliersMin, appliersMax),
-                    Math.clamp(choice.batch, batchMin, batchMax));
+            return new Choice(Math.clamp(choice.sideBySide, sideBySideMin, sideBySideMax),
+                    Math.clamp(choice.together, togetherMin, togetherMax));
         }
     }
 
     /**
      * What is chosen.
      *
-     * @param appliers how many work side by side
-     * @param batch how many positions one makes visible together, at most
+     * @param sideBySide how many work at a time
+     * @param together how much one does in one transaction, at most
      */
-    public record Choice(int appliers, int batch) {}
+    public record Choice(int sideBySide, int together) {}
 
     /** One of the two, with what is known of raising it. */
     private static final class Side {
@@ -82,11 +82,11 @@ public final class ApplyTuning {
     private record Trial(Side side, Choice before, double speed) {}
 
     private final Bounds bounds;
-    private final Side appliers = new Side();
-    private final Side batch = new Side();
+    private final Side sideBySide = new Side();
+    private final Side together = new Side();
     private Choice choice;
     private @Nullable Trial trial;
-    private boolean batchNext = true;
+    private boolean togetherNext = true;
     private long waitingBefore;
     /** For so many intervals it has not been behind. */
     private int calm;
@@ -97,7 +97,7 @@ public final class ApplyTuning {
     private int lowered;
 
     /** Begins with a choice, or the nearest within the bounds. */
-    public ApplyTuning(Bounds bounds, Choice begin) {
+    public ConcurrencyTuning(Bounds bounds, Choice begin) {
         this.bounds = bounds;
         this.choice = bounds.nearest(begin);
     }
@@ -111,8 +111,8 @@ public final class ApplyTuning {
      * An interval has passed.
      *
      * @param nanos how long it was; nothing is learnt from one of 0
-     * @param done positions that have become visible in it
-     * @param waiting positions that are decided and not visible, at its end
+     * @param done what has been done in it
+     * @param waiting what is left to be done at its end
      * @return what is chosen from now on
      */
     public Choice next(long nanos, long done, long waiting) {
@@ -123,8 +123,8 @@ public final class ApplyTuning {
         boolean behind = waiting >= BEHIND_POSITIONS && waiting >= speed * BEHIND_NANOS;
         boolean catchesUp = waiting <= waitingBefore * CATCHES_UP;
         waitingBefore = waiting;
-        appliers.rests = Math.max(0, appliers.rests - 1);
-        batch.rests = Math.max(0, batch.rests - 1);
+        sideBySide.rests = Math.max(0, sideBySide.rests - 1);
+        together.rests = Math.max(0, together.rests - 1);
         sinceLowered = Math.min(WAIT_MAX, sinceLowered + 1);
         Trial tried = trial;
         trial = null;
@@ -155,24 +155,24 @@ public final class ApplyTuning {
     }
 
     private void raise(double speed) {
-        boolean batchCan = batch.rests == 0 && choice.batch < bounds.batchMax;
-        boolean appliersCan = appliers.rests == 0 && choice.appliers < bounds.appliersMax;
-        if (!batchCan && !appliersCan) {
+        boolean togetherCan = together.rests == 0 && choice.together < bounds.togetherMax;
+        boolean sideBySideCan = sideBySide.rests == 0 && choice.sideBySide < bounds.sideBySideMax;
+        if (!togetherCan && !sideBySideCan) {
             return;
         }
-        boolean raisesBatch = batchCan && (batchNext || !appliersCan);
-        batchNext = !raisesBatch;
-        trial = new Trial(raisesBatch ? batch : appliers, choice, speed);
-        choice = bounds.nearest(raisesBatch
-                ? new Choice(choice.appliers, choice.batch * 2)
-                : new Choice(choice.appliers * 2, choice.batch));
+        boolean raisesTogether = togetherCan && (togetherNext || !sideBySideCan);
+        togetherNext = !raisesTogether;
+        trial = new Trial(raisesTogether ? together : sideBySide, choice, speed);
+        choice = bounds.nearest(raisesTogether
+                ? new Choice(choice.sideBySide, choice.together * 2)
+                : new Choice(choice.sideBySide * 2, choice.together));
     }
 
     private void lower() {
         calm = 0;
-        Choice less = bounds.nearest(choice.appliers > bounds.appliersMin
-                ? new Choice(choice.appliers / 2, choice.batch)
-                : new Choice(choice.appliers, choice.batch / 2));
+        Choice less = bounds.nearest(choice.sideBySide > bounds.sideBySideMin
+                ? new Choice(choice.sideBySide / 2, choice.together)
+                : new Choice(choice.sideBySide, choice.together / 2));
         if (!less.equals(choice)) {
             choice = less;
             sinceLowered = 0;

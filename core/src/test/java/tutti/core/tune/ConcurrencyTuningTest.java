@@ -11,21 +11,21 @@ import java.util.function.IntToDoubleFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.core.tune.ApplyTuning.Bounds;
-import tutti.core.tune.ApplyTuning.Choice;
+import tutti.core.tune.ConcurrencyTuning.Bounds;
+import tutti.core.tune.ConcurrencyTuning.Choice;
 
 /** With synthetic loads: it finds what is needed, then leaves it alone, and follows when the load changes. */
-class ApplyTuningTest {
+class ConcurrencyTuningTest {
     private static final Bounds BOUNDS = new Bounds(1, 64, 16, 1024);
     private static final int INTERVALS = 2000;
-    private static final double SECONDS = ApplyTuning.INTERVAL_NANOS / 1e9;
+    private static final double SECONDS = ConcurrencyTuning.INTERVAL_NANOS / 1e9;
 
     /**
      * A replica: each applier spends a fixed time for a transaction of its engine, and some for each position; no more of them than there are processors
      * get on.
      */
     private static final class Replica {
-        private final ApplyTuning tuning;
+        private final ConcurrencyTuning tuning;
         private final int processors;
         private final double fixedSeconds;
         private final double positionSeconds;
@@ -36,15 +36,15 @@ class ApplyTuningTest {
         private double done;
 
         Replica(Bounds bounds, int processors, double fixedSeconds, double positionSeconds) {
-            this.tuning = new ApplyTuning(bounds, new Choice(4, 64));
+            this.tuning = new ConcurrencyTuning(bounds, new Choice(4, 64));
             this.processors = processors;
             this.fixedSeconds = fixedSeconds;
             this.positionSeconds = positionSeconds;
         }
 
         private double speed(Choice choice) {
-            return Math.min(choice.appliers(), processors) * choice.batch()
-                    / (fixedSeconds + choice.batch() * positionSeconds);
+            return Math.min(choice.sideBySide(), processors) * choice.together()
+                    / (fixedSeconds + choice.together() * positionSeconds);
         }
 
         Replica run(int intervals, IntToDoubleFunction arrivals) {
@@ -54,7 +54,7 @@ class ApplyTuningTest {
                 arrived += come;
                 done += makes;
                 waiting += come - makes;
-                choices.add(tuning.next(ApplyTuning.INTERVAL_NANOS, Math.round(makes), Math.round(waiting)));
+                choices.add(tuning.next(ConcurrencyTuning.INTERVAL_NANOS, Math.round(makes), Math.round(waiting)));
                 lagSeconds.add(waiting / Math.max(1, makes / SECONDS));
             }
             return this;
@@ -91,7 +91,7 @@ class ApplyTuningTest {
     @Test
     void whatIsNotNeededAnyMoreIsGivenUp() {
         Replica replica = new Replica(BOUNDS, 16, 0.02, 0.0004).run(INTERVALS, i -> i < 300 ? 20_000 : 100);
-        assertTrue(replica.choices.get(299).appliers() > 4, () -> String.valueOf(replica.choices.get(299)));
+        assertTrue(replica.choices.get(299).sideBySide() > 4, () -> String.valueOf(replica.choices.get(299)));
         assertEquals(new Choice(1, 16), replica.tuning.choice());
     }
 
@@ -107,8 +107,8 @@ class ApplyTuningTest {
     @Test
     void whatIsGivenAsANumberStays() {
         Replica replica = new Replica(new Bounds(7, 7, 16, 1024), 16, 0.02, 0.0004).run(INTERVALS, _ -> 50_000);
-        assertTrue(replica.choices.stream().allMatch(choice -> choice.appliers() == 7));
-        assertTrue(replica.choices.stream().anyMatch(choice -> choice.batch() > 64));
+        assertTrue(replica.choices.stream().allMatch(choice -> choice.sideBySide() == 7));
+        assertTrue(replica.choices.stream().anyMatch(choice -> choice.together() > 64));
         assertThrows(IllegalArgumentException.class, () -> new Bounds(0, 1, 1, 1));
     }
 
@@ -127,13 +127,13 @@ class ApplyTuningTest {
         assertEquals(replica.arrived, replica.done + replica.waiting, 1e-3);
         assertEquals(0, replica.waiting, 1e-3, "all is made visible when nothing more comes");
         for (Choice choice : replica.choices) {
-            assertTrue(choice.appliers() >= 1 && choice.appliers() <= 64 && choice.batch() >= 16 && choice.batch() <= 1024, choice::toString);
+            assertTrue(choice.sideBySide() >= 1 && choice.sideBySide() <= 64 && choice.together() >= 16 && choice.together() <= 1024, choice::toString);
         }
     }
 
     @Test
     void anIntervalOfNoLengthTeachesNothing() {
-        ApplyTuning tuning = new ApplyTuning(BOUNDS, new Choice(4, 64));
+        ConcurrencyTuning tuning = new ConcurrencyTuning(BOUNDS, new Choice(4, 64));
         assertEquals(new Choice(4, 64), tuning.next(0, 0, 1_000_000));
     }
 }
