@@ -200,6 +200,16 @@ public final class BookKeeperOrder extends DeliveringOrder {
         return peers.allCan(capability);
     }
 
+    @Override
+    public void can(Set<String> capabilities) {
+        peers.can(capabilities);
+    }
+
+    @Override
+    public Set<Integer> unable(String capability) {
+        return peers.unable(capability);
+    }
+
     /** Takes effect in steps of a ledger, at the owner. */
     @Override
     public void truncate(long position) {

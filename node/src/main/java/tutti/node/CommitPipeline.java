@@ -89,6 +89,7 @@ final class CommitPipeline {
     private final Events events;
     private final NodeMetrics metrics;
     private ApplySettings settings;
+    private final ApplyTuner tuner;
     private final Preparations preparations;
     private final ApplyLinger linger;
     private final EngineCommits commits;
@@ -129,7 +130,8 @@ final class CommitPipeline {
         this.commits = new EngineCommits(engine, loop, events::failed);
         this.appliers = new ApplierPool(engine);
         this.executors = new ExecutorPool(engine);
-        this.groups = new ApplyGroups(slots, busy, load, appliers, commits, clock, loop, settings.groupPositionsMax(),
+        this.tuner = new ApplyTuner(settings, clock, loop, metrics, new Counts(), (_, _) -> tuned());
+        this.groups = new ApplyGroups(slots, busy, load, appliers, commits, clock, loop, tuner.positionsMax(),
                 new GroupEvents());
     }
 
@@ -145,17 +147,38 @@ final class CommitPipeline {
         decided = before;
         commits.begin(position);
         opened = true;
-        appliers.limit(settings.appliers());
+        tuner.settings(settings);
+        appliers.limit(tuner.appliers());
+        groups.positionsMax(tuner.positionsMax());
     }
 
     /** Applies by other settings from now on; what has begun ends as it began. */
     void applying(ApplySettings now) {
         settings = now;
         linger.atMost(now.lingerNanos(), decided);
-        groups.positionsMax(now.groupPositionsMax());
         if (opened) {
-            appliers.limit(now.appliers());
-            advance();
+            tuner.settings(now);
+            tuned();
+        }
+    }
+
+    /** Applies by what the tuner says from now on. */
+    private void tuned() {
+        groups.positionsMax(tuner.positionsMax());
+        appliers.limit(tuner.appliers());
+        advance();
+    }
+
+    /** How far it is. */
+    private final class Counts implements ApplyTuner.Counts {
+        @Override
+        public long decided() {
+            return decided;
+        }
+
+        @Override
+        public long visible() {
+            return visible;
         }
     }
 

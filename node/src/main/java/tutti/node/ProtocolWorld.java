@@ -10,6 +10,7 @@ import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -74,6 +75,10 @@ final class ProtocolWorld implements ReplicaWorld {
     void deliver(Protocol protocol, long position, int sender, Message message) {
         tell(() -> protocol.delivered(position, sender, message));
         metrics.remembered(protocol.remembered());
+        ConcurrencyTuning.Choice chosen = protocol.undertaking();
+        if (chosen != null) {
+            metrics.undertaking(chosen.sideBySide(), chosen.together());
+        }
     }
 
     @Override

@@ -28,6 +28,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.node.metrics.NodeMetrics;
 import tutti.runtime.Loop;
 
@@ -312,6 +313,29 @@ class CommitPipelineTest {
     }
 
     @Test
+    void automaticallyMoreAppliersBeginWhenTheReplicaIsBehind() {
+        run(() -> pipeline.applying(new ApplySettings(ApplySettings.AUTO, 1, 0)));
+        assertEquals(1 + 2, begunBehind(60).size());
+        machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
+        assertEquals(3, pending().size(), "nothing has become visible, so six may work, of which one is left for the head");
+        run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
+        machine.runFor(10 * ConcurrencyTuning.INTERVAL_NANOS);
+        assertEquals(0, pending().size(), "a number counts again");
+    }
+
+    @Test
+    void whatIsChosenAutomaticallyChangesNothingOfWhatIsApplied() {
+        run(() -> pipeline.applying(new ApplySettings(3, ApplySettings.AUTO, 0)));
+        List<ManualEngine.Pending> begun = begunBehind(200);
+        for (int i = 0; i < 3; i++) {
+            machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
+        }
+        begun.forEach(ManualEngine.Pending::succeed);
+        succeedAll();
+        assertEquals(LongStream.rangeClosed(1, 200).boxed().toList(), engine.effects);
+    }
+
+    @Test
     void fewerAppliersLeaveOneForTheHead() {
         run(() -> pipeline.applying(new ApplySettings(6, 1, 0)));
         List<ManualEngine.Pending> begun = begunBehind(30);
@@ -576,9 +600,12 @@ class CommitPipelineTest {
                 }
             }
             if (random.nextInt(6) == 0) {
-                ApplySettings settings = new ApplySettings(1 + random.nextInt(6), 1 + random.nextInt(8),
+                ApplySettings settings = new ApplySettings(random.nextInt(7), random.nextInt(9),
                         random.nextInt(3) * TimeUnit.MILLISECONDS.toNanos(1));
                 run(() -> pipeline.applying(settings));
+            }
+            if (random.nextInt(8) == 0) {
+                machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
             }
             open.addAll(pending());
             while (!open.isEmpty() && random.nextInt(3) > 0) {

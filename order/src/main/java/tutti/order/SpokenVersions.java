@@ -1,6 +1,5 @@
 package tutti.order;
 
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -23,8 +22,9 @@ public final class SpokenVersions {
     private final Map<Integer, @Nullable Versions> others = new TreeMap<>();
     private final Map<Integer, Set<String>> abilities = new TreeMap<>();
     private volatile int common;
+    private volatile Set<String> besides = Set.of();
     /** What each of the others can do. */
-    private volatile List<Set<String>> able = List.of();
+    private volatile Map<Integer, Set<String>> able = Map.of();
 
     /**
      * Nobody has been heard.
@@ -63,7 +63,21 @@ public final class SpokenVersions {
             lowest = Math.min(lowest, theirs == null ? own.oldest() : theirs.newest());
         }
         common = Math.max(lowest, own.oldest());
-        able = others.keySet().stream().map(node -> abilities.getOrDefault(node, Set.of())).toList();
+        Map<Integer, Set<String>> all = new TreeMap<>();
+        others.keySet().forEach(node -> all.put(node, abilities.getOrDefault(node, Set.of())));
+        able = all;
+    }
+
+    /** This node can do something besides what its build can. Any thread. */
+    public void can(Set<String> capabilities) {
+        besides = Set.copyOf(capabilities);
+    }
+
+    /** What this node says that it can do: what its build can, and what it can besides. Any thread. */
+    public Set<String> told(Set<String> build) {
+        Set<String> all = new TreeSet<>(build);
+        all.addAll(besides);
+        return all;
     }
 
     /** Nodes that have not said what they speak. */
@@ -86,7 +100,18 @@ public final class SpokenVersions {
 
     /** Whether all other nodes have said that they can do something. Any thread. */
     public boolean allCan(String capability) {
-        return able.stream().allMatch(theirs -> theirs.contains(capability));
+        return unable(capability).isEmpty();
+    }
+
+    /** Which other nodes have not said that they can do something. Any thread. */
+    public Set<Integer> unable(String capability) {
+        Set<Integer> unable = new TreeSet<>();
+        able.forEach((node, theirs) -> {
+            if (!theirs.contains(capability)) {
+                unable.add(node);
+            }
+        });
+        return unable;
     }
 
     /**

@@ -198,6 +198,19 @@ public final class BackendConnection {
         return result;
     }
 
+    /** Runs one statement with parameters in text form, whose types the server chooses. Any thread; completed on the event loop. */
+    public CompletableFuture<QueryResult> statement(String sql, @Nullable String... parameters) {
+        CompletableFuture<QueryResult> result = new CompletableFuture<>();
+        ByteBuf batch = buffer();
+        Frontend.parse(batch, "", sql);
+        Frontend.bind(batch, "", "", parameters);
+        Frontend.describePortal(batch, "");
+        Frontend.execute(batch, "", 0);
+        Frontend.sync(batch);
+        send(batch, new QueryCollector(result));
+        return result;
+    }
+
     /**
      * Runs a simple query and waits for its result. Not on an event loop.
      *

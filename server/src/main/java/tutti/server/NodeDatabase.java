@@ -11,6 +11,7 @@ import tutti.engine.EngineDescriptor;
 import tutti.engine.StateView;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.postgres.PostgresServer;
+import tutti.engine.procedure.Procedures;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
 import tutti.server.config.NodeConfig;
@@ -52,6 +53,11 @@ interface NodeDatabase {
 
     /** The database as the node sees it. */
     Engine engine();
+
+    /** The Java procedures that are registered with it. */
+    default Procedures procedures() {
+        return Procedures.NONE;
+    }
 
     /**
      * Begins a copy of it for another node, with at least what can be seen in it now. Clients go on. Blocks.

@@ -177,6 +177,14 @@ final class NodeLife implements AutoCloseable {
         return present != null && present.allCan(capability);
     }
 
+    /** Nodes that can be reached and are not known to be able to do something ({@link Group#unable}). */
+    Set<Integer> lacking(String capability) {
+        Group present = group;
+        Set<Integer> lacking = new TreeSet<>(present == null ? Set.of() : present.unable(capability));
+        lacking.retainAll(present == null ? Set.of() : present.view().members());
+        return lacking;
+    }
+
     /** Until when it can prove to the others who it is; null if it does not. */
     @Nullable
     Instant provenUntil() {
@@ -314,6 +322,7 @@ final class NodeLife implements AutoCloseable {
         Order order = config.orderKind().open(orderSettings(config, read), read.machine(),
                 PathDirectory.of(config.data().resolve("order")));
         started.push(order);
+        order.group().can(opened.procedures().abilities());
         group = order.group();
         Set<Integer> replicas = order.group().founders(config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet()));

@@ -33,12 +33,15 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Trait;
 import tutti.core.spi.Group;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
+import tutti.core.txn.WriteSet;
 import tutti.engine.CapturedWriteSets;
 import tutti.engine.StateView;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.PostgresView;
+import tutti.engine.postgres.apply.ExecutorServices;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.TableCatalog;
@@ -47,6 +50,7 @@ import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.PostgresBackup;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.engine.postgres.server.ServerConfiguration;
+import tutti.engine.procedure.Procedures;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
 import tutti.pgwire.BackendConnection;
@@ -59,6 +63,7 @@ import tutti.server.http.NodeStatus;
 import tutti.wire.EngineCapture;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.JavaRequests;
 import tutti.wire.Places;
 import tutti.wire.PostgresFrontEnd;
 import tutti.wire.sql.StatementClasses;
@@ -79,12 +84,14 @@ final class PostgresDatabase implements NodeDatabase {
     private final EventLoopGroup loops;
     private final BackendSettings settings;
     private final PostgresEngine engine;
+    private final Procedures procedures;
 
     private PostgresDatabase(NodeConfig config, String cluster, NodeLife life, EventLoopGroup loops)
             throws IOException, InterruptedException {
         this.config = config;
         this.life = life;
         this.loops = loops;
+        procedures = procedures(config);
         settings = server();
         String before = clusterOf();
         if (before != null && !cluster.isEmpty() && !before.equals(cluster)) {
@@ -94,19 +101,43 @@ final class PostgresDatabase implements NodeDatabase {
         engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
                 config.sequences().stride(), secret(), config.limits().transactionBytes(),
                 config.chosenProtocol().grantsSerializable()));
-        engine.onExecuted((writes, relations, classes) -> {
-            TableCatalog tables = engine.catalog();
-            String written = StatementClasses.outside(writes, classes, tables, engine.references());
-            return written != null
-                    ? written
-                    : StatementClasses.outside(relations, classes, tables, engine.references());
-        });
+        engine.onExecuted(new Known(engine, procedures));
         engine.leaveOut(() -> life.allCan(Group.COLUMNS));
         engine.limitTimes(config.apply().codeTime(), config.apply().statementTime());
         life.started(engine);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
         }
+    }
+
+    private static Procedures procedures(NodeConfig config) throws IOException {
+        try {
+            return Procedures.of(config.procedures(), PostgresDatabase.class.getClassLoader());
+        } catch (IllegalArgumentException impossible) {
+            throw new IOException("procedures: " + impossible.getMessage(), impossible);
+        }
+    }
+
+    /** What is known of what requests may do. */
+    private record Known(PostgresEngine engine, Procedures procedures) implements ExecutorServices.Check {
+        @Override
+        public @Nullable String outside(WriteSet writes, List<Long> relations, ConflictClasses classes) {
+            TableCatalog tables = engine.catalog();
+            String written = StatementClasses.outside(writes, classes, tables, engine.references());
+            return written != null
+                    ? written
+                    : StatementClasses.outside(relations, classes, tables, engine.references());
+        }
+
+        @Override
+        public @Nullable String varies(String sql) {
+            return StatementClasses.statements(sql.getBytes(StandardCharsets.UTF_8), true, engine.references()).varying();
+        }
+    }
+
+    @Override
+    public Procedures procedures() {
+        return procedures;
     }
 
     /** Id of the cluster that the database belongs to, null if it has none. */
@@ -231,6 +262,7 @@ final class PostgresDatabase implements NodeDatabase {
                 this::refresh, engine.promises()::of, engine::leavesOut,
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         capture.tellLargeObjects(() -> life.allCan(Group.LARGE_OBJECTS));
+        capture.java(new JavaRequests(procedures, life::lacking));
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }
 

@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -134,7 +135,11 @@ final class ActiveRequests {
         if (here) {
             return false;
         }
+        JavaRequests java = session.capture().java();
         ErrorFields refusal = rules.unavailable();
+        if (refusal == null) {
+            refusal = java.refusal(List.of(statements), place == Place.OWNER_IF_POSSIBLE, false);
+        }
         String varying = copies ? "COPY from the client" : statements.varying();
         if (refusal == null && varying != null) {
             refusal = varies(varying);
@@ -146,11 +151,13 @@ final class ActiveRequests {
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
         byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
         if (place == Place.OWNER_IF_POSSIBLE) {
-            session.ordered().undertaken(row -> session.capture().request(calls, row, touched.vouched(), 0),
+            session.ordered().undertaken(row -> session.capture().request(calls, row, touched.vouched(), 0,
+                    java.settings(statements)),
                     touched.classes(),
                     response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
         } else {
-            session.ordered().request(row -> session.capture().request(calls, row, false, 0), touched.classes(),
+            session.ordered().request(row -> session.capture().request(calls, row, false, 0, Map.of()),
+                    touched.classes(),
                     response -> response);
         }
         return true;
@@ -214,7 +221,12 @@ final class ActiveRequests {
             return logged;
         }
         cycle.classify();
+        JavaRequests java = session.capture().java();
         ErrorFields refusal = rules.unavailable();
+        if (refusal == null) {
+            refusal = java.refusal(parts, place == Place.OWNER_IF_POSSIBLE,
+                    logged && session.modes().separately());
+        }
         for (StatementClasses.Statements part : parts) {
             String varying = part.varying();
             if (refusal == null && varying != null) {
@@ -230,15 +242,16 @@ final class ActiveRequests {
             if (place == Place.OWNER_IF_POSSIBLE && session.modes().separately() && calls.size() > 1) {
                 session.ordered().loggedEach(
                         (row, number) -> session.capture().request(List.of(calls.get(number)), row,
-                                cycle.classified().vouched(), number),
+                                cycle.classified().vouched(), number, java.settings(parts.get(number))),
                         cycle.classesOfEach(), response -> answers(executions, response));
             } else if (place == Place.OWNER_IF_POSSIBLE) {
                 session.ordered().undertaken(
-                        row -> session.capture().request(calls, row, cycle.classified().vouched(), 0),
+                        row -> session.capture().request(calls, row, cycle.classified().vouched(), 0,
+                                parts.size() == 1 ? java.settings(parts.getFirst()) : Map.of()),
                         cycle.classified().classes(), response -> answers(executions, response),
                         logged ? calls.size() : 0, here);
             } else {
-                session.ordered().request(row -> session.capture().request(calls, row, false, 0),
+                session.ordered().request(row -> session.capture().request(calls, row, false, 0, Map.of()),
                         cycle.classified().classes(), response -> answers(executions, response));
             }
         });

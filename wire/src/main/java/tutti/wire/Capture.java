@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import java.util.List;
+import java.util.Map;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
@@ -192,15 +193,21 @@ public interface Capture {
         return StatementClasses.Statements.unknown("everything");
     }
 
+    /** Which calls of procedures in Java can be handed in. */
+    default JavaRequests java() {
+        return JavaRequests.NONE;
+    }
+
     /**
      * A request that every replica executes, in the form that the node takes.
      *
      * @param settings the row that {@link Calls#settings} returned
      * @param declared whether the classes that it is logged by are what somebody says
      * @param number of it among those that are made with this row, from 0: what is fixed at submission is another for each
+     * @param more settings that it needs besides, by name
      */
     default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
-            int number) {
+            int number, Map<String, String> more) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
     }
 

@@ -56,6 +56,7 @@ public final class EngineCapture implements Capture {
     private final Function<String, @Nullable Promise> promises;
     private final BooleanSupplier leavesOut;
     private volatile BooleanSupplier tellsLargeObjects = () -> true;
+    private volatile JavaRequests java = JavaRequests.NONE;
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -107,6 +108,16 @@ public final class EngineCapture implements Capture {
      */
     public void tellLargeObjects(BooleanSupplier allowed) {
         tellsLargeObjects = allowed;
+    }
+
+    /** Sets which procedures in Java can be called; until then none. */
+    public void java(JavaRequests requests) {
+        java = requests;
+    }
+
+    @Override
+    public JavaRequests java() {
+        return java;
     }
 
     @Override
@@ -343,8 +354,10 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row, boolean declared, int number) {
+    public byte[] request(List<Statement.Call> calls, List<@Nullable String> row, boolean declared, int number,
+            Map<String, String> more) {
         Map<String, String> settings = settings(row);
+        settings.putAll(more);
         if (declared) {
             settings.put(Statement.DECLARED, "on");
         }

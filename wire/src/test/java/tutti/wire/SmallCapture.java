@@ -167,7 +167,7 @@ final class SmallCapture implements Capture {
 
     @Override
     public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
-            int number) {
+            int number, Map<String, String> more) {
         requests.add(calls);
         return new byte[]{(byte) (calls.getFirst().described() ? 1 : 0)};
     }

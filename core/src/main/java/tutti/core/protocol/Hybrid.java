@@ -17,6 +17,7 @@ import tutti.core.protocol.HybridMessage.Everywhere;
 import tutti.core.protocol.HybridMessage.Log;
 import tutti.core.protocol.HybridMessage.Snapshot;
 import tutti.core.protocol.HybridMessage.TakeOver;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -99,6 +100,7 @@ public final class Hybrid implements Protocol {
     private static final long RESOLVE_TIMER = 1;
     private static final long OWNERS_TIMER = 2;
     private static final long RETRY_TIMER = 3;
+    static final long TUNE_TIMER = 4;
     private static final long RETRY_NANOS = 20_000_000L;
     /** An owner that is this many positions behind does not ask for its logs back. */
     private static final long BEHIND_MAX = 1000;
@@ -121,8 +123,9 @@ public final class Hybrid implements Protocol {
      * @param node this replica
      * @param replicas all replicas, alive or not, this one included
      * @param logs how many request logs there are, 1 to {@link RequestLogs#LOGS_MAX}
-     * @param executors in how many engine transactions a replica executes requests of its logs at a time, at least 1
-     * @param batch how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}
+     * @param executors in how many engine transactions a replica executes requests of its logs at a time, at least 1; 0 for what
+     *            keeps it from being behind
+     * @param batch how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}, 0 likewise
      * @param takeOverDelayNanos how long an owner must have been missed before another one takes over
      * @param resolveIntervalNanos how long an interactive transaction whose replica is gone keeps its places before its release
      *            is asked for again
@@ -493,9 +496,17 @@ public final class Hybrid implements Protocol {
                 world.order(new TakeOver(claims));
             }
             watchOwners();
+        } else if (timer == TUNE_TIMER) {
+            runs.tune();
+            takeTurns();
         } else {
             runs.retry();
         }
+    }
+
+    @Override
+    public ConcurrencyTuning.@Nullable Choice undertaking() {
+        return runs.tuned();
     }
 
     private void watchOwners() {

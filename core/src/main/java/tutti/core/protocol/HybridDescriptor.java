@@ -13,11 +13,14 @@ final class HybridDescriptor implements ProtocolDescriptor {
     private static final Parameter.Count LOGS = new Parameter.Count("logs", 1, RequestLogs.LOGS_MAX, 64, "logs",
             "Among how many request logs the conflict classes are divided; each has one owner at a time.");
     private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "transactions",
-            "In how many transactions of its database a replica executes requests of its logs at a time; each takes a connection.");
+            "In how many transactions of its database a replica executes requests of its logs at a time; each takes a connection. `auto`:"
+                    + " as few, up to 64, as keep it from being behind.",
+            true);
     private static final Parameter.Count BATCH = new Parameter.Count("batch-requests", 1, Hybrid.BATCH_MAX, 32,
             "requests",
             "How many requests that stand behind one another in its logs a replica executes in one transaction of its database,"
-                    + " at most; they commit together.");
+                    + " at most; they commit together. `auto`: likewise.",
+            true);
     private static final Parameter.Time TAKE_OVER_DELAY = CommonParameters.delay("take-over-delay", 1_000_000_000L,
             "How long the owner of a log must have been missed before another replica takes it over, and how often a"
                     + " replica that is back looks whether it can have its own again.");

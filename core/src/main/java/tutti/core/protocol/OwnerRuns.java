@@ -12,6 +12,7 @@ import tutti.core.protocol.HybridMessage.Done;
 import tutti.core.protocol.HybridMessage.Entry;
 import tutti.core.protocol.HybridMessage.Everywhere;
 import tutti.core.protocol.HybridMessage.Executed;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
@@ -55,8 +56,12 @@ final class OwnerRuns {
         LOST
     }
 
-    private final int executors;
-    private final int batch;
+    private static final ConcurrencyTuning.Bounds BOUNDS = new ConcurrencyTuning.Bounds(1, 64, 1, Hybrid.BATCH_MAX);
+    private static final ConcurrencyTuning.Choice BEGIN = new ConcurrencyTuning.Choice(8, 32);
+
+    /** Null if both numbers are given. */
+    private final @Nullable ConcurrencyTuning tuning;
+    private ConcurrencyTuning.Choice now;
     private final TransactionQueues<Entry> queues;
     private final RequestLogs logs;
     private final int node;
@@ -69,19 +74,29 @@ final class OwnerRuns {
     private long leftAll;
     /** Of the executors. */
     private int busy;
+    /** The timer for the next choice runs. */
+    private boolean tunes;
+    /** So many requests of its own runs have an outcome since the last choice. */
+    private long done;
 
     /**
      * None.
      *
-     * @param executors how many at a time
-     * @param batch how many requests together, at most
+     * @param executors how many at a time; 0 for what keeps this replica from being behind
+     * @param batch how many requests together, at most; 0 likewise
      * @param logs who is to execute a request now
      * @param node this replica
      */
     OwnerRuns(int executors, int batch, TransactionQueues<Entry> queues, RequestLogs logs, int node,
             ReplicaWorld world) {
-        this.executors = executors;
-        this.batch = batch;
+        this.now = new ConcurrencyTuning.Choice(executors == 0 ? BEGIN.sideBySide() : executors,
+                batch == 0 ? BEGIN.together() : batch);
+        this.tuning = executors != 0 && batch != 0
+                ? null
+                : new ConcurrencyTuning(new ConcurrencyTuning.Bounds(
+                        executors == 0 ? BOUNDS.sideBySideMin() : executors,
+                        executors == 0 ? BOUNDS.sideBySideMax() : executors,
+                        batch == 0 ? BOUNDS.togetherMin() : batch, batch == 0 ? BOUNDS.togetherMax() : batch), now);
         this.queues = queues;
         this.logs = logs;
         this.node = node;
@@ -105,7 +120,7 @@ final class OwnerRuns {
     /** Has as many executed as there are executors. */
     void begin(long visible) {
         left.values().removeIf(position -> position <= visible);
-        while (busy < executors && !ready.isEmpty()) {
+        while (busy < now.sideBySide() && !ready.isEmpty()) {
             begin(ready.remove(), visible);
         }
     }
@@ -122,9 +137,13 @@ final class OwnerRuns {
             world.order(new Everywhere(entry.transaction()));
         } else {
             busy++;
+            if (tuning != null && !tunes) {
+                tunes = true;
+                world.timer(Hybrid.TUNE_TIMER, ConcurrencyTuning.INTERVAL_NANOS);
+            }
             run.undertaken = true;
             run.runs = 1;
-            run.entries = queues.run(entry, batch, next -> follows(next, visible));
+            run.entries = queues.run(entry, now.together(), next -> follows(next, visible));
             List<TransactionRequest.Whole> requests = new ArrayList<>();
             for (Entry each : run.entries) {
                 TransactionRequest.Whole asked = each.request();
@@ -134,6 +153,26 @@ final class OwnerRuns {
             }
             world.undertake(entry.transaction(), requests);
         }
+    }
+
+    /** Some time has passed since it began with something, or since this was called: chooses anew. */
+    void tune() {
+        ConcurrencyTuning by = tuning;
+        if (by == null) {
+            return;
+        }
+        long waiting = queues.members().stream().filter(entry -> entry.request() != null && isOwn(entry)).count();
+        now = by.next(ConcurrencyTuning.INTERVAL_NANOS, done, waiting);
+        done = 0;
+        tunes = waiting > 0;
+        if (tunes) {
+            world.timer(Hybrid.TUNE_TIMER, ConcurrencyTuning.INTERVAL_NANOS);
+        }
+    }
+
+    /** What it has chosen; null if both numbers are given. */
+    ConcurrencyTuning.@Nullable Choice tuned() {
+        return tuning == null ? null : now;
     }
 
     /** Whether one may be executed behind those that it stands behind in the logs. */
@@ -253,6 +292,7 @@ final class OwnerRuns {
         if (run == null || !run.undertaken) {
             return Ended.NONE;
         }
+        done += delivered.requests().size();
         return !run.rolledBack && same(run.done, delivered) ? Ended.HELD : Ended.LOST;
     }
 

@@ -54,9 +54,17 @@ public sealed interface Parameter {
      * @param maximum highest valid value
      * @param normal if nothing is said
      * @param unit what is counted, in the plural
+     * @param auto whether it can be {@code auto}, which stands for 0 and is chosen while it runs
      */
     record Count(String name, long minimum, long maximum, long normal, String unit,
-            String description) implements Parameter {
+            String description, boolean auto) implements Parameter {
+        private static final String AUTO = "auto";
+
+        /** One that must be a number. */
+        public Count(String name, long minimum, long maximum, long normal, String unit, String description) {
+            this(name, minimum, maximum, normal, unit, description, false);
+        }
+
         @Override
         public String byDefault() {
             return Long.toString(normal);
@@ -64,7 +72,7 @@ public sealed interface Parameter {
 
         @Override
         public String valid() {
-            return minimum + " to " + maximum + " (" + unit + ")";
+            return minimum + " to " + maximum + " (" + unit + ")" + (auto ? ", or " + AUTO : "");
         }
 
         @Override
@@ -78,6 +86,9 @@ public sealed interface Parameter {
 
         @Override
         public Object parse(String text) {
+            if (auto && text.strip().equals(AUTO)) {
+                return 0L;
+            }
             try {
                 long value = Long.parseLong(text.strip());
                 if (value >= minimum && value <= maximum) {

@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 
@@ -109,6 +111,11 @@ public class PassingProtocol implements Protocol {
     @Override
     public int remembered() {
         return protocol.remembered();
+    }
+
+    @Override
+    public ConcurrencyTuning.@Nullable Choice undertaking() {
+        return protocol.undertaking();
     }
 
     @Override

@@ -3,6 +3,8 @@ package tutti.core.protocol;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.TransactionId;
 
@@ -158,6 +160,11 @@ public interface Protocol {
      */
     default int remembered() {
         return 0;
+    }
+
+    /** How many executors execute how many requests together, as of the last event, if this replica chooses that by itself; else null. */
+    default ConcurrencyTuning.@Nullable Choice undertaking() {
+        return null;
     }
 
     /**

@@ -106,6 +106,26 @@ public interface Group extends AutoCloseable {
     }
 
     /**
+     * Tells the others from now on that this node can do something besides what its build can. Called before {@link #join}, if at all. A group in
+     * one process takes no notice.
+     *
+     * @param capabilities names that no build uses, of 64 bytes at most; {@value #OWN_CAPABILITIES_MAX} at most
+     */
+    default void can(Set<String> capabilities) {}
+
+    /** Most capabilities that a node can have of its own. */
+    int OWN_CAPABILITIES_MAX = 48;
+
+    /**
+     * Which other members are not known to be able to do something; of those that cannot be reached it may be forgotten. Cheap, from any thread.
+     *
+     * @param capability its name; members may have told names of their own
+     */
+    default Set<Integer> unable(String capability) {
+        return Set.of();
+    }
+
+    /**
      * How many connections or datagrams were dropped since it was opened, because nobody had sent them who may, or for what came
      * with them. Cheap.
      */

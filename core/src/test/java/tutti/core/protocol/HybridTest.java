@@ -2,6 +2,7 @@ package tutti.core.protocol;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
@@ -209,6 +211,21 @@ class HybridTest {
         undertaken(1, 3, "ab");
         deliver();
         assertEquals(List.of("apply 3 ab", "undertake 4"), told(2));
+    }
+
+    @Test
+    void anOwnerThatIsBehindChoosesToExecuteMoreAtATime() {
+        Site chooses = new Site(1, 0);
+        chooses.protocol.committed(0, 0);
+        sites.set(1, chooses);
+        for (long one = 1; one <= 150; one++) {
+            submit(one, one);
+        }
+        assertEquals(8, told(1).size());
+        chooses.protocol.timer(Hybrid.TUNE_TIMER);
+        assertEquals(8, told(1).size(), "nothing has ended meanwhile, so twice as many are tried");
+        assertEquals(new ConcurrencyTuning.Choice(16, BATCH), chooses.protocol.undertaking());
+        assertNull(sites.get(0).protocol.undertaking(), "numbers were given");
     }
 
     @Test

@@ -33,9 +33,7 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
-import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.ExecutorServices;
@@ -346,14 +344,14 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                 .thenCompose(this::confirmed);
     }
 
-    /** Sets who judges what requests have touched; before the first executor is opened. */
+    /** Sets who knows what requests may do; before the first executor is opened. */
     public void onExecuted(Check judge) {
         check = judge;
     }
 
     @Override
-    public @Nullable String outside(WriteSet writes, List<Long> relations, ConflictClasses classes) {
-        return check.outside(writes, relations, classes);
+    public Check check() {
+        return check;
     }
 
     @Override

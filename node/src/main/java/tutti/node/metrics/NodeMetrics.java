@@ -18,6 +18,9 @@ public interface NodeMetrics {
         public void applied(int transactions, long applyNanos) {}
 
         @Override
+        public void applying(int appliers, int positions) {}
+
+        @Override
         public void replayed() {}
 
         @Override
@@ -34,6 +37,9 @@ public interface NodeMetrics {
 
         @Override
         public void undertaken(int requests) {}
+
+        @Override
+        public void undertaking(int executors, int requests) {}
 
         @Override
         public void requestBacklog(int requests) {}
@@ -76,6 +82,14 @@ public interface NodeMetrics {
      */
     void applied(int transactions, long applyNanos);
 
+    /**
+     * What others have changed is applied so from now on.
+     *
+     * @param appliers how many work side by side, at most
+     * @param positions how many one makes visible together, at most
+     */
+    void applying(int appliers, int positions);
+
     /** A transaction of this node had lost its locks after it was certified and was applied from its write set. */
     void replayed();
 
@@ -105,6 +119,14 @@ public interface NodeMetrics {
      * @param requests how many
      */
     void undertaken(int requests);
+
+    /**
+     * The protocol has chosen by itself how it executes requests as the owner of their logs, perhaps as before.
+     *
+     * @param executors in how many transactions of its engine at a time, at most
+     * @param requests how many in one, at most
+     */
+    void undertaking(int executors, int requests);
 
     /**
      * The requests of this node's clients have changed in number that have been acknowledged as logged, or are about to be, and

@@ -41,4 +41,9 @@ record Announcement(long life, Versions speaks, Set<String> capabilities, boolea
     Announcement(long life, boolean asks) {
         this(life, Versions.SPOKEN, CAPABILITIES, asks);
     }
+
+    /** One of a node that says so of itself what it can do besides. */
+    Announcement(long life, SpokenVersions spoken, boolean asks) {
+        this(life, Versions.SPOKEN, spoken.told(CAPABILITIES), asks);
+    }
 }

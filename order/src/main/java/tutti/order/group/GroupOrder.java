@@ -176,7 +176,7 @@ public final class GroupOrder extends DeliveringOrder {
     /** Tells all who have not announced themselves what this node speaks, until they have. */
     private void announce() {
         Set<Integer> unheard = spoken.unheard();
-        unheard.forEach(to -> send(to, envelopes.seal(to, new Announcement(life, true))));
+        unheard.forEach(to -> send(to, envelopes.seal(to, new Announcement(life, spoken, true))));
         if (!unheard.isEmpty()) {
             network.loop().schedule(ANNOUNCED_AGAIN_NANOS, this::announce);
         }
@@ -184,7 +184,7 @@ public final class GroupOrder extends DeliveringOrder {
 
     private void announced(int from, Announcement announcement) {
         if (announcement.asks()) {
-            send(from, envelopes.seal(from, new Announcement(life, false)));
+            send(from, envelopes.seal(from, new Announcement(life, spoken, false)));
         }
         Long before = lives.get(from);
         if (before == null || before < announcement.life()) {
@@ -205,6 +205,16 @@ public final class GroupOrder extends DeliveringOrder {
     @Override
     public boolean allCan(String capability) {
         return spoken.allCan(capability);
+    }
+
+    @Override
+    public void can(Set<String> capabilities) {
+        spoken.can(capabilities);
+    }
+
+    @Override
+    public Set<Integer> unable(String capability) {
+        return spoken.unable(capability);
     }
 
     private long now() {

@@ -102,6 +102,11 @@ public final class Greeting {
             this(node, process, standing, Versions.SPOKEN, CAPABILITIES, cluster);
         }
 
+        /** The same of a node that says so of itself what it can do besides. */
+        Hello of(SpokenVersions spoken) {
+            return new Hello(node, process, standing, speaks, spoken.told(capabilities), cluster);
+        }
+
         /**
          * Why it is not meant for a node, or not from a member of its cluster; nothing if it is.
          *
@@ -153,6 +158,11 @@ public final class Greeting {
         /** One of this build. */
         public Answer(String refusal, boolean lasting) {
             this(refusal, lasting, Versions.SPOKEN, CAPABILITIES);
+        }
+
+        /** The same of a node that says so of itself what it can do besides. */
+        Answer of(SpokenVersions spoken) {
+            return new Answer(refusal, lasting, speaks, spoken.told(capabilities));
         }
 
         /** Refuses one that comes with another directory than the one that it had. */

@@ -229,7 +229,7 @@ final class IncomingPeers implements Network.Acceptor {
 
         private void introduced(Greeting.Hello come) throws IOException {
             Greeting.Answer answer = admit(come, stream.peer());
-            stream.send(answer.framed());
+            stream.send(answer.of(spoken).framed());
             if (!answer.refusal().isEmpty()) {
                 refusedConnections.incrementAndGet();
                 if (!members.test(come.node())

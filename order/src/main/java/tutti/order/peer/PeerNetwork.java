@@ -186,6 +186,16 @@ public final class PeerNetwork {
         return spoken.allCan(capability);
     }
 
+    /** As {@link tutti.core.spi.Group#can}. */
+    public void can(Set<String> capabilities) {
+        spoken.can(capabilities);
+    }
+
+    /** As {@link tutti.core.spi.Group#unable}. */
+    public Set<Integer> unable(String capability) {
+        return spoken.unable(capability);
+    }
+
     /** Who listens to those who come for something else than the order ({@link CopiedOrder}). */
     public void visitors(Network.Acceptor acceptor) {
         incoming.visitors(acceptor);
@@ -348,7 +358,7 @@ public final class PeerNetwork {
                 return;
             }
             greetedNanos = clock.nanoTime();
-            stream().send(receiver.hello().framed());
+            stream().send(receiver.hello().of(spoken).framed());
         }
 
         @Override

@@ -262,6 +262,16 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     }
 
     @Override
+    public void can(Set<String> capabilities) {
+        peers.can(capabilities);
+    }
+
+    @Override
+    public Set<Integer> unable(String capability) {
+        return peers.unable(capability);
+    }
+
+    @Override
     public Loop loop() {
         return loop;
     }

@@ -47,6 +47,8 @@ public record NodeConfig(
         @Setting(doc = "The total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
+        @Setting(doc = "Stored transactions in Java, under protocol `hybrid` with engine postgres: names of classes on the node's class path"
+                + " (`TUTTI_CLASSPATH`), by the names of the procedures: docs/sql.md, \"Procedures in Java\". The same on every node.", byDefault = "{}") Map<String, String> procedures,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
         @Setting(doc = "Copies of a node's state that nodes give each other: docs/operations.md.") Copies copies,
         @Setting(doc = "Keeps the last minutes of what the protocol was told and asked for, so that an incident can be"
@@ -68,6 +70,11 @@ public record NodeConfig(
     public NodeConfig {
         members = List.copyOf(members);
         protocolParameters = Map.copyOf(protocolParameters);
+        procedures = Map.copyOf(procedures);
+        if (!procedures.isEmpty() && inProcess(engine)) {
+            throw new ImpossibleValue("procedures", "are given, but engine " + engine + " executes none in Java",
+                    "use engine postgres, or let the client send the statements");
+        }
         try {
             Protocols.STANDARD.choose(protocol, protocolParameters);
         } catch (IllegalArgumentException impossible) {
@@ -450,8 +457,8 @@ public record NodeConfig(
 
     /** Appliers of ordered transactions. */
     public record Apply(
-            @Setting(doc = "Connections that apply other nodes' transactions in parallel.", byDefault = "4", min = "1", max = "64") int appliers,
-            @Setting(doc = "Most transactions that one applier commits together.", byDefault = "64", min = "1", max = "10000") int batchTransactions,
+            @Setting(doc = "Connections that apply other nodes' transactions in parallel. `auto`: as few as keep this node from being behind.", byDefault = "4", min = "1", max = "64", auto = true) int appliers,
+            @Setting(doc = "Most transactions that one applier commits together. `auto`: likewise, 16 to 1024.", byDefault = "64", min = "1", max = "10000", auto = true) int batchTransactions,
             @Setting(doc = "For how long other nodes' transactions may wait to be committed together with those that come"
                     + " after them. None waits if the one before came longer ago, while a transaction of this node is open,"
                     + " or if a session has asked for its position.", byDefault = "20ms", min = "0s", max = "1s") Duration linger,

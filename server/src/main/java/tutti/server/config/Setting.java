@@ -82,4 +82,7 @@ import tutti.order.Orders;
 
     /** A whole number that stands for bytes; written with an optional unit. */
     boolean bytes() default false;
+
+    /** Whether a number can be {@code auto}, which is read as 0: the node chooses it while it runs. */
+    boolean auto() default false;
 }

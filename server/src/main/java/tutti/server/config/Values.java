@@ -22,6 +22,8 @@ final class Values {
     private static final Set<Class<?>> SCALARS = Set.of(int.class, long.class, boolean.class, String.class, Path.class,
             Duration.class, HostPort.class, PostgresUrl.class, Map.class, List.class);
 
+    private static final String AUTO = "auto";
+
     private Values() {}
 
     static boolean isScalar(Class<?> type) {
@@ -38,7 +40,9 @@ final class Values {
         Setting setting = key.setting();
         Class<?> type = key.component().getType();
         Object value = switch (type.getSimpleName()) {
-            case "int" -> Math.toIntExact(inRange(wholeNumber(text, setting), key, text));
+            case "int" -> setting.auto() && text.equals(AUTO)
+                    ? 0
+                    : Math.toIntExact(inRange(wholeNumber(text, setting), key, text));
             case "long" -> inRange(setting.bytes() ? bytes(text, key) : wholeNumber(text, setting), key, text);
             case "boolean" -> switch (text) {
                 case "true" -> true;
@@ -172,7 +176,7 @@ final class Values {
         if (setting.min().isEmpty() && setting.max().isEmpty()) {
             return "";
         }
-        return before + setting.min() + " to " + setting.max();
+        return before + setting.min() + " to " + setting.max() + (setting.auto() ? ", or " + AUTO : "");
     }
 
     private static String quoted(String text) {

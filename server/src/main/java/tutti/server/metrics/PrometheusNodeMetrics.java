@@ -62,6 +62,9 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     private final CounterDataPoint undertaken;
     private final CounterDataPoint undertakenTogether;
     private final GaugeDataPoint requestBacklog;
+    private final GaugeDataPoint appliers;
+    private final GaugeDataPoint batchMax;
+    private final Gauge undertaking;
     private final CounterDataPoint repeated;
     private final CounterDataPoint repeatedInVain;
     private final CounterDataPoint doubtful;
@@ -113,6 +116,16 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         requestBacklog = Gauge.builder().name("tutti_request_backlog")
                 .help("Requests of this node's clients that are acknowledged as logged and have not been executed.")
                 .register(registry).labelValues();
+        appliers = Gauge.builder().name("tutti_apply_appliers")
+                .help("Appliers that may work side by side now: apply.appliers, or what it has come to if that is auto.")
+                .register(registry).labelValues();
+        batchMax = Gauge.builder().name("tutti_apply_batch_transactions")
+                .help("Most transactions that are applied in one commit now: apply.batch-transactions, or what it has come to if"
+                        + " that is auto.")
+                .register(registry).labelValues();
+        undertaking = Gauge.builder().name("tutti_requests_concurrency")
+                .help("What executors and batch-requests have come to where one of them is auto.").labelNames("parameter")
+                .register(registry);
         repeated = unlabelled("tutti_transactions_repeated_total",
                 "Times that a transaction which had lost was run again, unknown to its client.");
         repeatedInVain = unlabelled("tutti_transactions_repeated_in_vain_total",
@@ -279,6 +292,12 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     }
 
     @Override
+    public void applying(int side, int positions) {
+        appliers.set(side);
+        batchMax.set(positions);
+    }
+
+    @Override
     public void replayed() {
         replayed.inc();
     }
@@ -302,6 +321,12 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     @Override
     public void undeclared() {
         undeclared.inc();
+    }
+
+    @Override
+    public void undertaking(int executors, int requests) {
+        undertaking.labelValues("executors").set(executors);
+        undertaking.labelValues("batch-requests").set(requests);
     }
 
     @Override

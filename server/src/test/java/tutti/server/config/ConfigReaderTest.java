@@ -89,6 +89,15 @@ class ConfigReaderTest {
     }
 
     @Test
+    void someNumbersCanBeLeftToTheNode() throws UnusableFileException {
+        assertEquals(0, read(SMALLEST + "apply: {appliers: auto}\n").apply().appliers());
+        assertEquals(64, read(SMALLEST + "apply: {appliers: auto}\n").apply().batchTransactions());
+        assertTrue(assertThrows(UnusableFileException.class, () -> read(SMALLEST + "apply: {appliers: 0}\n")).getMessage()
+                .contains("1 to 64, or auto"));
+        assertThrows(UnusableFileException.class, () -> read(SMALLEST + "http: {port: auto}\n"));
+    }
+
+    @Test
     void parametersOfTheEmbeddedServerAreTextsByName() throws UnusableFileException {
         NodeConfig config = read(SMALLEST + "postgres: {embedded: {parameters: {work_mem: 8MB, jit: off}}}\n");
         assertEquals(Map.of("work_mem", "8MB", "jit", "off"), config.postgres().embedded().parameters());

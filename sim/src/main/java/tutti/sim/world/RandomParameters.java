@@ -30,8 +30,10 @@ final class RandomParameters {
                 case Parameter.Fraction _ -> values.put(parameter.name(), own.chance(0.5) ? "0.3" : "0.001");
                 case Parameter.Text text -> values.put(text.name(), text.byDefault());
                 case Parameter.Clusters clusters -> values.put(clusters.name(), clusters(own, replicas));
-                case Parameter.Count count -> values.put(count.name(), Long.toString(
-                        Math.clamp(count(count, own), count.minimum(), count.maximum())));
+                case Parameter.Count count -> values.put(count.name(),
+                        count.auto() && own.fork("auto").chance(0.25)
+                                ? "auto"
+                                : Long.toString(Math.clamp(count(count, own), count.minimum(), count.maximum())));
             }
         }
         return values;

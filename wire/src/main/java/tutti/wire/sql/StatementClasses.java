@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
@@ -71,8 +72,17 @@ public final class StatementClasses {
      * @param varying what in them may have another result at another replica; null if nothing may
      * @param mode where the schema says that a function in them is to be executed: "active", "passive", or null
      * @param rows whether they are all about rows, and so leave nothing in their session
+     * @param java procedures in Java that they call
+     * @param several whether they are several, but for settings of the node's own variables
+     * @param undeclared a procedure that has one in Java executed and does not say what that touches, or null
      */
-    public record Statements(List<String> texts, @Nullable String varying, @Nullable String mode, boolean rows) {
+    public record Statements(List<String> texts, @Nullable String varying, @Nullable String mode, boolean rows,
+            Set<String> java, boolean several, @Nullable String undeclared) {
+        /** That call nothing in Java. */
+        public Statements(List<String> texts, @Nullable String varying, @Nullable String mode, boolean rows) {
+            this(texts, varying, mode, rows, Set.of(), texts.size() > 1, null);
+        }
+
         /** Of which nothing is known but that they cannot be told from their text. */
         public static Statements unknown(String varying) {
             return new Statements(List.of(), varying, null, false);
@@ -85,6 +95,9 @@ public final class StatementClasses {
         String varying = null;
         String mode = null;
         boolean rows = true;
+        Set<String> java = new TreeSet<>();
+        int ours = 0;
+        String undeclared = null;
         SqlTokens reader = new SqlTokens();
         reader.reset(sql, 0, sql.length, standardStrings);
         int start = -1;
@@ -100,11 +113,20 @@ public final class StatementClasses {
                     varying = changesSession(tokens) ? "SET without LOCAL" : TouchedTables.varying(tokens, references);
                 }
                 mode = mode == null ? mode(tokens, references) : mode;
+                ours += setsOurs(tokens) ? 1 : 0;
                 rows &= tokens.getFirst().isWordOf(OF_ROWS) || setsOurs(tokens);
+                for (Token token : tokens) {
+                    References.Named named = token.isName() ? references.get(token.text()) : null;
+                    String called = named == null ? null : named.java();
+                    if (called != null) {
+                        java.add(called);
+                        undeclared = named.declared() == null ? token.text() : undeclared;
+                    }
+                }
             }
             start = -1;
             if (kind == SqlTokens.END) {
-                return new Statements(texts, varying, mode, rows);
+                return new Statements(texts, varying, mode, rows, java, texts.size() - ours > 1, undeclared);
             }
         }
     }

@@ -13,6 +13,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.engine.procedure.Procedures;
 import tutti.pgwire.BackendConnection;
 
 /** What an executor of clients' requests needs of its engine. From any thread. */
@@ -64,11 +65,10 @@ public interface ExecutorServices {
      */
     boolean together();
 
-    /** What a request has touched outside of its classes, for its client's error, or null. */
-    @Nullable
-    String outside(WriteSet writes, List<Long> relations, ConflictClasses classes);
+    /** Who knows what requests may do. */
+    Check check();
 
-    /** Judges what requests have touched. */
+    /** Knows what requests may do. From any thread. */
     @FunctionalInterface
     interface Check {
         /**
@@ -78,6 +78,16 @@ public interface ExecutorServices {
          */
         @Nullable
         String outside(WriteSet writes, List<Long> relations, ConflictClasses classes);
+
+        /** What in a statement of a Java procedure may come out differently in another run, for the client's error, or null. */
+        default @Nullable String varies(String sql) {
+            return null;
+        }
+
+        /** The Java procedures that are registered at this node. */
+        default Procedures procedures() {
+            return Procedures.NONE;
+        }
     }
 
     /** A session's entry. */

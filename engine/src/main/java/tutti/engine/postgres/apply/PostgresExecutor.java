@@ -138,8 +138,12 @@ public final class PostgresExecutor implements Executor {
 
     /** Whether a request finds the session behind another as it would in a transaction of its own: all that it asks for is set anew. */
     private boolean follows(Statement next, Statement first) {
-        return engine.together() && next.role().equals(first.role())
+        return engine.together() && !callsJava(next) && !callsJava(first) && next.role().equals(first.role())
                 && next.settings().keySet().equals(first.settings().keySet());
+    }
+
+    private static boolean callsJava(Statement statement) {
+        return statement.settings().containsKey(Statement.JAVA_VERSIONS);
     }
 
     private void begin(Together all, int own) {
@@ -213,9 +217,8 @@ public final class PostgresExecutor implements Executor {
             batch.keepResponses(from, batch.size() - 1);
         }
         int first = begun;
-        int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
-                engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
-        batch.keepResult(last);
+        boolean java = callsJava(all.statements.getFirst());
+        int last = java ? batch.size() - 1 : finish(batch);
         ScheduledFuture<?> watch = engine.watch(loop, all.transaction, to.processId(), () -> own == run && underWay);
         TimeLimit limit = new TimeLimit(loop, engine.statementTime(), "the request", () -> true,
                 () -> engine.end(to.processId()));
@@ -234,11 +237,10 @@ public final class PostgresExecutor implements Executor {
                     responses.add(Response.done(results.response(i)));
                 }
                 Told told = new Told(all, results.result(), responses, own);
-                if (all.statements.stream().anyMatch(each -> each.settings().containsKey(Statement.DECLARED))
-                        && !all.classes().all()) {
-                    used(to, told);
+                if (java) {
+                    callJava(to, told);
                 } else {
-                    judge(told, List.of());
+                    executed(to, told);
                 }
             }
 
@@ -266,6 +268,86 @@ public final class PostgresExecutor implements Executor {
             }
         });
     }
+
+    /** Closes the capture; its place. */
+    private int finish(Batch batch) {
+        int place = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+                engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
+        batch.keepResult(place);
+        return place;
+    }
+
+    private void executed(BackendConnection in, Told told) {
+        if (told.all.statements.stream().anyMatch(each -> each.settings().containsKey(Statement.DECLARED))
+                && !told.all.classes().all()) {
+            used(in, told);
+        } else {
+            judge(told, List.of());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ procedures in Java
+
+    /** The statements of a request have been executed, and have asked for procedures in Java. */
+    private void callJava(BackendConnection in, Told told) {
+        int own = told.run;
+        Statement request = told.all.statements.getFirst();
+        new JavaCalls(engine, loop, in, told.all.transaction, request, new JavaCalls.Session() {
+            @Override
+            public boolean counts() {
+                return own == run && in.equals(server);
+            }
+
+            @Override
+            public void underWay(boolean now) {
+                underWay = now;
+                if (own != run) {
+                    rollBackIfQuiet();
+                }
+            }
+        }).start(failed -> {
+            if (own != run) {
+                rollBackIfQuiet();
+            } else if (failed == null) {
+                close(in, told);
+            } else {
+                ErrorFields refusal = JavaCalls.refusal(failed);
+                end("ROLLBACK", own, () -> {
+                    if (refusal != null) {
+                        told.all.done.succeeded(refused(refusal));
+                    } else {
+                        told.all.done.failed(new EngineFailure("40001", String.valueOf(failed.getMessage()), true));
+                    }
+                });
+            }
+        });
+    }
+
+    /** All has been executed. */
+    private void close(BackendConnection in, Told told) {
+        Batch batch = new Batch(in.buffer());
+        finish(batch);
+        send(batch, in, new Answered(told.run) {
+            @Override
+            void done(BatchHandler results) {
+                executed(in, new Told(told.all, results.result(), told.responses, told.run));
+            }
+
+            @Override
+            void failed(EngineFailure failure, BatchHandler results) {
+                end("ROLLBACK", run, () -> {
+                    if (results.refusedByAll()) {
+                        told.all.done.succeeded(new Executed(WriteSet.EMPTY,
+                                new Response(failure.sqlState(), limited(failure.message()), new byte[0])));
+                    } else {
+                        told.all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
+                    }
+                });
+            }
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------ what comes of it
 
     /** What is known of requests when they have been executed. */
     private record Told(Together all, byte @Nullable [] gathered, List<Response> responses, int run) {}
@@ -295,7 +377,7 @@ public final class PostgresExecutor implements Executor {
                     ? WriteSet.EMPTY
                     : CaptureReader.read(engine.catalog(), gathered).writes();
             Executed executed = new Executed(writes, told.responses);
-            String outside = engine.outside(writes, relations, told.all.classes());
+            String outside = engine.check().outside(writes, relations, told.all.classes());
             if (outside != null) {
                 refuse(told, ErrorFields.of("ERROR", "2F003", "the request has used "
                         + outside + ", which is not among the conflict classes that it was logged by"));

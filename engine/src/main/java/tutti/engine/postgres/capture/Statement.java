@@ -41,6 +41,10 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static final String DECLARED = "tutti.declared";
     /** A setting of a request: when it was submitted, in microseconds since 1970, and a random value. */
     public static final String SUBMISSION = "tutti.submission";
+    /** A setting of a request that calls Java procedures: their names and versions. */
+    public static final String JAVA_VERSIONS = "tutti.java_versions";
+    /** Another one: what is to be called, which its statements add to. */
+    public static final String JAVA_CALLS = "tutti.java_calls";
     /** The SQL expression that makes its value. */
     public static final String SUBMISSION_MADE = "pg_catalog.concat((extract(epoch FROM pg_catalog.now())"
             + " OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8, ' ', pg_catalog.gen_random_uuid())";

@@ -51,13 +51,15 @@ public record References(Map<String, Named> names, Set<String> varying, boolean 
      * @param declared what runs if functions are believed that say what they touch; null if none of this name does
      * @param mode where a function of this name is to be executed as a request: "active", "passive", or null if nothing is
      *            said of it
+     * @param java the procedure in Java that a procedure of this name has executed; null if none does
      */
     public record Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
-            List<String> defaults, boolean unknown, @Nullable Declared declared, @Nullable String mode) {
+            List<String> defaults, boolean unknown, @Nullable Declared declared, @Nullable String mode,
+            @Nullable String java) {
         /** Of a name of which nothing is declared. */
         public Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
                 List<String> defaults, boolean unknown) {
-            this(tables, related, cascades, texts, defaults, unknown, null, null);
+            this(tables, related, cascades, texts, defaults, unknown, null, null, null);
         }
 
         /** Keeps copies. */

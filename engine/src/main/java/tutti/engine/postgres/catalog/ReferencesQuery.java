@@ -41,6 +41,9 @@ public final class ReferencesQuery {
             UNION ALL SELECT 'm', p.proname, NULL, substring(s from 12) FROM pg_catalog.pg_proc p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.mode=%%' AND %1$s
+            UNION ALL SELECT 'j', p.proname, NULL, substring(s from 12) FROM pg_catalog.pg_proc p
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
+                WHERE s LIKE 'tutti.java=%%' AND %1$s
             UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.quote_ident(p.proname), ' ',
                     substring(pg_catalog.pg_get_triggerdef(t.oid) from ' WHEN (.*) EXECUTE FUNCTION ')) FROM pg_catalog.pg_trigger t
                 JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
@@ -125,6 +128,7 @@ public final class ReferencesQuery {
             case "c" -> building.cascades.add(String.valueOf(other));
             case "d" -> building.defaults.add(String.valueOf(text));
             case "m" -> building.mode = String.valueOf(text);
+            case "j" -> building.java = String.valueOf(text);
             case "x" -> building.runs(text == null ? "" : text, other);
             default -> building.runs(null, other);
         }
@@ -141,6 +145,7 @@ public final class ReferencesQuery {
         private boolean unknown;
         private boolean unknownToBelievers;
         private @Nullable String mode;
+        private @Nullable String java;
 
         /**
          * Something runs along.
@@ -165,7 +170,7 @@ public final class ReferencesQuery {
 
         Named finish() {
             return new Named(tables, related, cascades, texts, defaults, unknown,
-                    lists.isEmpty() ? null : new References.Declared(believed, lists, unknownToBelievers), mode);
+                    lists.isEmpty() ? null : new References.Declared(believed, lists, unknownToBelievers), mode, java);
         }
     }
 }

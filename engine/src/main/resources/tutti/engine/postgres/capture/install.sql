@@ -716,6 +716,29 @@ CREATE OR REPLACE FUNCTION pg_catalog.tutti_random(number bigint) RETURNS double
     AS $function$ SELECT ('x' || left(tutti.submitted_chance(number), 13))::bit(52)::bigint / 4503599627370496::double precision $function$;
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_uuid(number bigint) RETURNS uuid LANGUAGE sql STABLE STRICT <fixed settings>
     AS $function$ SELECT overlay(overlay(left(tutti.submitted_chance(number), 32) placing '4' from 13) placing '8' from 17)::uuid $function$;
+-- Has the owner of a request execute a Java procedure, whose name is among the settings of the function that calls this, when the request's
+-- statements have been executed. STABLE, as what is fixed at submission: it comes to the same everywhere.
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_java(arguments jsonb) RETURNS void LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+DECLARE
+    procedure text := coalesce(current_setting('tutti.java', true), '');
+    calls text := coalesce(current_setting('tutti.java_calls', true), '');
+BEGIN
+    IF procedure = '' THEN
+        RAISE EXCEPTION 'tutti_java() must be called by a procedure that names one in Java'
+            USING ERRCODE = '55000', HINT = 'ALTER PROCEDURE ... SET tutti.java = ''name'', and call that.';
+    END IF;
+    IF calls = '' THEN
+        RAISE EXCEPTION 'procedure % is written in Java, and only the owner of its request log executes that', procedure
+            USING ERRCODE = '0A000', HINT = 'Use protocol hybrid, and CALL it outside of a transaction block, alone in its query.';
+    END IF;
+    IF jsonb_typeof(arguments) IS DISTINCT FROM 'array' THEN
+        RAISE EXCEPTION 'the arguments of Java procedure % must be an array', procedure
+            USING ERRCODE = '22023', HINT = 'Use jsonb_build_array().';
+    END IF;
+    PERFORM set_config('tutti.java_calls', (calls::jsonb || jsonb_build_array(jsonb_build_object('name', procedure, 'arguments',
+        ARRAY(SELECT jsonb_array_elements_text(arguments)))))::text, true);
+END
+$function$;
 
 -- The position up to which effects survive a crash as soon as the transaction that asks has committed: all commits
 -- before it lie before its own record in the log, which it waits for. Old positions are forgotten on the way.

@@ -1,0 +1,20 @@
+package tutti.engine.procedure;
+
+import java.sql.SQLException;
+
+/**
+ * A stored transaction in Java, for the owner of its request log to execute. Has a public constructor without parameters; one object is made for
+ * each run. It may be run several times until a run counts, and must come to the same each time: of all that it uses only {@link ProcedureCall} may
+ * tell it what time it is, or give it a random value. {@link ProcedureCheck} says what classes may not use.
+ */
+@FunctionalInterface
+public interface StoredProcedure {
+    /**
+     * Executes a call. On one thread, which may be interrupted when the run is given up.
+     *
+     * @param call what is called, and the transaction in which it is
+     * @throws SQLException refuses the call: its transaction is rolled back, and the client is told the SQL state and message. What
+     *             {@code call} throws may be passed on, and must be if it was not expected
+     */
+    void execute(ProcedureCall call) throws SQLException;
+}
