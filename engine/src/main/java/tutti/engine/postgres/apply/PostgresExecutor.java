@@ -213,7 +213,7 @@ public final class PostgresExecutor implements Executor {
             batch.keepResponses(from, batch.size() - 1);
         }
         int first = begun;
-        int last = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+        int last = batch.call(engine.functions().finish(), engine.functionSecret(),
                 engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
         batch.keepResult(last);
         ScheduledFuture<?> watch = engine.watch(loop, all.transaction, to.processId(), () -> own == run && underWay);
@@ -348,7 +348,7 @@ public final class PostgresExecutor implements Executor {
             }
             int own = run;
             Batch batch = new Batch(open.buffer());
-            batch.call(engine.functions().record(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+            batch.call(engine.functions().record(), engine.functionSecret(),
                     Batch.bytes(position));
             batch.query("COMMIT", 1);
             int committed = batch.size();
