@@ -483,7 +483,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public void end(int backendPid) {
-        LOG.warn("ending server process {}, in which clients' code has run for too long", backendPid);
+        LOG.warn("ending server process {}, which has not told that what it was asked for is done", backendPid);
         CompletableFuture<Void> _ = query("SELECT pg_catalog.pg_terminate_backend(" + backendPid + ")")
                 .thenAccept(_ -> {}).exceptionally(failed -> {
                     LOG.warn("cannot end server process {}", backendPid, failed);

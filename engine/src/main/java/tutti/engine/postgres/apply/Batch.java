@@ -13,7 +13,8 @@ import tutti.pgwire.Frontend;
 /** Statements and function calls to be sent together. */
 final class Batch {
     private final ByteBuf bytes;
-    private final List<BatchHandler.Expectation> expectations = new ArrayList<>();
+    /** Statements and calls. */
+    private int size;
     private int answers;
     /** Statements have been appended that no Sync follows yet. After an error in them the server skips all up to it. */
     private boolean open;
@@ -35,7 +36,7 @@ final class Batch {
     int plain(String sql, String... parameters) {
         Frontend.statement(bytes, sql, parameters);
         open = true;
-        return expect(BatchHandler.Expectation.ANY);
+        return size++;
     }
 
     /** Statements in one simple query. */
@@ -43,20 +44,18 @@ final class Batch {
         sync();
         Frontend.query(bytes, sql);
         answers++;
-        for (int i = 0; i < statements; i++) {
-            expect(BatchHandler.Expectation.ANY);
-        }
+        size += statements;
     }
 
     /** Calls a function whose first parameter is the secret. */
-    int call(int function, BatchHandler.Expectation expectation, byte[] secret, byte @Nullable []... more) {
+    int call(int function, byte[] secret, byte @Nullable []... more) {
         byte @Nullable [][] parameters = new byte[more.length + 1][];
         parameters[0] = secret;
         System.arraycopy(more, 0, parameters, 1, more.length);
         sync();
         Frontend.functionCall(bytes, function, parameters);
         answers++;
-        return expect(expectation);
+        return size++;
     }
 
     /** What a statement's meaning depends on, until the transaction's end. */
@@ -83,16 +82,11 @@ final class Batch {
         }
         Frontend.execute(bytes, "", call.rowsMax());
         open = true;
-        expect(BatchHandler.Expectation.ANY);
-    }
-
-    private int expect(BatchHandler.Expectation expectation) {
-        expectations.add(expectation);
-        return expectations.size() - 1;
+        size++;
     }
 
     int size() {
-        return expectations.size();
+        return size;
     }
 
     /** What the statements at these places are answered is kept, together; may be asked for several times, in order. */
@@ -116,7 +110,7 @@ final class Batch {
 
     void send(BackendConnection server, BatchHandler.Listener listener) {
         sync();
-        BatchHandler handler = new BatchHandler(expectations, responses, ends, resultPlace, listener);
+        BatchHandler handler = new BatchHandler(size, responses, ends, resultPlace, listener);
         if (answers == 0) {
             bytes.release(); // nothing is to be done: the server would not answer
             listener.done(handler);

@@ -11,26 +11,16 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.ResponseHandler;
 
-/** Follows the responses to a batch of statements: whether each did what was expected of it. */
+/** Follows the responses to a batch of statements: whether each was answered. */
 final class BatchHandler implements ResponseHandler {
     private static final int RESPONSE_LIMIT_BYTES = 16 << 20;
 
-    /**
-     * What a statement should report.
-     *
-     * @param rows what a function returns as the number of rows, or -1 if it does not matter
-     * @param what the function, for the message if it does not
-     */
-    record Expectation(int rows, String what) {
-        static final Expectation ANY = new Expectation(-1, "");
-    }
-
     /** Told once how the batch ended. */
     interface Listener {
-        /** All statements did what was expected. */
+        /** All statements were answered, none with an error. */
         void done(BatchHandler results);
 
-        /** Some statement did not, or the connection is lost; later statements have not been executed. */
+        /** Some statement was not, or the connection is lost; later statements have not been executed. */
         void failed(EngineFailure failure);
 
         /** Like {@link #failed}, for those who need to know more. */
@@ -39,7 +29,7 @@ final class BatchHandler implements ResponseHandler {
         }
     }
 
-    private final List<Expectation> expectations;
+    private final int expected;
     private final BitSet responses;
     private final List<Integer> ends;
     private final int resultPlace;
@@ -50,16 +40,17 @@ final class BatchHandler implements ResponseHandler {
     private int completed;
     private boolean refusedByAll;
     private @Nullable EngineFailure failure;
+    private boolean lost;
 
     /**
      * The responses to which statements are kept, is told by their places.
      *
+     * @param expected how many statements and calls there are
      * @param ends last places of those whose responses are kept together, ascending
      * @param resultPlace of the function whose result is kept; -1 if there is none
      */
-    BatchHandler(List<Expectation> expectations, BitSet responses, List<Integer> ends, int resultPlace,
-            Listener listener) {
-        this.expectations = expectations;
+    BatchHandler(int expected, BitSet responses, List<Integer> ends, int resultPlace, Listener listener) {
+        this.expected = expected;
         this.responses = responses;
         this.ends = ends;
         this.resultPlace = resultPlace;
@@ -81,16 +72,10 @@ final class BatchHandler implements ResponseHandler {
         }
         switch (type) {
             case Backend.FUNCTION_CALL_RESPONSE -> {
-                Expectation expectation = completed < expectations.size()
-                        ? expectations.get(completed)
-                        : Expectation.ANY;
                 if (completed == resultPlace) {
                     keepResult(body);
                 }
                 completed++;
-                if (expectation.rows() >= 0) {
-                    check(expectation, body);
-                }
             }
             case Backend.COMMAND_COMPLETE, Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> completed++;
             case Backend.ERROR_RESPONSE -> {
@@ -101,16 +86,6 @@ final class BatchHandler implements ResponseHandler {
             default -> {
                 // nothing that decides
             }
-        }
-    }
-
-    /** A function that writes rows returns how many. */
-    private void check(Expectation expectation, ByteBuf body) {
-        int at = body.readerIndex();
-        long rows = body.readableBytes() == Integer.BYTES + Long.BYTES ? body.getLong(at + Integer.BYTES) : -1;
-        if (rows != expectation.rows()) {
-            failure = new EngineFailure("XX001", expectation.what() + " should have met " + expectation.rows()
-                    + " rows, the engine says " + rows + ": this replica differs from the others", false);
         }
     }
 
@@ -162,6 +137,11 @@ final class BatchHandler implements ResponseHandler {
         return before;
     }
 
+    /** Whether the connection was lost, so that the server may do, or have done, more than it has answered. */
+    boolean lost() {
+        return lost;
+    }
+
     /** Number of statements that completed before the first that failed. */
     int completed() {
         return completed;
@@ -187,8 +167,8 @@ final class BatchHandler implements ResponseHandler {
     @Override
     public void ready(byte status) {
         EngineFailure failed = failure;
-        if (failed == null && completed != expectations.size()) {
-            failed = new EngineFailure("08P01", completed + " of " + expectations.size() + " statements were answered",
+        if (failed == null && completed != expected) {
+            failed = new EngineFailure("08P01", completed + " of " + expected + " statements were answered",
                     true);
         }
         if (failed == null) {
@@ -200,6 +180,7 @@ final class BatchHandler implements ResponseHandler {
 
     @Override
     public void lost(Throwable cause) {
+        lost = true;
         listener.failedWith(new EngineFailure("08006", String.valueOf(cause.getMessage()), true), this);
     }
 

@@ -1,10 +1,16 @@
 package tutti.engine.postgres.apply;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.capture.Changes.Change;
+import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.catalog.Table;
+import tutti.engine.postgres.catalog.TableCatalog;
 
 /** Writes calls of the engine's functions, and the statements that all replicas execute, into batches. */
 final class EngineCalls {
@@ -19,7 +25,31 @@ final class EngineCalls {
 
     /** One of the engine's own functions, with its secret; answers its place in the batch. */
     int call(Batch batch, int function, byte @Nullable []... parameters) {
-        return batch.call(function, BatchHandler.Expectation.ANY, engine.functionSecret(), parameters);
+        return batch.call(function, engine.functionSecret(), parameters);
+    }
+
+    /**
+     * Empties tables.
+     *
+     * @throws IllegalStateException if one does not exist
+     */
+    void truncate(Batch batch, TableCatalog catalog, Set<TableName> tables) {
+        List<String> ids = new ArrayList<>();
+        for (TableName name : tables) {
+            Table table = catalog.table(name.schema(), name.name());
+            if (table == null) {
+                throw new IllegalStateException(
+                        "table " + name.schema() + "." + name.name() + " does not exist here");
+            }
+            ids.add(Long.toString(table.oid()));
+        }
+        call(batch, engine.functions().truncate(), bytes(String.join(" ", ids)));
+    }
+
+    /** Puts a sequence where it is told. */
+    void restart(Batch batch, Change.Restart sequence) {
+        call(batch, engine.functions().restart(), bytes(sequence.schema()), bytes(sequence.name()),
+                bytes(sequence.last()), bytes(sequence.called()));
     }
 
     /**

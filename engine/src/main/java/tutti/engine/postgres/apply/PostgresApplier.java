@@ -20,10 +20,8 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.apply.NetEffect.Step;
 import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
-import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.Statement;
-import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Cancellation;
@@ -31,7 +29,7 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
 /**
- * Applies ordered write sets: everything of one {@link #apply} in one round trip. A lost connection is
+ * Applies ordered write sets: everything of one {@link #apply}, or of one {@link #applyAndCommit}, in one round trip. A lost connection is
  * replaced at the next call.
  *
  * <p>
@@ -53,6 +51,8 @@ public final class PostgresApplier implements Applier {
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
     private static final String NOT_THERE = "42704";
+    /** No position: they begin at 1. */
+    private static final long NOT_YET = 0;
 
     private final ApplierServices engine;
     private final EngineCalls calls;
@@ -79,6 +79,17 @@ public final class PostgresApplier implements Applier {
 
     @Override
     public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
+        apply(position, writes, NOT_YET, done);
+    }
+
+    /** In one message, so that the server is woken once and answers once: it says by itself whether all rows were there. */
+    @Override
+    public void applyAndCommit(long first, List<WriteSet> writes, long last, Completion<Void> done) {
+        apply(first, writes, last, done);
+    }
+
+    /** @param last to be recorded and committed; {@link #NOT_YET} if that comes later */
+    private void apply(long position, List<WriteSet> writes, long last, Completion<Void> done) {
         List<WriteSet> all = List.copyOf(writes);
         onConnection(Role.APPLIER, done, server -> {
             schemaChanged = false;
@@ -88,11 +99,17 @@ public final class PostgresApplier implements Applier {
                     : engine.watch(loop, position, server.processId());
             ChangeParts parts = new ChangeParts(all.stream().map(WriteSet::changes).toList());
             TimeLimit limit = rowsLimit(position, server, all.stream().mapToLong(each -> each.changes().length).sum());
-            apply(server, engine.schema(), parts, true, new Completion<>() {
+            apply(server, engine.schema(), parts, true, last, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
                     limit.over();
-                    over(() -> done.succeeded(null));
+                    over(() -> {
+                        if (last == NOT_YET) {
+                            done.succeeded(null);
+                        } else {
+                            committed(done);
+                        }
+                    });
                 }
 
                 @Override
@@ -117,8 +134,8 @@ public final class PostgresApplier implements Applier {
                 () -> touched.contains(Role.APPLIER), () -> engine.end(server.processId()));
     }
 
-    /** Applies a part, and then the rest, as the schema is behind it. */
-    private void apply(BackendConnection server, AppliedSchema schema, ChangeParts parts, boolean begin,
+    /** Applies a part, and then the rest, as the schema is behind it; commits with the last one if that is asked for. */
+    private void apply(BackendConnection server, AppliedSchema schema, ChangeParts parts, boolean begin, long recorded,
             Completion<Void> done) {
         Batch batch = new Batch(server.buffer());
         if (begin) {
@@ -141,7 +158,11 @@ public final class PostgresApplier implements Applier {
             done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
             return;
         }
-        boolean last = part.last();
+        boolean last = part.last() && statement == null;
+        boolean commits = last && recorded != NOT_YET;
+        if (commits) {
+            record(batch, recorded);
+        }
         batch.send(server, new BatchHandler.Listener() {
             @Override
             public void done(BatchHandler results) {
@@ -151,18 +172,28 @@ public final class PostgresApplier implements Applier {
                         if (failed != null) {
                             done.failed(failure(failed));
                         } else {
-                            apply(server, changed, parts, false, done);
+                            apply(server, changed, parts, false, recorded, done);
                         }
                     });
                 } else if (last) {
                     done.succeeded(null);
                 } else {
-                    apply(server, schema, parts, false, done);
+                    apply(server, schema, parts, false, recorded, done);
                 }
             }
 
             @Override
             public void failed(EngineFailure failure) {
+                throw new IllegalStateException("decided by failedWith");
+            }
+
+            @Override
+            public void failedWith(EngineFailure failure, BatchHandler results) {
+                if (commits && results.lost()) {
+                    // Whether the commit has been made may stay unknown: then it is taken for made. If not, it is not to be any more.
+                    kept.clear();
+                    engine.end(server.processId());
+                }
                 done.failed(failure);
             }
         });
@@ -179,18 +210,7 @@ public final class PostgresApplier implements Applier {
 
     private void step(Batch batch, AppliedSchema schema, Step step) {
         switch (step) {
-            case Step.Truncate(var tables) -> {
-                List<String> ids = new ArrayList<>();
-                for (TableName name : tables) {
-                    Table table = schema.catalog().table(name.schema(), name.name());
-                    if (table == null) {
-                        throw new IllegalStateException(
-                                "table " + name.schema() + "." + name.name() + " does not exist here");
-                    }
-                    ids.add(Long.toString(table.oid()));
-                }
-                calls.call(batch, engine.functions().truncate(), EngineCalls.bytes(String.join(" ", ids)));
-            }
+            case Step.Truncate(var tables) -> calls.truncate(batch, schema.catalog(), tables);
             case Step.Notify(byte[] channel, byte[] payload) ->
                 calls.call(batch, engine.functions().raise(), channel, payload);
             case Step.Prepare(var transaction) -> {
@@ -198,10 +218,7 @@ public final class PostgresApplier implements Applier {
                 kept.add(transaction);
                 calls.call(batch, engine.functions().prepare(), transaction.parts().toArray(byte[][]::new));
             }
-            case Step.Restart(var sequence) ->
-                calls.call(batch, engine.functions().restart(), EngineCalls.bytes(sequence.schema()),
-                        EngineCalls.bytes(sequence.name()), EngineCalls.bytes(sequence.last()),
-                        EngineCalls.bytes(sequence.called()));
+            case Step.Restart(var sequence) -> calls.restart(batch, sequence);
             case Step.LargeObject(var object) ->
                 calls.call(batch, engine.functions().largeObject(), object.parts().toArray(byte[][]::new));
             case Step.LargePages(var pages) ->
@@ -212,13 +229,11 @@ public final class PostgresApplier implements Applier {
                 if (function.runsCode()) {
                     touched.add(Role.APPLIER);
                 }
-                BatchHandler.Expectation expected = new BatchHandler.Expectation(rows.size(),
-                        operation + " of table " + table.displayName());
                 byte[] given = ApplyFunctions.singly(operation, rows.size()) ? rows.getFirst() : RowArray.of(rows);
                 if (columns == null) {
-                    batch.call(function.oid(), expected, engine.functionSecret(), given);
+                    batch.call(function.oid(), engine.functionSecret(), given);
                 } else {
-                    batch.call(function.oid(), expected, engine.functionSecret(), given, columns);
+                    batch.call(function.oid(), engine.functionSecret(), given, columns);
                 }
             }
         }
@@ -266,11 +281,7 @@ public final class PostgresApplier implements Applier {
             batch.send(server, new BatchHandler.Listener() {
                 @Override
                 public void done(BatchHandler results) {
-                    if (schemaChanged) {
-                        refresh(done);
-                    } else {
-                        done.succeeded(null);
-                    }
+                    committed(done);
                 }
 
                 @Override
@@ -282,7 +293,12 @@ public final class PostgresApplier implements Applier {
         });
     }
 
-    private void refresh(Completion<Void> done) {
+    private void committed(Completion<Void> done) {
+        kept.clear();
+        if (!schemaChanged) {
+            done.succeeded(null);
+            return;
+        }
         engine.refreshCatalog().whenComplete((_, failed) -> {
             if (failed == null) {
                 done.succeeded(null);
@@ -454,7 +470,7 @@ public final class PostgresApplier implements Applier {
         schemaChanged = false;
         ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
         TimeLimit limit = rowsLimit(position, server, changes.length);
-        apply(server, engine.schema(), new ChangeParts(List.of(changes)), false, new Completion<>() {
+        apply(server, engine.schema(), new ChangeParts(List.of(changes)), false, NOT_YET, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {
                 watch.cancel(false);

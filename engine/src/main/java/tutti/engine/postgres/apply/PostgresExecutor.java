@@ -271,7 +271,7 @@ public final class PostgresExecutor implements Executor {
 
     /** Closes the capture; its place. */
     private int finish(Batch batch) {
-        int place = batch.call(engine.functions().finish(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+        int place = batch.call(engine.functions().finish(), engine.functionSecret(),
                 engine.leavesOut() ? key : CaptureInstaller.wholeRows(key));
         batch.keepResult(place);
         return place;
@@ -430,7 +430,7 @@ public final class PostgresExecutor implements Executor {
             }
             int own = run;
             Batch batch = new Batch(open.buffer());
-            batch.call(engine.functions().record(), BatchHandler.Expectation.ANY, engine.functionSecret(),
+            batch.call(engine.functions().record(), engine.functionSecret(),
                     Batch.bytes(position));
             batch.query("COMMIT", 1);
             int committed = batch.size();

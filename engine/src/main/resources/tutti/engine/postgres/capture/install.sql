@@ -1139,8 +1139,9 @@ $text$, condition, large.same, left_out.before, left_out.after, large.none, whol
         FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
--- The functions that write rows which another node has captured, as many as the text of an array of rows holds, or the one row that
--- their second parameter is, and return how many there were. Their first one is the secret. Nothing in them but the owner's own
+-- The functions that write rows which another node has captured, as many as the text of an array of rows holds and says in its bounds
+-- ([1:2]={...}), or the one row that their second parameter is. They return how many there were, and fail if these are others than so
+-- many: nobody need look before the commit. Their first parameter is the secret. Nothing in them but the owner's own
 -- code depends on the session: operators are those of the key, and rows become values inside.
 --
 -- A function that assigns some columns is told by its third parameter which, a bit for each. One function for all sets of columns: what a
@@ -1232,11 +1233,18 @@ DECLARE
 BEGIN
     %s;
     GET DIAGNOSTICS counted = ROW_COUNT;
+    IF counted OPERATOR(pg_catalog.<>) %s THEN
+        RAISE EXCEPTION USING ERRCODE = 'XX001', MESSAGE = pg_catalog.concat(%L, %s, ' rows, the engine says ', counted,
+            ': this replica differs from the others');
+    END IF;
     RETURN counted;
 END
-$text$, variable, sql), CASE WHEN operation <> 'insert' AND same IS NULL THEN ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
+$text$, variable, sql, expected.rows, concat(replace(upper(split_part(operation, '_', 1)), 'COLUMNS', 'UPDATE'), ' of table ', this.name,
+        ' should have met '), expected.rows), CASE WHEN operation <> 'insert' AND same IS NULL THEN ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
             'bytea_output=hex', 'xmlbinary=base64', 'IntervalStyle=postgres', 'lc_monetary=C'] END
-        FROM statements, key
+        FROM this, statements, key, LATERAL (SELECT CASE WHEN variable <> '' THEN '1'
+            ELSE $text$pg_catalog.split_part(pg_catalog.encode(pg_catalog.substr($2, 4, 8), 'escape'), ']', 1)::pg_catalog.int8$text$
+            END AS rows) expected
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no

@@ -45,12 +45,9 @@ final class Pair implements AutoCloseable {
 
     Pair apply(List<WriteSet> writes) throws Exception {
         Result<Void> applied = new Result<>();
-        applier.apply(position + 1, writes, applied);
+        applier.applyAndCommit(position + 1, writes, position + writes.size(), applied);
         applied.success();
         position += writes.size();
-        Result<Void> committed = new Result<>();
-        applier.commit(position, committed);
-        committed.success();
         return this;
     }
 
