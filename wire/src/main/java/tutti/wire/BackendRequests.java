@@ -494,11 +494,6 @@ final class BackendRequests {
         }
     }
 
-    /** The engine will not answer the client's Sync that was sent last. */
-    void syncIgnored() {
-        unanswered.removeLast();
-    }
-
     /** What the message that is answered next has been sent for, which tells its rows. */
     @Nullable
     InBandStatement parsing() {

@@ -154,15 +154,9 @@ final class BackendSide implements FrameSink {
                 return false;
             }
             case Backend.COPY_IN_RESPONSE -> {
-                if (first == SentMessage.EXECUTE && cycle.busy()) {
-                    // the engine ignores Sync until the data has ended; so the Sync that came already does not count
-                    backend.syncIgnored();
-                    cycle.reopen();
-                }
-                cycle.copyBegins();
-                if (first.query()) {
-                    session.rollback().copyBegins();
-                }
+                if (!client.suppressed()) {
+                    cycle.copyBegins();
+                } // otherwise a CopyFail has been sent
             }
             default -> {
                 // part of an answer

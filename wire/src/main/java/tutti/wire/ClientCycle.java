@@ -36,7 +36,7 @@ final class ClientCycle {
                 case WAITING -> EnumSet.of(OPEN, SKIPPING, SKIPPING_TO_FAILURE);
                 case SKIPPING -> EnumSet.of(WAITING, SKIPPING_TO_FAILURE, BUSY);
                 case SKIPPING_TO_FAILURE -> EnumSet.of(BUSY);
-                // open again: to be repeated, or because the engine has ignored its Sync; skipping: the engine skips its query
+                // open again: to be repeated; skipping: the engine skips its query
                 case BUSY -> EnumSet.of(NONE, OPEN, SKIPPING);
             };
         }
@@ -54,6 +54,10 @@ final class ClientCycle {
 
     private State state = State.NONE;
     private Copy copy = Copy.NONE;
+    /** Whether the client has sent the end of the data that it was asked for last. */
+    private boolean dataEnded;
+    /** Answers a Sync that has come before the data of a COPY; null if there is none that may have to be answered. */
+    private @Nullable Runnable earlySync;
     private boolean inBlock;
     private boolean failed;
     private boolean staysHere;
@@ -162,6 +166,8 @@ final class ClientCycle {
     void forget() {
         state = State.NONE;
         copy = Copy.NONE;
+        dataEnded = false;
+        earlySync = null;
         failed = false;
         staysHere = false;
         untilAnswered = false;
@@ -261,11 +267,70 @@ final class ClientCycle {
     /** A statement has been sent that may take data from the client. */
     void copyAsked() {
         copy = Copy.ASKED;
+        dataEnded = false;
     }
 
     /** The engine takes data. */
     void copyBegins() {
         copy = Copy.RUNNING;
+        if (earlySync != null) {
+            proceed();
+        }
+    }
+
+    /** Data of the client's, or its end, is passed on: an engine that reads it has ignored a Sync that came before. */
+    void copies(boolean end) {
+        dataEnded = end;
+        earlySync = null;
+    }
+
+    /** Data is made to fail by the node. If the client knows that the engine takes it, a Sync that came before is ignored. */
+    void copyFails() {
+        if (copy == Copy.RUNNING) {
+            copy = Copy.ASKED;
+            earlySync = null;
+        }
+    }
+
+    /**
+     * Whether it depends on a COPY whether a Sync that comes now is answered: an engine that takes data ignores it, until the data has ended; it answers it if
+     * it does not come to that, or fails before it has read anything.
+     */
+    boolean mayIgnoreSync() {
+        return copy != Copy.NONE && !dataEnded;
+    }
+
+    /**
+     * A Sync has come that the engine {@linkplain #mayIgnoreSync may ignore}. It is kept, and what follows it waits, until it is known whether the
+     * engine takes data.
+     *
+     * @param answer answers it after all, when everything before it has been answered
+     */
+    void keepSync(Runnable answer) {
+        earlySync = answer;
+        if (copy == Copy.ASKED) {
+            await();
+        }
+    }
+
+    /** A Sync that is kept has to be answered: all before it has been. */
+    void answerKeptSync() {
+        Runnable sync = earlySync;
+        if (sync != null) {
+            earlySync = null;
+            proceed();
+            sync.run();
+        }
+    }
+
+    /** Whether a Sync is kept of which it is not known yet whether the engine takes data. */
+    boolean syncWaits() {
+        return earlySync != null && copy != Copy.RUNNING;
+    }
+
+    /** Whether a Sync is kept that may have to be answered. */
+    boolean keepsSync() {
+        return earlySync != null;
     }
 
     /** The engine takes no more data for now. */

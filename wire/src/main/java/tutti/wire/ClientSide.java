@@ -49,7 +49,7 @@ final class ClientSide implements FrameSink {
         if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
             throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
         }
-        if (session.repetition().running() || (!copies(type) && session.blocked())) {
+        if (session.repetition().running() || (!passesBlocked(type) && session.blocked())) {
             session.pauseClient();
         } else if (session.readLevel().waits(type)) {
             session.pauseClient();
@@ -81,6 +81,11 @@ final class ClientSide implements FrameSink {
     /** Whether a message has to do with data that a client copies into a table. */
     static boolean copies(byte type) {
         return type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
+    }
+
+    /** Whether a message may be taken though those that do not copy have to wait. */
+    boolean passesBlocked(byte type) {
+        return copies(type) && !cycle.syncWaits();
     }
 
     /** Whether no further message belongs to the cycle of this one. */
@@ -129,6 +134,9 @@ final class ClientSide implements FrameSink {
     /** A message that the client has sent now, or before. */
     boolean take(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (copies(type)) {
+            if (cycle.copies()) {
+                cycle.copies(type != Frontend.COPY_DATA);
+            }
             return cycle.copies();
         }
         if (cycle.skipping()) {

@@ -549,12 +549,26 @@ final class ExtendedMessages {
     // ------------------------------------------------------------------------------------------ Sync
 
     boolean sync() {
+        if (cycle.mayIgnoreSync() && !backend.idle()) {
+            backend.flushAnswers();
+            cycle.keepSync(this::answerSync);
+            return false;
+        }
         cycle.complete();
         if (transaction.implicit() && !cycle.copies()) {
             session.commit().begin(Form.IMPLICIT, false, false);
             return false;
         }
         return synchronize();
+    }
+
+    /** A Sync that was kept is answered after all. */
+    private void answerSync() {
+        if (cycle.skipping() ? syncAfterSkipping() : sync()) {
+            ByteBuf out = session.client().buffer();
+            Frontend.sync(out);
+            backend.write(out);
+        }
     }
 
     /** The engine is spared a Sync that would change nothing, such as the one behind a COMMIT that the node has carried out. */

@@ -352,7 +352,7 @@ final class Repetition {
         }
         if (proven()) {
             ClientCycle cycle = session.cycle();
-            client = cycle.none() ? Client.IDLE : cycle.busy() ? Client.WAITING : Client.SPEAKING;
+            client = cycle.none() ? Client.IDLE : cycle.busy() || cycle.keepsSync() ? Client.WAITING : Client.SPEAKING;
         }
         blockFails = current.extent() == OpenTransaction.Extent.BLOCK && !session.commit().askedByClient();
     }
@@ -513,16 +513,15 @@ final class Repetition {
     private boolean speak() {
         byte type = said.type(next);
         int length = said.length(next);
-        boolean copies = ClientSide.copies(type);
-        if (!copies && session.blocked()) {
+        ClientSide to = clientSide;
+        if ((to == null || !to.passesBlocked(type)) && session.blocked()) {
             return false;
         }
-        if (!copies && session.cycle().isEnding() && type != Frontend.SYNC) {
+        if (!ClientSide.copies(type) && session.cycle().isEnding() && type != Frontend.SYNC) {
             session.cycle().await();
             session.backend().flushAnswers();
             return false;
         }
-        ClientSide to = clientSide;
         if (to != null && to.mustKnow(type)) {
             to.awaitAnswers();
             return false;

@@ -1,7 +1,6 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
-import org.jspecify.annotations.Nullable;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.pgwire.Backend;
@@ -19,8 +18,6 @@ final class RollbackSequence {
     private final BackendRequests backend;
     private final ClientStream client;
     private final ClientCycle cycle;
-    /** Whose statements the engine has been asked to stop, until it is rolled back. */
-    private @Nullable OpenTransaction interrupted;
 
     RollbackSequence(Session session) {
         this.session = session;
@@ -70,8 +67,7 @@ final class RollbackSequence {
     private void interrupt(OpenTransaction asked) {
         client.suppress();
         session.resumeEngine();
-        interrupted = asked;
-        if (cycle.copyRuns()) {
+        if (cycle.copies()) {
             failCopy();
         }
         backend.interrupt(() -> !transaction.is(asked) || asked.rolledBack());
@@ -85,22 +81,15 @@ final class RollbackSequence {
         }
     }
 
+    /**
+     * An engine that waits for data does not hear requests to cancel, nor Sync. So this follows a statement that may take data whether it does by now or
+     * not: outside of a COPY, the engine ignores it.
+     */
     private void failCopy() {
-        cycle.copyEnds();
+        cycle.copyFails();
         ByteBuf out = client.buffer();
         Frontend.copyFail(out, "the transaction gives way to one that was ordered first");
         backend.write(out);
-    }
-
-    /**
-     * The engine takes data for a simple query. If its transaction was interrupted before, the COPY fails now: an engine that waits for data does
-     * not hear requests to cancel. It ignores a CopyFail that comes after the COPY's end.
-     */
-    void copyBegins() {
-        OpenTransaction current = interrupted;
-        if (current != null && transaction.is(current)) {
-            failCopy();
-        }
     }
 
     /** The session itself gives its transaction up: rolls back, whatever is going on. */
@@ -161,7 +150,6 @@ final class RollbackSequence {
 
     /** Rolls back. Nothing of the client's is running any more. */
     void begin() {
-        interrupted = null;
         inEngine(() -> {
             complete();
             transaction.becomes(SessionState.AWAITING_ANSWER);

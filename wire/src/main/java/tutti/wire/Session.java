@@ -279,6 +279,9 @@ final class Session {
         if (backend.idle()) {
             cycle.answered();
         }
+        if (backend.idle() && !transaction.state().busy()) {
+            cycle.answerKeptSync();
+        }
         repetition.proceed();
         mayDismiss();
         if (connection.reader().paused()

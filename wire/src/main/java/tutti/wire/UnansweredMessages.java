@@ -60,11 +60,6 @@ final class UnansweredMessages {
         return statements;
     }
 
-    /** Takes back the last one, which the engine will not answer. */
-    void removeLast() {
-        size--;
-    }
-
     int size() {
         return size;
     }

@@ -5,6 +5,7 @@ import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -17,6 +18,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.spi.LocalTransaction;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -121,5 +124,54 @@ class CancellationTest extends OnFrontEnd {
         assertEquals("C(COMMIT)/I", committing.get(20, TimeUnit.SECONDS));
         assertEquals("1:1", fixture.accounts());
         asked.get(20, TimeUnit.SECONDS);
+    }
+
+    /**
+     * An engine that waits for data hears no request to cancel, nor a Sync: a COPY that has been interrupted before it takes data fails when it does,
+     * however its client has asked for it.
+     */
+    @ParameterizedTest
+    @ValueSource(strings = {"flush", "sync", "query"})
+    void aCopyThatTakesDataOnlyWhenItHasBeenInterruptedFails(String form) throws Exception {
+        relay.toKeep.set(1);
+        fixture.admin.execute("begin; lock table account in access exclusive mode", PATIENCE);
+        String copy = "copy account (id, balance) from stdin";
+        CompletableFuture<String> running = send(client, out -> {
+            if (form.equals("query")) {
+                Frontend.query(out, copy);
+                return;
+            }
+            Frontend.statement(out, copy);
+            if (form.equals("sync")) {
+                Frontend.sync(out);
+            } else {
+                Frontend.flush(out);
+            }
+        });
+        awaitLockWanted();
+        CompletableFuture<Void> pushed = CompletableFuture.runAsync(() -> {
+            try {
+                push();
+            } catch (Exception failed) {
+                throw new IllegalStateException(failed);
+            }
+        });
+        relay.awaitKept();
+        fixture.admin.execute("commit", PATIENCE);
+        pushed.get(20, TimeUnit.SECONDS);
+        if (form.equals("flush")) {
+            ByteBuf end = client.buffer();
+            Frontend.sync(end);
+            client.channel().writeAndFlush(end);
+        }
+        assertEquals("E(40001)/I", running.get(20, TimeUnit.SECONDS).replace("12", ""));
+        assertEquals("C(INSERT 0 1)/I", simple(client, "insert into account values (1, 1)"));
+        assertEquals("1:1", fixture.accounts());
+    }
+
+    private static void awaitLockWanted() throws Exception {
+        while (!"1".equals(fixture.admin.execute("select count(*) from pg_locks where not granted", PATIENCE).value())) {
+            Thread.onSpinWait();
+        }
     }
 }
