@@ -11,6 +11,8 @@ import tutti.pgwire.QueryResult;
  * at once. On the session's event loop.
  */
 final class SchemaChanges {
+    /** To the capture: the statement that was allowed has been executed. */
+    private static final byte[] EXECUTED = {};
     private final Session session;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
@@ -87,6 +89,7 @@ final class SchemaChanges {
         backend.batch().allow(capture.statement(place, recorded, settings)).sync(reply -> {
             if (!refused(waiting, reply.error())) {
                 send(waiting);
+                backend.batch().allow(EXECUTED).sync(_ -> {});
             }
         });
     }

@@ -13,11 +13,12 @@ import org.jspecify.annotations.Nullable;
  * @param qualified by schema, a dot, and name
  * @param limitBytes most bytes of rows that one transaction may change
  * @param lockable tables of which a query can tell which rows it locks: who locks them (docs/decisions/0128)
+ * @param hidden which names bring along calls of functions that a statement does not name
  */
 public record InBandTables(Set<String> functions, Map<String, InBandTable> tables, Map<String, InBandTable> qualified,
-        long limitBytes, Lockables lockable) {
+        long limitBytes, Lockables lockable, HiddenCalls hidden) {
     /** Of a database in which nothing is known of any table, or something may be called without being named. */
-    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0, Lockables.NONE);
+    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0, Lockables.NONE, HiddenCalls.NONE);
 
     /** Keeps copies. */
     public InBandTables {
