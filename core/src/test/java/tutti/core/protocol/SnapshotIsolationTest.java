@@ -263,7 +263,8 @@ class SnapshotIsolationTest {
             cluster.sites.get(1).deliverNext();
             cluster.sites.get(1).protocol.executed(second, new Execution(0, 1, writes(7), ReadSet.EMPTY));
             cluster.settle();
-            assertEquals(locks ? new Outcome.Aborted(new AbortReason.LostCertification(0, 1)) : new Outcome.Committed(2),
+            assertEquals(
+                    locks ? new Outcome.Aborted(new AbortReason.LostCertification(0, 1)) : new Outcome.Committed(2),
                     cluster.sites.get(1).answers.get(second));
             assertEquals(cluster.sites.get(0).log, cluster.sites.get(1).log);
         }
