@@ -2,6 +2,8 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
@@ -14,6 +16,7 @@ final class InBandResults {
     /** A row that is longer is not gathered, unless the client is shown a part of it. */
     private static final int ROW_BYTES_MAX = InBandRows.BYTES_MAX + 1024;
     private static final String SYNTAX_ERROR = "42601";
+    private static final Pattern FROM = Pattern.compile("\\bfrom\\b", Pattern.CASE_INSENSITIVE);
 
     private final Session session;
     private final ClientStream client;
@@ -129,9 +132,18 @@ final class InBandResults {
         String sent = statement.toString();
         int ends = before.codePointCount(0, before.length());
         int inserted = sent.codePointCount(0, sent.length()) - client.codePointCount(0, client.length());
-        return position <= ends
-                ? fields
-                : fields.with('P', String.valueOf(Math.max(ends + 1, position - inserted)));
+        if (position <= ends) {
+            return fields;
+        }
+        if (position > ends + inserted || !fields.sqlState().equals(SYNTAX_ERROR)) {
+            return fields.with('P', String.valueOf(Math.max(ends + 1, position - inserted)));
+        }
+        // what is wrong ends before the FROM, at which the server would have seen it
+        Matcher from = FROM.matcher(client);
+        return from.find(before.length())
+                ? fields.with('M', "syntax error at or near \"" + from.group() + "\"").with('P',
+                        String.valueOf(client.codePointCount(0, from.start()) + 1))
+                : fields;
     }
 
     /** What the client hears of an error in its statement: nothing of what stands behind its own text. */

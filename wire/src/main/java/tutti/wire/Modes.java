@@ -85,7 +85,8 @@ final class Modes {
     private static ErrorFields advisoryRefused() {
         return Errors.notSupported("the cluster's protocol does not certify what transactions lock, so "
                 + ADVISORY_LOCKS + " cannot be cluster")
-                .with('H', "Protocols si, dbsm, postgres-r, wice and 2pc do; or update a row that stands for the lock.");
+                .with('H',
+                        "Protocols si, dbsm, postgres-r, wice and 2pc do; or update a row that stands for the lock.");
     }
 
     private static ErrorFields laterOnly(String variable) {

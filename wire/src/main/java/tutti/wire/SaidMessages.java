@@ -21,7 +21,8 @@ import tutti.pgwire.Frontend;
 public final class SaidMessages {
     private static final int BYTES_MAX = 256 << 10;
     private static final int BYTES_KEPT = 4 << 10;
-    private static final Pattern NOT_UNDONE = Pattern.compile("prepare|deallocate|discard|advisory(?!_xact_lock)|dblink",
+    private static final Pattern NOT_UNDONE = Pattern.compile(
+            "prepare|deallocate|discard|advisory(?!_xact_lock)|dblink",
             Pattern.CASE_INSENSITIVE);
 
     /**

@@ -20,19 +20,23 @@ class LockedRowsTest extends InBandTables {
             "SELECT id, note FROM public.account WHERE id IN (1, 3) ORDER BY 2 DESC FOR NO KEY UPDATE",
             "select a.id, c.code from account a join child c on c.account = a.id where a.id < 4 for share of c for key share of a",
             "select a.note is distinct from 'x' as \"from\", extract(hour from a.at) as from from account as a for update",
-            "select \"Key\" from \"Odd Name\" \"o\" for update skip locked", "select id from account limit 2 for update nowait",
+            "select \"Key\" from \"Odd Name\" \"o\" for update skip locked",
+            "select id from account limit 2 for update nowait",
             "select id from account for update limit 2", "select ä.id from account ä order by id for update; ",
             "select a.id from account a left join child c using (id) where a.id = 1 for update of a -- a comment",
             "select id from account a, (select 1 as one) x, generate_series(1, 2) g where a.id = 1 for update of a",
-            "select id from watched for update", "select id from guarded for share", "select id from part_low for update",
-            "select id from leaf where id = (select max(id) from leaf) for update", "select writes(id) from account where id = 1 for update",
+            "select id from watched for update", "select id from guarded for share",
+            "select id from part_low for update",
+            "select id from leaf where id = (select max(id) from leaf) for update",
+            "select writes(id) from account where id = 1 for update",
             "select a.order from (select 1 as \"order\") a, account for update of account"};
     /** Which the server refuses, or does not. */
     private static final String[] WRONG = {"select nothing from account where id = 1 for update",
             "select id from account where nothing = 1 for update", "select id, from account for update",
             "select id from account where ä = 1 for update", "select count(*) from account for update",
             "select generate_series(1, 2) from account for update", "select id from account group by id for update",
-            "select id from account for update of child", "select c.id from account a left join child c on true for update",
+            "select id from account for update of child",
+            "select c.id from account a left join child c on true for update",
             "select id from account where id = 1 for update where", "select id from account having true for update",
             "select rank() over () from account for update", "select 1 / (id - 1) from account for update"};
 
@@ -42,7 +46,8 @@ class LockedRowsTest extends InBandTables {
             "select id from nothing for update", "select x.id from account as x (id) for update",
             "select id from (select * from account) x for update", "select id from account union select 1 for update",
             "select id from account, (select 1) x for update", "with a as (select 1) select id from account for update",
-            "select id into x from account for update", "select id from account", "select id from other.account for update",
+            "select id into x from account for update", "select id from account",
+            "select id from other.account for update",
             "select id from account; select id from account for update", "select from account for update",
             "update account set note = 'select from account for update'", "select id from only (account) for update"})
     void isNotTold(String sql) {

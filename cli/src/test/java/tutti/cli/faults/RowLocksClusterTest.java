@@ -145,7 +145,8 @@ class RowLocksClusterTest {
             cluster.assertSame();
             String hidden = "SELECT 'night' AS name, hidden(?)";
             again(cluster);
-            assertNull(both(cluster, one, other, exclusive.getFirst(), exclusive.getFirst()), "a node's own by default");
+            assertNull(both(cluster, one, other, exclusive.getFirst(), exclusive.getFirst()),
+                    "a node's own by default");
             for (Connection session : List.of(one, other)) {
                 session.setAutoCommit(true);
                 try (Statement statement = session.createStatement()) {

@@ -246,6 +246,30 @@ class SnapshotIsolationTest {
         assertEquals(new Outcome.Committed(2), cluster.sites.get(1).answers.get(second));
     }
 
+    /** Its engine has compared its change with what was applied, but not with what another has only locked. */
+    @Test
+    void whoChangesWhatAnotherHasOnlyLockedIsComparedSinceItBegan() {
+        for (boolean locks : new boolean[]{false, true}) {
+            Cluster cluster = new Cluster(2, 1000);
+            TransactionId first = cluster.sites.get(0).begin();
+            KeySet.Builder keys = new KeySet.Builder().add(1, KeyKind.UPDATE).add(7, KeyKind.EXCLUSIVE);
+            if (locks) {
+                keys.add(KeySet.LOCKS, KeyKind.REFERENCE);
+            }
+            cluster.sites.get(0).protocol.executed(first,
+                    new Execution(0, 0, new WriteSet(keys.build(), new byte[]{1}), ReadSet.EMPTY));
+            TransactionId second = cluster.sites.get(1).begin();
+            // the node goes on as if it were visible, but keeps what the transaction that runs will have to be compared with
+            cluster.sites.get(1).deliverNext();
+            cluster.sites.get(1).protocol.executed(second, new Execution(0, 1, writes(7), ReadSet.EMPTY));
+            cluster.settle();
+            assertEquals(
+                    locks ? new Outcome.Aborted(new AbortReason.LostCertification(0, 1)) : new Outcome.Committed(2),
+                    cluster.sites.get(1).answers.get(second));
+            assertEquals(cluster.sites.get(0).log, cluster.sites.get(1).log);
+        }
+    }
+
     @Test
     void aVictimThatHasNotAskedIsAnsweredAtOnce() {
         Site site = new Cluster(2, 1000).sites.get(0);

@@ -102,8 +102,9 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             this.role = role;
             SqlTokens tokens = new SqlTokens();
             tokens.reset(sql, 0, length, standardStrings);
-            for (int kind = tokens.next(); kind != SqlTokens.END && (!kinds.isEmpty() || isSelect(tokens, kind)); kind = tokens
-                    .next()) {
+            for (int kind = tokens.next(); kind != SqlTokens.END
+                    && (!kinds.isEmpty() || isSelect(tokens, kind)); kind = tokens
+                            .next()) {
                 kinds.add(kind);
                 String raw = new String(sql, tokens.start(), tokens.position() - tokens.start(),
                         StandardCharsets.UTF_8);
