@@ -215,8 +215,28 @@ BEGIN
 END
 $function$;
 
--- All that was gathered up to the variable of this name.
-CREATE OR REPLACE FUNCTION tutti.collect(name text) RETURNS text LANGUAGE plpgsql STABLE <fixed settings>
+-- All that was gathered up to the variable of this name. Few variables are put together by expressions: a query would be planned in each
+-- transaction, since PL/pgSQL forgets the plan when it was made for one number of variables.
+CREATE OR REPLACE FUNCTION tutti.collect(name text) RETURNS text LANGUAGE plpgsql STABLE AS $function$
+DECLARE
+    gathered pg_catalog.text := '';
+BEGIN
+    IF pg_catalog.octet_length(name) OPERATOR(pg_catalog.>) 25 THEN
+        RETURN tutti.collect_many(name);
+    END IF;
+    FOR i IN 1..pg_catalog.substr(name, 25)::pg_catalog.int4 LOOP
+        gathered := gathered OPERATOR(pg_catalog.||)
+            coalesce(pg_catalog.current_setting(pg_catalog.concat(pg_catalog.substr(name, 1, 24), i), true), '');
+    END LOOP;
+    IF pg_catalog.octet_length(gathered) OPERATOR(pg_catalog.>) <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    END IF;
+    RETURN gathered;
+END
+$function$;
+
+-- The same of any number.
+CREATE OR REPLACE FUNCTION tutti.collect_many(name text) RETURNS text LANGUAGE plpgsql STABLE <fixed settings>
     AS $function$
 DECLARE
     gathered text;
