@@ -179,27 +179,27 @@ $function$;
 -- A capture is one expression whose value is always NULL, not several statements: PL/pgSQL prepares each expression anew
 -- in every transaction.
 CREATE OR REPLACE FUNCTION tutti.capture_insert() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER AS $function$
-DECLARE
-    name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
-    IF <seen in band> THEN
-        RETURN NULL;
-    END IF;
-    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW)<append after>;
+    <pass what is seen in band>
+    DECLARE
+        name pg_catalog.text := pg_catalog.current_setting('<mark>');
+    BEGIN
+        RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, NEW)<append after>;
+    END;
 END
 $function$;
 
 -- A row that the transaction has made itself is told with its version (update_function says what for).
 CREATE OR REPLACE FUNCTION tutti.capture_delete() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER AS $function$
-DECLARE
-    name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
-    IF <seen in band> THEN
-        RETURN NULL;
-    END IF;
-    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
-        CASE WHEN <own version> THEN pg_catalog.concat('e', TG_RELID, OLD.ctid) ELSE pg_catalog.concat('d', TG_RELID) END,
-        OLD)<append after>;
+    <pass what is seen in band>
+    DECLARE
+        name pg_catalog.text := pg_catalog.current_setting('<mark>');
+    BEGIN
+        RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+            CASE WHEN <own version> THEN pg_catalog.concat('e', TG_RELID, OLD.ctid) ELSE pg_catalog.concat('d', TG_RELID) END,
+            OLD)<append after>;
+    END;
 END
 $function$;
 
@@ -1100,25 +1100,24 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
                 NEW)<append after>;$text$, changed.condition) AS tells FROM changed
     )
     SELECT CASE WHEN u.key IS NULL OR large.same IS NULL THEN format($text$
-DECLARE
-    name pg_catalog.text := pg_catalog.current_setting('<mark>');
 BEGIN
-    IF <seen in band> THEN
-        RETURN NULL;
-    END IF;
-    RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+    <pass what is seen in band>
+    DECLARE
+        name pg_catalog.text := pg_catalog.current_setting('<mark>');
+    BEGIN
+        RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN %1$s OR <own version>
                     THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('f', TG_RELID) END,
                 NEW)<append after>;
+    END;
 END
 $text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) ELSE format($text$
-DECLARE
-    name pg_catalog.text := pg_catalog.current_setting('<mark>');
-    same pg_catalog.text;
 BEGIN
-    IF <seen in band> THEN
-        RETURN NULL;
-    END IF;
+    <pass what is seen in band>
+    DECLARE
+        name pg_catalog.text := pg_catalog.current_setting('<mark>');
+        same pg_catalog.text;
+    BEGIN
     IF %5$s THEN
         %6$s
     END IF;
@@ -1131,6 +1130,7 @@ BEGIN
                     THEN pg_catalog.concat('x', TG_RELID, '-', same, ';', OLD.ctid, NEW.ctid, ROW(%3$s))
                     ELSE pg_catalog.concat('w', TG_RELID, '-', same, ';', NEW.ctid) END,
                 ROW(%4$s))<append after>;
+    END;
 END
 $text$, condition, large.same, left_out.before, left_out.after, large.none, whole.tells) END
         FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
