@@ -654,26 +654,23 @@ END
 $function$;
 
 -- Records a position of the total order together with the effects of this transaction, whoever its user is. What has
--- been committed at a position cannot be committed there again.
-CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+-- been committed at a position cannot be committed there again. In SQL: a single statement takes less time there than in PL/pgSQL, from
+-- PostgreSQL 18 on, which keeps its plan.
+CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS void LANGUAGE sql SECURITY DEFINER
     AS $function$
-BEGIN
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
-            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
-END
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;
 
 -- The same for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
 CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
-    LANGUAGE plpgsql SECURITY DEFINER AS $function$
-BEGIN
+    LANGUAGE sql SECURITY DEFINER AS $function$
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
                 AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
                     pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
-            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
-END
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;
 
 -- Records a position of the total order at which this transaction makes nothing.
