@@ -55,10 +55,16 @@ public final class CaptureInstaller {
             IF sha256(secret) <> <secret_hash>::bytea THEN
                     PERFORM tutti.refuse_secret();
                 END IF;""";
-    /** Whether a captured row is one of those that the node has seen in band; counts it. */
-    private static final String SEEN_IN_BAND = "pg_catalog.starts_with(name, 'tutti.p') AND"
-            + " pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)"
-            + " pg_catalog.substr(name, 8)::pg_catalog.int8";
+    /**
+     * Leaves a capture if its row is one of those that the node has seen in band; counts it. Reads the mark twice, since a variable's value would be one
+     * more expression, which PL/pgSQL prepares anew in each transaction.
+     */
+    private static final String PASS_WHAT_IS_SEEN = """
+            IF pg_catalog.starts_with(pg_catalog.current_setting('<mark>'), 'tutti.p')
+                        AND pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)
+                            pg_catalog.substr(pg_catalog.current_setting('<mark>'), 8)::pg_catalog.int8 THEN
+                    RETURN NULL;
+                END IF;""";
 
     /** What a key begins with under which rows are told whole; no hexadecimal digit. */
     private static final byte WHOLE_ROWS = 'w';
@@ -340,7 +346,7 @@ public final class CaptureInstaller {
                 .replace("<catalog>", CatalogQuery.SQL)
                 .replace("<refuse without the secret>", REFUSE_WITHOUT_SECRET)
                 .replace("<append before>", APPEND_BEFORE)
-                .replace("<append after>", APPEND_AFTER).replace("<seen in band>", SEEN_IN_BAND)
+                .replace("<append after>", APPEND_AFTER).replace("<pass what is seen in band>", PASS_WHAT_IS_SEEN)
                 .replace("<own version>", OWN_VERSION)
                 .replace("<key of c>", CatalogQuery.KEY.formatted("c.oid"))
                 .replace("<mark>", MARK)

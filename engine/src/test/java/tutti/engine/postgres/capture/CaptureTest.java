@@ -247,6 +247,22 @@ class CaptureTest {
         }
     }
 
+    /** Rows go to one variable after the other: to none, to few, and to more than one digit tells. */
+    @Test
+    void anyNumberOfRowsIsGatheredInOrder() throws Exception {
+        try (LocalSession session = new LocalSession(installed("CREATE TABLE t (id int PRIMARY KEY, v text)"))) {
+            List<String> expected = new ArrayList<>();
+            for (int rows = 1; rows <= 48; rows++) {
+                expected.add("insert t(" + rows + "," + "x".repeat(200) + ")");
+                session.execute("INSERT INTO t SELECT g, repeat('x', 200) FROM generate_series(1, " + rows + ") g");
+                assertEquals(expected, changes(session.capture()));
+                session.connection().rollback();
+            }
+            session.execute("INSERT INTO t VALUES (1, repeat('x', 1100000))");
+            assertEquals("54000", assertThrows(SQLException.class, session::gather).getSQLState());
+        }
+    }
+
     @Test
     void manyRowsStayInOrderThroughFlushesAndSavepoints() throws Exception {
         String database = installed("CREATE TABLE t (id int PRIMARY KEY, v text)");
