@@ -51,7 +51,10 @@ def debian_source(package, directory):
                                   f'Dir::State::lists "{apt}/lists";\nDir::Cache "{apt}/cache";\n')
     env = os.environ | {"APT_CONFIG": str(apt / "apt.conf")}
     call("apt-get", "-q", "update", env=env)
-    call("apt-get", "-q", "source", "--download-only", package, cwd=apt, env=env)
+    try:
+        call("apt-get", "-q", "source", "--download-only", package, cwd=apt, env=env)
+    except Unavailable as why:
+        raise Unavailable(f"{why}The mirror does not have what its list names: give a checkout of the tests with --source") from why
     archive = next(path for path in apt.glob(f"{package}_*.orig.tar.*"))
     unpacked = directory / "source"
     unpacked.mkdir(exist_ok=True)

@@ -191,6 +191,11 @@ public final class Frontend {
         named(out, DESCRIBE, 'P', name);
     }
 
+    /** Describes a statement. */
+    public static void describeStatement(ByteBuf out, CharSequence name) {
+        named(out, DESCRIBE, 'S', name);
+    }
+
     /** Closes a statement. */
     public static void closeStatement(ByteBuf out, CharSequence name) {
         named(out, CLOSE, 'S', name);

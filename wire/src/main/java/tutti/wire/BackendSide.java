@@ -128,7 +128,8 @@ final class BackendSide implements FrameSink {
             case Backend.PARSE_COMPLETE, Backend.BIND_COMPLETE, Backend.CLOSE_COMPLETE, Backend.NO_DATA ->
                 backend.answered();
             case Backend.ROW_DESCRIPTION -> {
-                if (first == SentMessage.DESCRIBE || first == SentMessage.DESCRIBE_IN_BAND) {
+                if (first == SentMessage.DESCRIBE || first == SentMessage.DESCRIBE_IN_BAND
+                        || first == SentMessage.DESCRIBE_AGAIN) {
                     backend.answered();
                 }
             }

@@ -65,7 +65,8 @@ final class ClientStream {
 
     /** Whether the client gets to see the answer to this message. */
     boolean sees(SentMessage answered) {
-        return !answered.own() && answered != SentMessage.PARSE_AGAIN && !suppressed;
+        return !answered.own() && answered != SentMessage.PARSE_AGAIN && answered != SentMessage.DESCRIBE_AGAIN
+                && !suppressed;
     }
 
     /** What is still to come from the engine for this cycle is not for the client, because its transaction is interrupted. */

@@ -113,7 +113,14 @@ final class ExtendedMessages {
         Runnable before = statements.before(buffer, start, end);
         // It takes the room of the one before.
         statements.put(buffer, start, end, again, again.bytes(message.length - Messages.HEADER));
-        backend.batch().close(buffer.toString(start, end - start, StandardCharsets.UTF_8)).send();
+        String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
+        if (stale.statement().returning()) {
+            // The client knows its rows as they were told: if they would be others now, the engine refuses that, as it would refuse the client's Bind.
+            ByteBuf asked = session.client().buffer();
+            Frontend.describeStatement(asked, name);
+            backend.forward(asked, SentMessage.DESCRIBE_AGAIN);
+        }
+        backend.batch().close(name).send();
         backend.changing(parsing(before, fresh));
         ByteBuf out = Unpooled.wrappedBuffer(message);
         int text = Messages.HEADER + end - start + 1;

@@ -22,6 +22,8 @@ enum SentMessage {
     PARSE_IN_BAND,
     /** Of the client, but said again by the node, so that only its error is for the client: a Parse. */
     PARSE_AGAIN,
+    /** The node's, so that its error is for the client: a Describe of a statement that is about to be parsed again. */
+    DESCRIBE_AGAIN,
     /** Of the client: a Describe of a statement that tells its rows. */
     DESCRIBE_IN_BAND,
     /** Of the client: an Execute of a statement that tells its rows. */

@@ -12,6 +12,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.engine.postgres.catalog.InBandTables;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
@@ -223,6 +225,31 @@ class InBandForgedTest {
         schema("alter table mine drop column at");
         assertEquals("2C(UPDATE 1)/I", execute("u"));
         assertTrue(fixture.committed().getFirst().contains("update mine(1,e)"));
+    }
+
+    /** Drivers read rows as they were described: PostgreSQL refuses to execute what would have others now, and so does a node that prepares it again. */
+    @ParameterizedTest
+    @ValueSource(strings = {"with x as (update mine set word = 'f' where id = 1 returning *) select * from x",
+            "update mine set word = 'f' where id = 1 returning *", "select * from mine where id = 1 for update"})
+    void aPreparedStatementIsRefusedWhoseColumnsHaveChanged(String sql) throws Exception {
+        prepare("columns", sql);
+        prepare("id", sql.replace("*", "id"));
+        String columns = execute("columns");
+        String id = execute("id");
+        assertTrue(columns.matches("2DC.*/I"), columns);
+        schema("alter table mine add column more int");
+        assertEquals("E(0A000)/I", execute("columns"));
+        assertEquals("E(0A000)/I", execute("columns"));
+        assertEquals(id, execute("id"));
+        schema("alter table mine drop column more");
+        assertEquals(columns, execute("columns"));
+        say("begin");
+        say("alter table mine add column more int");
+        assertEquals("E(0A000)/E", execute("columns"));
+        say("rollback");
+        assertEquals(columns, execute("columns"));
+        assertEquals(id, execute("id"));
+        fixture.committed();
     }
 
     @Test
