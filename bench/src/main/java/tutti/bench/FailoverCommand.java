@@ -47,6 +47,8 @@ final class FailoverCommand implements Callable<Integer> {
     private static final int NODES = 3;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final long WAIT_NANOS_MAX = TimeUnit.SECONDS.toNanos(30);
+    /** So long the driver tries a node that it has lost after all others. */
+    private static final int AVOIDED_MILLIS = 5500;
     private static final int REST_MILLIS_MIN = 1500;
     private static final int REST_MILLIS_SPREAD = 1000;
 
@@ -165,6 +167,7 @@ final class FailoverCommand implements Callable<Integer> {
     private Loss lose(Cluster cluster, Fault fault, List<FailoverClient> everywhere, List<FailoverClient> pinned)
             throws InterruptedException {
         settled(cluster);
+        TimeUnit.MILLISECONDS.sleep(AVOIDED_MILLIS);
         everywhere.forEach(FailoverClient::goHome);
         TimeUnit.MILLISECONDS.sleep(REST_MILLIS_MIN + random.nextInt(REST_MILLIS_SPREAD));
         List<FailoverClient> all = Stream.concat(everywhere.stream(), pinned.stream()).toList();
