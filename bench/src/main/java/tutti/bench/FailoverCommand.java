@@ -111,7 +111,8 @@ final class FailoverCommand implements Callable<Integer> {
         Trees.delete(data);
         screen.line("");
         Screen.table(rows(losses)).forEach(screen::line);
-        screen.line("milliseconds from the loss, median / worst of so many losses; a client's wait from when it asked for its row");
+        screen.line(
+                "milliseconds from the loss, median / worst of so many losses; a client's wait from when it asked for its row");
         ground.writeNumbers(json, "failover", Map.of("losses", losses), screen);
         return 0;
     }
@@ -222,7 +223,8 @@ final class FailoverCommand implements Callable<Integer> {
                     first = found.getAsDouble();
                 }
             } catch (IOException unreadable) {
-                throw new Failure("cannot read the log of node " + node + ": " + unreadable.getMessage(), "", unreadable);
+                throw new Failure("cannot read the log of node " + node + ": " + unreadable.getMessage(), "",
+                        unreadable);
             }
         }
         return first;
@@ -231,7 +233,10 @@ final class FailoverCommand implements Callable<Integer> {
     private static double millisAfter(String line, Instant after) {
         int end = line.indexOf(' ');
         try {
-            return end < 0 ? -1 : Duration.between(after, OffsetDateTime.parse(line.substring(0, end)).toInstant()).toNanos() / 1e6 + 1;
+            return end < 0
+                    ? -1
+                    : Duration.between(after, OffsetDateTime.parse(line.substring(0, end)).toInstant()).toNanos() / 1e6
+                            + 1;
         } catch (DateTimeParseException _) {
             return -1;
         }
@@ -271,7 +276,8 @@ final class FailoverCommand implements Callable<Integer> {
         double[] sorted = java.util.Arrays.stream(values).filter(value -> !Double.isNaN(value)).sorted().toArray();
         return sorted.length == 0
                 ? "-"
-                : String.format(Locale.ROOT, "%.0f / %.0f", (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2,
+                : String.format(Locale.ROOT, "%.0f / %.0f",
+                        (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2,
                         sorted[sorted.length - 1]);
     }
 }
