@@ -47,6 +47,8 @@ final class FailoverCommand implements Callable<Integer> {
     private static final int NODES = 3;
     private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final long WAIT_NANOS_MAX = TimeUnit.SECONDS.toNanos(30);
+    /** So long the driver tries a node that it has lost after all others. */
+    private static final int AVOIDED_MILLIS = 5500;
     private static final int REST_MILLIS_MIN = 1500;
     private static final int REST_MILLIS_SPREAD = 1000;
 
@@ -109,7 +111,8 @@ final class FailoverCommand implements Callable<Integer> {
         Trees.delete(data);
         screen.line("");
         Screen.table(rows(losses)).forEach(screen::line);
-        screen.line("milliseconds from the loss, median / worst of so many losses; a client's wait from when it asked for its row");
+        screen.line(
+                "milliseconds from the loss, median / worst of so many losses; a client's wait from when it asked for its row");
         ground.writeNumbers(json, "failover", Map.of("losses", losses), screen);
         return 0;
     }
@@ -165,6 +168,7 @@ final class FailoverCommand implements Callable<Integer> {
     private Loss lose(Cluster cluster, Fault fault, List<FailoverClient> everywhere, List<FailoverClient> pinned)
             throws InterruptedException {
         settled(cluster);
+        TimeUnit.MILLISECONDS.sleep(AVOIDED_MILLIS);
         everywhere.forEach(FailoverClient::goHome);
         TimeUnit.MILLISECONDS.sleep(REST_MILLIS_MIN + random.nextInt(REST_MILLIS_SPREAD));
         List<FailoverClient> all = Stream.concat(everywhere.stream(), pinned.stream()).toList();
@@ -219,7 +223,8 @@ final class FailoverCommand implements Callable<Integer> {
                     first = found.getAsDouble();
                 }
             } catch (IOException unreadable) {
-                throw new Failure("cannot read the log of node " + node + ": " + unreadable.getMessage(), "", unreadable);
+                throw new Failure("cannot read the log of node " + node + ": " + unreadable.getMessage(), "",
+                        unreadable);
             }
         }
         return first;
@@ -228,7 +233,10 @@ final class FailoverCommand implements Callable<Integer> {
     private static double millisAfter(String line, Instant after) {
         int end = line.indexOf(' ');
         try {
-            return end < 0 ? -1 : Duration.between(after, OffsetDateTime.parse(line.substring(0, end)).toInstant()).toNanos() / 1e6 + 1;
+            return end < 0
+                    ? -1
+                    : Duration.between(after, OffsetDateTime.parse(line.substring(0, end)).toInstant()).toNanos() / 1e6
+                            + 1;
         } catch (DateTimeParseException _) {
             return -1;
         }
@@ -268,7 +276,8 @@ final class FailoverCommand implements Callable<Integer> {
         double[] sorted = java.util.Arrays.stream(values).filter(value -> !Double.isNaN(value)).sorted().toArray();
         return sorted.length == 0
                 ? "-"
-                : String.format(Locale.ROOT, "%.0f / %.0f", (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2,
+                : String.format(Locale.ROOT, "%.0f / %.0f",
+                        (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2,
                         sorted[sorted.length - 1]);
     }
 }

@@ -30,9 +30,10 @@ enum DriverProperty {
     FAILOVER_TIMEOUT("failoverTimeout", "30", "How long nodes are tried, in seconds, after one was lost, before the"
             + " application gets an error of class 08."),
     /** When a node is given up that says nothing. */
-    SILENCE_TIMEOUT("silenceTimeout", "1", "How long a node may say nothing, in seconds, before its connections in use are given up like"
-            + " those of a lost node. Only if another node answers meanwhile; a node that answers may take as long as it likes for"
-            + " a statement. 0 waits for ever."),
+    SILENCE_TIMEOUT("silenceTimeout", "1",
+            "How long a node may say nothing, in seconds, before its connections in use are given up like"
+                    + " those of a lost node. Only if another node answers meanwhile; a node that answers may take as long as it likes for"
+                    + " a statement. 0 waits for ever."),
     /** How long the cluster is asked about a commit. */
     RESOLVE_TIMEOUT("resolveTimeout", "30", "How long the cluster is asked, in seconds, whether a transaction has"
             + " committed whose node was lost meanwhile, before the application gets 08007.");

@@ -27,7 +27,8 @@ import org.postgresql.PGProperty;
  * @param pgjdbc the properties that are pgjdbc's
  */
 record Settings(String url, List<HostPort> hosts, String database, LoadBalance loadBalance, ReadOnlyRouting routing,
-        ReadLevel readLevel, boolean moveReadOnly, long failoverNanos, long resolveNanos, long silenceNanos, long loginNanos,
+        ReadLevel readLevel, boolean moveReadOnly, long failoverNanos, long resolveNanos, long silenceNanos,
+        long loginNanos,
         long nodeNanos, Properties pgjdbc) {
     /** Where read-only transactions go. */
     enum ReadOnlyRouting {

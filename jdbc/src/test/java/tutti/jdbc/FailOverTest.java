@@ -118,7 +118,8 @@ class FailOverTest {
     @Test
     @Timeout(20)
     void aNodeThatStandsStillIsNotWaitedForByWhoConnects() throws Exception {
-        try (ScriptedNode still = new ScriptedNode(query -> ScriptedNode.STANDS_STILL); ScriptedNode other = knowing()) {
+        try (ScriptedNode still = new ScriptedNode(query -> ScriptedNode.STANDS_STILL);
+                ScriptedNode other = knowing()) {
             still.standStill();
             insertAndCommit(still, other);
             assertTrue(other.heard().contains("COMMIT"), other.heard()::toString);

@@ -78,13 +78,18 @@ final class DriverClients {
 
     /** Kills a node under clients of it, waits until all of them have gone on elsewhere, and starts it again. */
     void whileKilling(int victim, int clients) throws InterruptedException {
+        whileAway(victim, clients, () -> cluster.cluster.kill(victim));
+    }
+
+    /** Has a node end under clients of it, waits until all of them have gone on elsewhere, and starts it again. */
+    void whileAway(int victim, int clients, Runnable end) throws InterruptedException {
         CountDownLatch warm = new CountDownLatch(clients * WARM_EACH);
         CountDownLatch moved = new CountDownLatch(clients);
         AtomicBoolean stop = new AtomicBoolean();
         List<Thread> threads = IntStream.range(0, clients).mapToObj(client -> Thread.ofPlatform()
                 .start(() -> commit(victim, client % 2 == 0, stop, warm, moved))).toList();
         boolean warmed = warm.await(SECONDS, TimeUnit.SECONDS);
-        cluster.cluster.kill(victim);
+        end.run();
         boolean all = warmed && moved.await(SECONDS, TimeUnit.SECONDS);
         stop.set(true);
         for (Thread thread : threads) {

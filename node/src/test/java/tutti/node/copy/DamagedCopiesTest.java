@@ -49,7 +49,8 @@ class DamagedCopiesTest {
     private static final int PIECES_MAX = 8;
     private static final int PATIENCE_SECONDS = 60;
     private static final List<String> PATHS = List.of("postgres", "postgres/a", "postgres/a/b", "order/log/1",
-            "order", "", "/", "//", "/postgres", "/complete", "complete", "complete/a", "postgres/", "postgres//a", "..",
+            "order", "", "/", "//", "/postgres", "/complete", "complete", "complete/a", "postgres/", "postgres//a",
+            "..",
             "postgres/..", "postgres/../x", "postgres/./a", "x", "x/y", "postgres/a\0b", "postgres/ä", "C:\\x",
             "postgres/" + "a/".repeat(7) + "a", "postgres" + "/a".repeat(4000), "/".repeat(9000));
 

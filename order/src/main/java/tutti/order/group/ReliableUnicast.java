@@ -220,7 +220,8 @@ final class ReliableUnicast {
         } else if (!letter.channel().equals(in.channel)) {
             return true;
         }
-        if (letter.number() >= in.next + WINDOW) {
+        if (letter.number() >= in.next + WINDOW
+                || (letter.completes() == Completes.NOTHING && !letter.piece().hasRemaining())) {
             return false;
         }
         post.send(from, new Frame.Receipt(letter.channel(), letter.number()));

@@ -22,8 +22,10 @@ import tutti.runtime.Loop;
  */
 final class Elections {
     private static final Logger LOGGER = LoggerFactory.getLogger(Elections.class);
-    /** By so much the nodes begin one after the other, and the first one after its leader is gone. */
-    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
+    /** The first node waits until the others can have seen it, too. */
+    private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
+    /** The next ones follow, each when an election that the one before has begun is over, on slow disks as well. */
+    private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(120);
     /** So often a node asks the others. */
     private static final int TRIES = 3;
 
@@ -82,7 +84,7 @@ final class Elections {
         int turn = config.self() > node
                 ? voters.subSet(node, config.self()).size()
                 : voters.tailSet(node).size() + voters.headSet(config.self()).size();
-        var _ = loop.schedule(STEP_NANOS * (turn + 1),
+        var _ = loop.schedule(FIRST_NANOS + STEP_NANOS * turn,
                 () -> ask(node, now.term(), STEP_NANOS * voters.size(), TRIES));
         var _ = loop.schedule(config.failureTimeout().toNanos(), () -> ended(mine));
     }

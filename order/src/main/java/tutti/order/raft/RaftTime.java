@@ -59,7 +59,8 @@ final class RaftTime implements RaftNodeExecutor {
         return new Clock() {
             @Override
             public long millis() {
-                return ORIGIN_MILLIS + aheadMillis + (long) ((machine.nanoTime() - originNanos) * speed / NANOS_PER_MILLI);
+                return ORIGIN_MILLIS + aheadMillis
+                        + (long) ((machine.nanoTime() - originNanos) * speed / NANOS_PER_MILLI);
             }
 
             @Override

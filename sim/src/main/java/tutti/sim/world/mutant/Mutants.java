@@ -230,7 +230,7 @@ public final class Mutants {
                     raft("si", "slow-commits,engine-hang,pause"), new Finder(By.LIVENESS, "open"), 20),
             // ------------------------------------------------------------------------------ Raft glue
             mended("pre-vote-kept-open", "A pre-vote that was open when a leader was found is not closed.",
-                    Edit.of(RAFT + "RaftOrder", "checkForgottenPreVote()", new Change.Body(0)),
+                    Edit.of(RAFT + "Elections", "checkForgottenPreVote()", new Change.Body(0)),
                     new Where("si", Map.of(), null, OrderKind.RAFT, "partition,clogging,pause,gone,long", 300, 1),
                     new Finder(By.LIVENESS, "open"), 200),
             mended("higher-term-refused", "No higher term is taken from the refusal of a pre-vote.",
