@@ -51,7 +51,8 @@ final class ApplyTuner {
         this.counts = counts;
         this.metrics = metrics;
         this.changed = changed;
-        this.now = begin(settings, new Choice(ApplySettings.DEFAULTS.appliers(), ApplySettings.DEFAULTS.groupPositionsMax()));
+        this.now = begin(settings,
+                new Choice(ApplySettings.DEFAULTS.appliers(), ApplySettings.DEFAULTS.groupPositionsMax()));
     }
 
     private static Choice begin(ApplySettings settings, Choice before) {

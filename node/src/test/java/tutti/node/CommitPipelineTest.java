@@ -317,7 +317,8 @@ class CommitPipelineTest {
         run(() -> pipeline.applying(new ApplySettings(ApplySettings.AUTO, 1, 0)));
         assertEquals(1 + 2, begunBehind(60).size());
         machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
-        assertEquals(3, pending().size(), "nothing has become visible, so six may work, of which one is left for the head");
+        assertEquals(3, pending().size(),
+                "nothing has become visible, so six may work, of which one is left for the head");
         run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
         machine.runFor(10 * ConcurrencyTuning.INTERVAL_NANOS);
         assertEquals(0, pending().size(), "a number counts again");

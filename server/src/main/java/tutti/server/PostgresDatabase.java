@@ -131,7 +131,8 @@ final class PostgresDatabase implements NodeDatabase {
 
         @Override
         public @Nullable String varies(String sql) {
-            return StatementClasses.statements(sql.getBytes(StandardCharsets.UTF_8), true, engine.references()).varying();
+            return StatementClasses.statements(sql.getBytes(StandardCharsets.UTF_8), true, engine.references())
+                    .varying();
         }
     }
 

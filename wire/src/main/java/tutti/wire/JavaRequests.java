@@ -62,8 +62,10 @@ public record JavaRequests(Procedures registered, Function<String, Set<Integer>>
                     .with('H', "Use protocol hybrid with execution hybrid or passive, and tutti.mode = 'default'.");
         }
         if (parts.stream().anyMatch(StatementClasses.Statements::several) || (parts.size() > 1 && !separately)) {
-            return Errors.notSupported("procedure " + all + " is written in Java, and must be called alone: what Java does"
-                    + " follows all statements of the request").with('H', "Send the CALL as a request of its own.");
+            return Errors
+                    .notSupported("procedure " + all + " is written in Java, and must be called alone: what Java does"
+                            + " follows all statements of the request")
+                    .with('H', "Send the CALL as a request of its own.");
         }
         for (String name : names) {
             String version = registered.version(name);

@@ -24,8 +24,10 @@ import tutti.jdbc.TuttiLog.Outcome;
 /** Stored transactions in Java: executed once, by the owner of their log, with the same result everywhere; bad calls have clear errors. */
 @Tag("long")
 class JavaProceduresClusterTest {
-    private static final List<String> SCHEMA = List.of("CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL)",
-            "CREATE TABLE payment (id uuid PRIMARY KEY, at timestamptz, chance float8)", "CREATE TABLE elsewhere (id int)",
+    private static final List<String> SCHEMA = List.of(
+            "CREATE TABLE account (id int PRIMARY KEY, balance bigint NOT NULL)",
+            "CREATE TABLE payment (id uuid PRIMARY KEY, at timestamptz, chance float8)",
+            "CREATE TABLE elsewhere (id int)",
             "INSERT INTO account SELECT i, 100 FROM generate_series(1, 9) AS i",
             "CREATE PROCEDURE transfer(source int, target int, amount int) LANGUAGE plpgsql"
                     + " SET tutti.java = 'transfer' SET tutti.classes = 'account, payment'"
@@ -66,7 +68,8 @@ class JavaProceduresClusterTest {
     void theOwnerExecutesThemOnceAndBadCallsAreRefused() throws Exception {
         ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory, 2, "hybrid"), "procedures",
                 "{transfer: " + Transfer.class.getName() + "}");
-        try (FaultCluster cluster = FaultCluster.start(spec); Connection first = cluster.connect(0);
+        try (FaultCluster cluster = FaultCluster.start(spec);
+                Connection first = cluster.connect(0);
                 Connection second = cluster.connect(1)) {
             for (String sql : SCHEMA) {
                 execute(first, sql);
@@ -81,10 +84,12 @@ class JavaProceduresClusterTest {
                     call.execute();
                 }
             }
-            assertEquals("70 120 110 4", value(second, "SELECT concat_ws(' ', (SELECT balance FROM account WHERE id = 1),"
-                    + " (SELECT balance FROM account WHERE id = 2), (SELECT balance FROM account WHERE id = 3),"
-                    + " (SELECT count(*) FROM payment))"));
-            assertEquals("t", value(first, "SELECT bool_and(at > now() - interval '1 hour' AND chance >= 0 AND chance < 1) FROM payment"));
+            assertEquals("70 120 110 4",
+                    value(second, "SELECT concat_ws(' ', (SELECT balance FROM account WHERE id = 1),"
+                            + " (SELECT balance FROM account WHERE id = 2), (SELECT balance FROM account WHERE id = 3),"
+                            + " (SELECT count(*) FROM payment))"));
+            assertEquals("t", value(first,
+                    "SELECT bool_and(at > now() - interval '1 hour' AND chance >= 0 AND chance < 1) FROM payment"));
 
             refused(first, "CALL transfer(1, 2, 1000)", "P0004", "account 1 has 70 only");
             refused(first, "CALL transfer(1, 99, 1)", "02000", "no account 99");
@@ -99,7 +104,8 @@ class JavaProceduresClusterTest {
             refused(first, "UPDATE account SET balance = 0; CALL transfer(1, 2, 1)", "0A000", "called alone");
             refused(first, "BEGIN; CALL transfer(1, 2, 1)", "0A000", "only the owner");
             execute(first, "ROLLBACK");
-            assertEquals("70", value(second, "SELECT balance FROM account WHERE id = 1"), "what was refused has changed nothing");
+            assertEquals("70", value(second, "SELECT balance FROM account WHERE id = 1"),
+                    "what was refused has changed nothing");
 
             try (TuttiLog log = TuttiLog.over(cluster.connect(1))) {
                 TuttiLog.Ticket ticket = log.submit("CALL transfer(?, ?, ?)", 4, 5, 7);
@@ -115,7 +121,8 @@ class JavaProceduresClusterTest {
             assertEquals("90", value(second, "SELECT balance FROM account WHERE id = 4"));
             cluster.cluster.kill(1);
             Path config = spec.directory().resolve(cluster.node(1).name()).resolve("node.yaml");
-            Files.writeString(config, Files.readString(config).replace(Transfer.class.getName(), OtherTransfer.class.getName()));
+            Files.writeString(config,
+                    Files.readString(config).replace(Transfer.class.getName(), OtherTransfer.class.getName()));
             cluster.cluster.startNode(1);
             cluster.awaitReady();
             try (Connection again = cluster.connect(0)) {

@@ -25,6 +25,7 @@ public final class Transfer implements StoredProcedure {
         if (call.update("UPDATE account SET balance = balance + $2 WHERE id = $1", to, amount) != 1) {
             throw new SQLException("there is no account " + to, "02000");
         }
-        call.update("INSERT INTO payment (id, at, chance) VALUES ($1, $2, $3)", call.uuid(1), call.submitted(), call.random(2));
+        call.update("INSERT INTO payment (id, at, chance) VALUES ($1, $2, $3)", call.uuid(1), call.submitted(),
+                call.random(2));
     }
 }

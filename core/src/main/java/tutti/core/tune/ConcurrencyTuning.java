@@ -43,8 +43,9 @@ public final class ConcurrencyTuning {
         /** Checks the ranges. */
         public Bounds {
             if (sideBySideMin < 1 || togetherMin < 1 || sideBySideMax < sideBySideMin || togetherMax < togetherMin) {
-                throw new IllegalArgumentException(sideBySideMin + " to " + sideBySideMax + " side by side, " + togetherMin + " to "
-                        + togetherMax + " together");
+                throw new IllegalArgumentException(
+                        sideBySideMin + " to " + sideBySideMax + " side by side, " + togetherMin + " to "
+                                + togetherMax + " together");
             }
         }
 

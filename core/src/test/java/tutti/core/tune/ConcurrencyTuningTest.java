@@ -69,14 +69,16 @@ class ConcurrencyTuningTest {
         }
 
         double lag(int from) {
-            return lagSeconds.subList(from, lagSeconds.size()).stream().mapToDouble(Double::doubleValue).average().orElse(0);
+            return lagSeconds.subList(from, lagSeconds.size()).stream().mapToDouble(Double::doubleValue).average()
+                    .orElse(0);
         }
     }
 
     @Test
     void aSteadyLoadIsMetAndThenLittleChanges() {
         Replica replica = new Replica(BOUNDS, 16, 0.02, 0.0004).run(INTERVALS, _ -> 20_000);
-        assertTrue(replica.lag(200) < 0.2, () -> "behind by " + replica.lag(200) + " s, with " + replica.tuning.choice());
+        assertTrue(replica.lag(200) < 0.2,
+                () -> "behind by " + replica.lag(200) + " s, with " + replica.tuning.choice());
         assertTrue(replica.speed(replica.tuning.choice()) >= 20_000);
         assertTrue(replica.changes(INTERVALS / 2) <= 8, () -> replica.changes(INTERVALS / 2) + " changes");
     }
@@ -100,7 +102,8 @@ class ConcurrencyTuningTest {
         Replica replica = new Replica(BOUNDS, 16, 0.02, 0.0004).run(INTERVALS, i -> i / 100 % 2 == 0 ? 15_000 : 500);
         for (int period = 2; period < INTERVALS / 100; period += 2) {
             int last = period * 100 + 99;
-            assertTrue(replica.lagSeconds.get(last) < 0.5, () -> "behind at " + last + ": " + replica.lagSeconds.get(last));
+            assertTrue(replica.lagSeconds.get(last) < 0.5,
+                    () -> "behind at " + last + ": " + replica.lagSeconds.get(last));
         }
     }
 
@@ -116,7 +119,8 @@ class ConcurrencyTuningTest {
     @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
     void anyLoadIsServedWithinTheBoundsAndNothingIsLost(long seed) {
         Random random = new Random(seed);
-        Replica replica = new Replica(BOUNDS, 1 + random.nextInt(32), random.nextDouble() / 50, 0.0001 + random.nextDouble() / 1000);
+        Replica replica = new Replica(BOUNDS, 1 + random.nextInt(32), random.nextDouble() / 50,
+                0.0001 + random.nextDouble() / 1000);
         double[] load = {100};
         replica.run(INTERVALS, i -> {
             if (random.nextInt(50) == 0) {
@@ -127,7 +131,8 @@ class ConcurrencyTuningTest {
         assertEquals(replica.arrived, replica.done + replica.waiting, 1e-3);
         assertEquals(0, replica.waiting, 1e-3, "all is made visible when nothing more comes");
         for (Choice choice : replica.choices) {
-            assertTrue(choice.sideBySide() >= 1 && choice.sideBySide() <= 64 && choice.together() >= 16 && choice.together() <= 1024, choice::toString);
+            assertTrue(choice.sideBySide() >= 1 && choice.sideBySide() <= 64 && choice.together() >= 16
+                    && choice.together() <= 1024, choice::toString);
         }
     }
 

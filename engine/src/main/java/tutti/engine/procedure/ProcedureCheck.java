@@ -64,7 +64,8 @@ final class ProcedureCheck {
             Map.entry("java/util/Locale", Set.of("getDefault", "setDefault")),
             Map.entry("java/util/TimeZone", Set.of("getDefault", "setDefault")),
             Map.entry("java/time/ZoneId", Set.of("systemDefault")),
-            Map.entry("java/time/Clock", Set.of("systemUTC", "system", "systemDefaultZone", "tickMillis", "tickMinutes", "tickSeconds")),
+            Map.entry("java/time/Clock",
+                    Set.of("systemUTC", "system", "systemDefaultZone", "tickMillis", "tickMinutes", "tickSeconds")),
             Map.entry("java/util/Collections", Set.of("shuffle(Ljava/util/List;)")),
             Map.entry("java/util/Collection", Set.of("parallelStream")),
             Map.entry("java/util/Set", Set.of("of", "copyOf", "parallelStream")),
@@ -74,7 +75,8 @@ final class ProcedureCheck {
     /** Of any class. */
     private static final Set<String> FORBIDDEN_OF_ALL = Set.of("parallel", "identityHashCode");
     /** All that may be used of a class of which little may. */
-    private static final Map<String, Set<String>> ALLOWED = Map.of("java/lang/System", Set.of("arraycopy", "lineSeparator"));
+    private static final Map<String, Set<String>> ALLOWED = Map.of("java/lang/System",
+            Set.of("arraycopy", "lineSeparator"));
     private static final String TIME = "java/time/";
 
     private final ClassLoader loader;
@@ -205,11 +207,12 @@ final class ProcedureCheck {
         boolean now = owner.startsWith(TIME) && called.equals("now");
         if ((allowed != null && !allowed.contains(called)) || not.contains(called) || not.contains(with) || now
                 || FORBIDDEN_OF_ALL.contains(called)) {
-            throw forbidden(name, spelled(owner) + (called.equals(CONSTRUCTOR) ? "()" : "." + called), now || owner.equals("java/util/Date")
-                    ? "take ProcedureCall.submitted()"
-                    : not.contains("of")
-                            ? "its order differs from process to process: take a LinkedHashMap or LinkedHashSet"
-                            : "take ProcedureCall's random(n), uuid(n) or submitted(), and nothing that a machine or process has of its own");
+            throw forbidden(name, spelled(owner) + (called.equals(CONSTRUCTOR) ? "()" : "." + called),
+                    now || owner.equals("java/util/Date")
+                            ? "take ProcedureCall.submitted()"
+                            : not.contains("of")
+                                    ? "its order differs from process to process: take a LinkedHashMap or LinkedHashSet"
+                                    : "take ProcedureCall's random(n), uuid(n) or submitted(), and nothing that a machine or process has of its own");
         }
     }
 

@@ -56,7 +56,9 @@ public final class ProcedureValues {
         try {
             return decimal(number).longValueExact();
         } catch (ArithmeticException other) {
-            throw new SQLException("value " + number + " is " + text(number) + ", which is no number of 64 bits without fraction", "22018", other);
+            throw new SQLException(
+                    "value " + number + " is " + text(number) + ", which is no number of 64 bits without fraction",
+                    "22018", other);
         }
     }
 
@@ -83,7 +85,8 @@ public final class ProcedureValues {
         return switch (text(number)) {
             case "t", "true", "TRUE" -> true;
             case "f", "false", "FALSE" -> false;
-            default -> throw new SQLException("value " + number + " is " + text(number) + ", which is no boolean", "22018");
+            default ->
+                throw new SQLException("value " + number + " is " + text(number) + ", which is no boolean", "22018");
         };
     }
 

@@ -39,7 +39,8 @@ public final class Procedures {
      */
     public static Procedures of(Map<String, String> classes, ClassLoader loader) {
         if (classes.size() > COUNT_MAX) {
-            throw new IllegalArgumentException(classes.size() + " procedures: at most " + COUNT_MAX + " can be registered");
+            throw new IllegalArgumentException(
+                    classes.size() + " procedures: at most " + COUNT_MAX + " can be registered");
         }
         Map<String, Entry> entries = new TreeMap<>();
         new TreeMap<>(classes).forEach((name, of) -> {
@@ -59,7 +60,8 @@ public final class Procedures {
         try {
             Class<?> found = Class.forName(of, false, loader);
             if (!StoredProcedure.class.isAssignableFrom(found) || Modifier.isAbstract(found.getModifiers())) {
-                throw new IllegalArgumentException("class " + of + " does not implement " + StoredProcedure.class.getName());
+                throw new IllegalArgumentException(
+                        "class " + of + " does not implement " + StoredProcedure.class.getName());
             }
             String version = ProcedureCheck.digest(found);
             return new Entry(found.asSubclass(StoredProcedure.class).getConstructor(), version);

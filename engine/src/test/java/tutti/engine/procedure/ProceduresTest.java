@@ -43,7 +43,8 @@ class ProceduresTest {
     void nodesTellEachOtherNameAndVersionShortly() {
         Procedures sums = of(Map.of("a".repeat(63), named(Sums.class)));
         Procedures more = of(Map.of("b", named(Sums.class)));
-        assertTrue(sums.abilities().stream().allMatch(name -> name.length() <= 64), () -> String.valueOf(sums.abilities()));
+        assertTrue(sums.abilities().stream().allMatch(name -> name.length() <= 64),
+                () -> String.valueOf(sums.abilities()));
         assertNotEquals(sums.abilities(), more.abilities());
         assertEquals(of(Map.of("b", named(Sums.class))).abilities(), more.abilities());
     }

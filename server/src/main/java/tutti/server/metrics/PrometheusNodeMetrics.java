@@ -124,7 +124,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                         + " that is auto.")
                 .register(registry).labelValues();
         undertaking = Gauge.builder().name("tutti_requests_concurrency")
-                .help("What executors and batch-requests have come to where one of them is auto.").labelNames("parameter")
+                .help("What executors and batch-requests have come to where one of them is auto.")
+                .labelNames("parameter")
                 .register(registry);
         repeated = unlabelled("tutti_transactions_repeated_total",
                 "Times that a transaction which had lost was run again, unknown to its client.");

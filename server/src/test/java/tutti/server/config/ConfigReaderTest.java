@@ -92,8 +92,9 @@ class ConfigReaderTest {
     void someNumbersCanBeLeftToTheNode() throws UnusableFileException {
         assertEquals(0, read(SMALLEST + "apply: {appliers: auto}\n").apply().appliers());
         assertEquals(64, read(SMALLEST + "apply: {appliers: auto}\n").apply().batchTransactions());
-        assertTrue(assertThrows(UnusableFileException.class, () -> read(SMALLEST + "apply: {appliers: 0}\n")).getMessage()
-                .contains("1 to 64, or auto"));
+        assertTrue(
+                assertThrows(UnusableFileException.class, () -> read(SMALLEST + "apply: {appliers: 0}\n")).getMessage()
+                        .contains("1 to 64, or auto"));
         assertThrows(UnusableFileException.class, () -> read(SMALLEST + "http: {port: auto}\n"));
     }
 

@@ -167,7 +167,8 @@ final class JavaCalls {
     private void execute(Asked asked) throws SQLException {
         String version = versions.get(asked.name());
         if (version == null) {
-            throw new SQLException("Java procedure " + asked.name() + " is called by a function that does not say so", "55000");
+            throw new SQLException("Java procedure " + asked.name() + " is called by a function that does not say so",
+                    "55000");
         }
         try {
             check.procedures().make(asked.name(), version).execute(new Call(new ProcedureValues(asked.arguments())));
@@ -250,13 +251,16 @@ final class JavaCalls {
         private QueryResult checked(String sql, @Nullable Object... parameters) throws SQLException {
             String first = sql.strip().split("[^A-Za-z]", 2)[0].toLowerCase(Locale.ROOT);
             if (!OF_ROWS.contains(first)) {
-                throw new SQLException("a Java procedure executes SELECT, INSERT, UPDATE, DELETE, MERGE, CALL and WITH, not "
-                        + sql, "0A000");
+                throw new SQLException(
+                        "a Java procedure executes SELECT, INSERT, UPDATE, DELETE, MERGE, CALL and WITH, not "
+                                + sql,
+                        "0A000");
             }
             String varies = check.varies(sql);
             if (varies != null) {
                 throw new SQLException("a Java procedure may be run again, and this may come out differently: " + varies
-                        + "; take submitted(), random(n) or uuid(n) of its call instead, and give rows an order", "25006");
+                        + "; take submitted(), random(n) or uuid(n) of its call instead, and give rows an order",
+                        "25006");
             }
             @Nullable
             String[] texts = new String[parameters.length];
@@ -299,7 +303,8 @@ final class JavaCalls {
             case Boolean truth -> truth.toString();
             case UUID id -> id.toString();
             case Temporal time -> time.toString();
-            default -> throw new SQLException("parameters of " + parameter.getClass() + " are not supported: pass a text", "0A000");
+            default -> throw new SQLException(
+                    "parameters of " + parameter.getClass() + " are not supported: pass a text", "0A000");
         };
     }
 
