@@ -170,7 +170,8 @@ final class Classifier {
 
     /** What counts as a read may do more than its words say. */
     void readsMayWrite() {
-        Arrays.asList(kinds).subList(0, count).replaceAll(kind -> kind == StatementKind.READ ? StatementKind.WRITE : kind);
+        Arrays.asList(kinds).subList(0, count)
+                .replaceAll(kind -> kind == StatementKind.READ ? StatementKind.WRITE : kind);
     }
 
     /** How many statements there are. */

@@ -265,7 +265,8 @@ public final class EngineCapture implements Capture {
     private record Judged(InBandTables tables, boolean readsAreReads, HiddenWords hidden) {
         static Judged of(InBandTables tables) {
             return new Judged(tables, tables.functions().stream()
-                    .noneMatch(name -> name.startsWith("pg_") || HarmlessFunctions.isHarmless(name)), HiddenWords.of(tables.hidden()));
+                    .noneMatch(name -> name.startsWith("pg_") || HarmlessFunctions.isHarmless(name)),
+                    HiddenWords.of(tables.hidden()));
         }
     }
 
@@ -283,7 +284,9 @@ public final class EngineCapture implements Capture {
     @Override
     public HiddenWords hidden() {
         InBandTables tables = inBand.get();
-        return refreshing.get() > 0 && !tables.hidden().functions().isEmpty() ? HiddenWords.ANYWHERE : judged(tables).hidden();
+        return refreshing.get() > 0 && !tables.hidden().functions().isEmpty()
+                ? HiddenWords.ANYWHERE
+                : judged(tables).hidden();
     }
 
     @Override

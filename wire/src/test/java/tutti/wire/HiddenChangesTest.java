@@ -120,8 +120,9 @@ class HiddenChangesTest {
     }
 
     private static String shifted() throws Exception {
-        return String.valueOf(admin.execute("SELECT count(*) FROM pg_db_role_setting WHERE setrole = 'mallory'::regrole",
-                PATIENCE).value());
+        return String
+                .valueOf(admin.execute("SELECT count(*) FROM pg_db_role_setting WHERE setrole = 'mallory'::regrole",
+                        PATIENCE).value());
     }
 
     private static @Nullable String state(String sql) throws Exception {
@@ -134,13 +135,11 @@ class HiddenChangesTest {
     }
 
     /** The state of what fails when a statement is sent in the extended protocol, or null. */
-    private static @Nullable String extended(String sql, boolean executes) throws Exception {
+    private static @Nullable String extended(String sql) throws Exception {
         ByteBuf batch = mallory.buffer();
         Frontend.parse(batch, "", sql);
         Frontend.bind(batch, "", "");
-        if (executes) {
-            Frontend.execute(batch, "", 0);
-        }
+        Frontend.execute(batch, "", 0);
         Frontend.sync(batch);
         return sent(batch);
     }
@@ -179,7 +178,7 @@ class HiddenChangesTest {
         assertNotNull(state(sql), sql);
         assertEquals("0", shifted(), sql);
         if (!sql.contains(";")) {
-            assertNotNull(extended(sql, true), sql);
+            assertNotNull(extended(sql), sql);
             assertEquals("0", shifted(), sql);
         }
         for (String each : List.of("ROLLBACK", "BEGIN")) {
@@ -193,7 +192,8 @@ class HiddenChangesTest {
     @Test
     void changesThatNoStatementNamesAreRefused() throws Exception {
         for (String sql : List.of("SELECT evil.shift()", "SELECT * FROM direct", "TABLE \"Indirect\"",
-                "SELECT * FROM evil.\"Indirect\"", "SELECT 1 FROM U&\"\\0064irect\"", "SELECT * FROM stable", "SELECT id FROM guarded",
+                "SELECT * FROM evil.\"Indirect\"", "SELECT 1 FROM U&\"\\0064irect\"", "SELECT * FROM stable",
+                "SELECT id FROM guarded",
                 "COPY guarded TO STDOUT", "SELECT mine.attribute FROM mine", "SELECT pg_like()", "SELECT lower(1)",
                 "EXPLAIN ANALYSE SELECT shift()", "EXPLAIN (\"analyze\") SELECT shift()", "EXPLAIN SELECT fixed(1)",
                 "COPY (SELECT * FROM direct) TO STDOUT", "DO $$ BEGIN PERFORM * FROM direct; END $$",
@@ -205,8 +205,6 @@ class HiddenChangesTest {
                 "CREATE TEMP VIEW t AS SELECT shift(); SELECT * FROM t")) {
             refused(sql);
         }
-        assertNotNull(extended("SELECT fixed(1)", false), "planning executes it");
-        assertEquals("0", shifted());
         assertEquals(List.of(), NODE.drainCommitted());
     }
 
@@ -294,10 +292,12 @@ class HiddenChangesTest {
         mallory = connect(BackendSettings.of(address, TestServer.SUPERUSER, "postgres",
                 new Credentials.Password(TestServer.PASSWORD)));
         root.close();
-        for (String sql : List.of("GRANT TEMP ON DATABASE postgres TO other", "ALTER DATABASE postgres SET work_mem = 64",
-                "GRANT SET ON PARAMETER work_mem TO other", "COMMENT ON ROLE other IS ''''seen''''",
+        for (String sql : List.of("GRANT TEMP ON DATABASE postgres TO other",
+                "ALTER DATABASE postgres SET work_mem = 64",
+                "GRANT SET ON PARAMETER work_mem TO other", "COMMENT ON ROLE other IS ''seen''",
                 "REASSIGN OWNED BY mallory TO other", "GRANT other TO mallory", "CREATE ROLE third", "DROP ROLE other",
-                "GRANT CREATE ON TABLESPACE pg_default TO other", "ALTER TABLESPACE pg_default SET (seq_page_cost = 2)")) {
+                "GRANT CREATE ON TABLESPACE pg_default TO other",
+                "ALTER TABLESPACE pg_default SET (seq_page_cost = 2)")) {
             String call = "DO $$ BEGIN EXECUTE '" + sql + "'; END $$";
             assertEquals("0A000", state(call), sql);
             assertEquals("0A000", both(call), sql);
@@ -319,7 +319,8 @@ class HiddenChangesTest {
 
     @Test
     void queriesThatHideNothingArePassedOnAsReads() throws Exception {
-        for (String sql : List.of("SELECT * FROM plain", "SELECT lower(word) FROM plain", "EXPLAIN SELECT 1", "SELECT evil.harmless()",
+        for (String sql : List.of("SELECT * FROM plain", "SELECT lower(word) FROM plain", "EXPLAIN SELECT 1",
+                "SELECT evil.harmless()",
                 "DECLARE c CURSOR WITH HOLD FOR SELECT * FROM plain", "FETCH ALL FROM c", "CLOSE c",
                 "BEGIN", "DECLARE c CURSOR WITH HOLD FOR SELECT harmless()", "INSERT INTO plain VALUES (2)", "COMMIT",
                 "FETCH c", "CLOSE c", "DELETE FROM plain", "BEGIN", "DECLARE c CURSOR WITH HOLD FOR SELECT harmless()",

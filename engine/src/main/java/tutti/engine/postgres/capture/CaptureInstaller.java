@@ -75,7 +75,8 @@ public final class CaptureInstaller {
     /** How many rows the session has changed of what belongs to the server, by the counters of its transactions: see server.sql. */
     private static final String SERVER_CHANGES = "(" + Stream.of(1260, 1261, 1262, 1213, 2396, 2964, 3466, 6243)
             .flatMap(catalog -> Stream.of("inserted", "updated", "deleted").map(what -> counter(what, catalog)))
-            .collect(Collectors.joining(" OPERATOR(pg_catalog.+) ")) + " OPERATOR(pg_catalog.+) " + counter("updated", 1214) + ")";
+            .collect(Collectors.joining(" OPERATOR(pg_catalog.+) ")) + " OPERATOR(pg_catalog.+) "
+            + counter("updated", 1214) + ")";
     /** Whether it may have changed some. */
     private static final String SERVER_MAY_CHANGE = "(" + SERVER_CHANGES + " OPERATOR(pg_catalog.>) 0"
             + " OR pg_catalog.current_setting('track_counts') OPERATOR(pg_catalog.=) 'off')";

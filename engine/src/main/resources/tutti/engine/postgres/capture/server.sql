@@ -37,7 +37,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.explain_server() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 BEGIN
     IF <server may change> THEN
-        PERFORM setval('tutti.explained', tutti.server_count());
+        PERFORM setval_here('tutti.explained', tutti.server_count());
     END IF;
 END
 $function$;
