@@ -88,6 +88,11 @@ public interface Capture {
         return null;
     }
 
+    /** What makes a write of a statement that looks like a read; another object when the schema has changed in that. */
+    default HiddenWords hidden() {
+        return HiddenWords.NONE;
+    }
+
     /** Whether columns of rows that have not changed may be left out of what is captured: whether all nodes can make such changes. */
     default boolean leavesOut() {
         return true;

@@ -25,7 +25,7 @@ final class Classifier {
     private static final long PREPARED = SqlTokens.key("prepared");
     private static final long TRANSACTION = SqlTokens.key("transaction");
     static final long CONCURRENTLY = SqlTokens.key("concurrently");
-    private static final long ANALYZE = SqlTokens.key("analyze");
+    private static final long[] ANALYZE = SqlCursor.keys("analyze analyse");
     private static final long INTO = SqlTokens.key("into");
     private static final long CONSTRAINTS = SqlTokens.key("constraints");
     private static final long IMMEDIATE = SqlTokens.key("immediate");
@@ -108,12 +108,6 @@ final class Classifier {
         this.schema = new SchemaStatement(sql, serializable);
     }
 
-    /** Whether a word before a parenthesis is none of a function, or that of one of the server's that changes nothing. */
-    static boolean isHarmless(String word) {
-        long key = SqlTokens.key(word);
-        return SqlCursor.among(HarmlessFunctions.WORDS, key) && !SqlCursor.among(HarmlessFunctions.EXCEPT, key);
-    }
-
     /** Judges a piece of SQL. Statements without words are left out. */
     void classify(byte[] text, int from, int to, boolean standardConformingStrings) {
         count = 0;
@@ -168,6 +162,16 @@ final class Classifier {
         starts[count] = start;
         ends[count] = end;
         kinds[count++] = kind;
+    }
+
+    boolean reads() {
+        return elsewhere == null && Arrays.asList(kinds).subList(0, count).contains(StatementKind.READ);
+    }
+
+    /** What counts as a read may do more than its words say. */
+    void readsMayWrite() {
+        Arrays.asList(kinds).subList(0, count)
+                .replaceAll(kind -> kind == StatementKind.READ ? StatementKind.WRITE : kind);
     }
 
     /** How many statements there are. */
@@ -449,14 +453,16 @@ final class Classifier {
         return StatementKind.ROLLBACK;
     }
 
+    /** Planning executes calls whose values it may know. */
     private StatementKind explain() {
-        while (sql.inStatement()) {
-            if (sql.atWord(ANALYZE)) {
-                return StatementKind.WRITE;
-            }
+        boolean harmless = true;
+        while (harmless && sql.inStatement()) {
+            boolean known = sql.atWord() ? sql.atAny(HarmlessFunctions.WORDS) || sql.startsWithPg() : !sql.atQuoted();
+            harmless = !sql.named(ANALYZE) && !sql.atAny(HarmlessFunctions.EXCEPT);
             sql.advance();
+            harmless &= known || !sql.at('(');
         }
-        return StatementKind.READ;
+        return harmless ? StatementKind.READ : StatementKind.WRITE;
     }
 
     /** SELECT, WITH, VALUES, TABLE: a read unless something suspicious is in it. */

@@ -33,7 +33,7 @@ final class ClientSide implements FrameSink {
         this.client = session.client();
         this.passwords = new RolePasswords(texts);
         this.blocks = new DoBlocks(texts, passwords);
-        ClientSql sql = new ClientSql(classifier, texts, session.notedReads()::ask);
+        ClientSql sql = new ClientSql(classifier, texts, session.notedReads()::ask, session::hidden);
         StatementRules rules = new StatementRules(session, texts);
         ActiveRequests active = new ActiveRequests(session, texts, rules);
         this.deferred = new DeferredMessages(session, rules, active, this::take);

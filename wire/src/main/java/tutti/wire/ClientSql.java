@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,14 +16,21 @@ final class ClientSql {
     private final Classifier classifier;
     private final TextSettings texts;
     private final Runnable serializable;
+    private final Supplier<HiddenWords> hidden;
     private byte[] bytes = new byte[256];
     private int length;
 
-    /** @param serializable is run when one asks for SERIALIZABLE, or perhaps so, before anything is done with it */
-    ClientSql(Classifier classifier, TextSettings texts, Runnable serializable) {
+    /**
+     * Of a session.
+     *
+     * @param serializable is run when one asks for SERIALIZABLE, or perhaps so, before anything is done with it
+     * @param hidden what makes a write of what looks like a read
+     */
+    ClientSql(Classifier classifier, TextSettings texts, Runnable serializable, Supplier<HiddenWords> hidden) {
         this.classifier = classifier;
         this.texts = texts;
         this.serializable = serializable;
+        this.hidden = hidden;
     }
 
     /** Reads and classifies the text that begins at {@code start} and ends with a zero before {@code limit}. */
@@ -44,6 +52,9 @@ final class ClientSql {
 
     private void classify() {
         classifier.classify(bytes, 0, length, texts.standardStrings());
+        if (classifier.reads() && hidden.get().in(bytes, 0, length, texts.standardStrings())) {
+            classifier.readsMayWrite();
+        }
         if (classifier.asksSerializable()) {
             serializable.run();
         }

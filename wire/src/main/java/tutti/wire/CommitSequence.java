@@ -358,7 +358,12 @@ final class CommitSequence {
         }
         if (committing.writes().isEmpty()) {
             transaction.becomes(SessionState.COMMITTING);
-            backend.batch().commit()
+            BackendRequests.Batch last = backend.batch();
+            if (rowsInBand < 0) {
+                // COMMIT executes the queries of cursors WITH HOLD, behind the capture
+                last = last.once("SET LOCAL transaction_read_only = on", SentMessage.OWN_EXECUTE);
+            }
+            last.commit()
                     .sync(reply -> finish(reply.committed() ? null : reply.error(), false));
             return;
         }

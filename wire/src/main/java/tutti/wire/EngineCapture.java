@@ -47,7 +47,7 @@ public final class EngineCapture implements Capture {
     private final Supplier<TableCatalog> catalog;
     private final Supplier<References> references;
     private final Supplier<InBandTables> inBand;
-    private volatile Judged judged = new Judged(InBandTables.NONE, false);
+    private volatile Judged judged = new Judged(InBandTables.NONE, false, HiddenWords.NONE);
     private final Supplier<? extends CompletionStage<?>> refreshCatalog;
     /** Schema changes of local transactions that the catalog may not have yet. */
     private final AtomicInteger refreshing = new AtomicInteger();
@@ -218,7 +218,8 @@ public final class EngineCapture implements Capture {
     public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
         Schema now = new Schema(catalog.get(), leavesOut.getAsBoolean());
         InBandTables tables = inBand.get();
-        return refreshing.get() > 0 || !judged(tables).readsAreReads()
+        Judged known = judged(tables);
+        return refreshing.get() > 0 || !known.readsAreReads() || known.hidden().in(sql, 0, length, standardStrings)
                 ? null
                 : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
                         table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
@@ -238,20 +239,31 @@ public final class EngineCapture implements Capture {
     private record Schema(TableCatalog catalog, boolean leavesOut) {}
 
     /** Whether no function of a user's has a name by which a query counts as a read: it could run unnoticed. */
-    private record Judged(InBandTables tables, boolean readsAreReads) {
+    private record Judged(InBandTables tables, boolean readsAreReads, HiddenWords hidden) {
         static Judged of(InBandTables tables) {
             return new Judged(tables, tables.functions().stream()
-                    .noneMatch(name -> name.startsWith("pg_") || Classifier.isHarmless(name)));
+                    .noneMatch(name -> name.startsWith("pg_") || HarmlessFunctions.isHarmless(name)),
+                    HiddenWords.of(tables.hidden()));
         }
     }
 
     private Judged judged(InBandTables tables) {
         Judged last = judged;
-        if (!last.tables().equals(tables)) {
-            last = Judged.of(tables);
+        if (last.tables() != tables) {
+            last = last.tables().equals(tables)
+                    ? new Judged(tables, last.readsAreReads(), last.hidden())
+                    : Judged.of(tables);
             judged = last;
         }
         return last;
+    }
+
+    @Override
+    public HiddenWords hidden() {
+        InBandTables tables = inBand.get();
+        return refreshing.get() > 0 && !tables.hidden().functions().isEmpty()
+                ? HiddenWords.ANYWHERE
+                : judged(tables).hidden();
     }
 
     @Override

@@ -125,12 +125,9 @@ final class ExtendedMessages {
         return again;
     }
 
-    /** A copy of a message in which other bytes stand between two places. */
     private ByteBuf replaced(ByteBuf buffer, int start, int from, byte[] bytes, int to, int limit) {
-        int length = from - start + bytes.length + limit - to;
-        ByteBuf out = session.client().buffer(Messages.HEADER + length);
-        out.writeByte(buffer.getByte(start - Messages.HEADER)).writeInt(Integer.BYTES + length);
-        return out.writeBytes(buffer, start, from - start).writeBytes(bytes).writeBytes(buffer, to, limit - to);
+        ByteBuf out = session.client().buffer(Messages.HEADER + from - start + bytes.length + limit - to);
+        return Messages.replaced(out, buffer, start, from, bytes, to, limit);
     }
 
     /** What a Parse message prepares that is sent later. */
@@ -145,6 +142,7 @@ final class ExtendedMessages {
         int limit = start + bodyLength;
         int nameEnd = Messages.end(buffer, start, limit);
         sql.read(buffer, nameEnd + 1, limit);
+        rules.judges();
         ClusterQuestion question = sql.question();
         if (question != null) {
             return Prepared.of(question);
@@ -201,8 +199,9 @@ final class ExtendedMessages {
     Prepared bound(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int portalEnd = Messages.end(buffer, start, limit);
-        Prepared prepared = statements.get(buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
-        return prepared == null ? Prepared.of(StatementKind.WRITE) : prepared;
+        int end = Messages.end(buffer, portalEnd + 1, limit);
+        Prepared prepared = statements.get(buffer, portalEnd + 1, end);
+        return prepared == null ? Prepared.of(StatementKind.WRITE) : rules.now(prepared, end == portalEnd + 1);
     }
 
     boolean bind(ByteBuf buffer, int start, int bodyLength) {

@@ -1,5 +1,7 @@
 package tutti.wire;
 
+import tutti.wire.sql.SqlTokens;
+
 /**
  * Which functions a query may call and still count as a read. PostgreSQL's catalog decides where it can: a function of
  * {@code pg_catalog} that is not VOLATILE changes nothing. {@code HarmlessFunctionsTest} holds these lists against the catalog of a
@@ -87,4 +89,10 @@ final class HarmlessFunctions {
     static final long[] EXCEPT = SqlCursor.keys(HARMFUL + " " + HERE);
 
     private HarmlessFunctions() {}
+
+    /** Whether a word before a parenthesis is none of a function, or that of one of the server's that changes nothing. */
+    static boolean isHarmless(String word) {
+        long key = SqlTokens.key(word);
+        return SqlCursor.among(WORDS, key) && !SqlCursor.among(EXCEPT, key);
+    }
 }

@@ -52,7 +52,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
     private static final String MARK_WRITTEN = "E'\\u00e9";
     private static final Set<String> REFUSED = Set.of("insert", "delete", "merge", "with", "conflict", "into", "call",
             "execute", "declare", "copy");
-    /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain Classifier#isHarmless harmless calls}. */
+    /** What may stand before a parenthesis in a statement that changes rows, beside {@linkplain HarmlessFunctions#isHarmless harmless calls}. */
     private static final Set<String> BEFORE_PARENTHESIS = Set.of("set", "default", "into", "only");
     /** In the place of a target, of a statement with several. */
     private static final long UNTOLD = -1;
@@ -341,7 +341,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         private boolean word(String word, boolean qualified, boolean catalogued, boolean calls) {
             if (qualified) {
-                return !calls || (catalogued && Classifier.isHarmless(word));
+                return !calls || (catalogued && HarmlessFunctions.isHarmless(word));
             }
             String before = word(at - 1);
             if (word.equals("update")) {
@@ -360,7 +360,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 returning = true;
                 return first;
             }
-            return !calls || BEFORE_PARENTHESIS.contains(word) || Classifier.isHarmless(word)
+            return !calls || BEFORE_PARENTHESIS.contains(word) || HarmlessFunctions.isHarmless(word)
                     || (severalTargets && before.equals("into")) || (before.equals("as") && namesColumns(at + 1));
         }
 

@@ -36,6 +36,13 @@ final class Messages {
         return Unpooled.wrappedBuffer(copy(buffer, start, bodyLength));
     }
 
+    /** A copy of a message, whose body begins at {@code start}, in which other bytes stand between two places; into an empty buffer. */
+    static ByteBuf replaced(ByteBuf out, ByteBuf buffer, int start, int from, byte[] bytes, int to, int limit) {
+        int length = from - start + bytes.length + limit - to;
+        out.writeByte(buffer.getByte(start - HEADER)).writeInt(Integer.BYTES + length);
+        return out.writeBytes(buffer, start, from - start).writeBytes(bytes).writeBytes(buffer, to, limit - to);
+    }
+
     /** What is in a buffer, which is released. */
     static byte[] bytes(ByteBuf buffer) {
         byte[] bytes = new byte[buffer.readableBytes()];

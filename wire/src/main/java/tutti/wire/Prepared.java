@@ -50,6 +50,11 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
         return new Prepared(kind, utility, refusal, access, bound, what, question);
     }
 
+    /** The same, of a read that may do more than its words say. */
+    Prepared mayWrite() {
+        return new Prepared(StatementKind.WRITE, utility, refusal, access, bound, inBand, question);
+    }
+
     /** A question that the node answers, or its portal. */
     static Prepared of(@Nullable ClusterQuestion what) {
         return new Prepared(StatementKind.READ, null, null, null, null, null, what);

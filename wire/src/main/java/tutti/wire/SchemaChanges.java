@@ -11,6 +11,8 @@ import tutti.pgwire.QueryResult;
  * at once. On the session's event loop.
  */
 final class SchemaChanges {
+    /** To the capture: the statement that was allowed has been executed. */
+    private static final byte[] EXECUTED = {};
     private final Session session;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
@@ -86,7 +88,28 @@ final class SchemaChanges {
         }
         backend.batch().allow(capture.statement(place, recorded, settings)).sync(reply -> {
             if (!refused(waiting, reply.error())) {
-                send(waiting);
+                execute(waiting);
+            }
+        });
+    }
+
+    /** Sends a statement that was allowed, and tells the capture behind it that what has changed up to there is its doing. */
+    private void execute(Waiting waiting) {
+        if (waiting.as() != SentMessage.EXECUTE) {
+            send(waiting);
+            backend.batch().allow(EXECUTED).sync(_ -> {});
+            return;
+        }
+        backend.forward(waiting.message(), waiting.as());
+        backend.batch().allow(EXECUTED).sync(reply -> {
+            ErrorFields cause = reply.error();
+            if (cause != null && !cycle.failed()) {
+                session.error(cause);
+            }
+            if (transaction.rollbackWanted()) {
+                session.rollback().begin();
+            } else {
+                cycle.proceedUnlessFailed();
             }
         });
     }

@@ -140,6 +140,11 @@ final class Session {
         return services.capture();
     }
 
+    /** What makes a write of a statement that looks like a read. */
+    HiddenWords hidden() {
+        return replicated ? capture().hidden() : HiddenWords.NONE;
+    }
+
     KeptBytes.Shared kept() {
         return services.kept();
     }

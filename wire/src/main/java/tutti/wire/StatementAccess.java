@@ -21,6 +21,8 @@ final class StatementAccess {
     private Object asOf;
     private StatementClasses.@Nullable Statements statements;
     private Object statementsAsOf;
+    private HiddenWords hidden = HiddenWords.NONE;
+    private boolean hides;
 
     /** Of a statement with so many declared types of parameters. */
     StatementAccess(Capture capture, byte[] sql, boolean standardStrings, int[] types) {
@@ -34,6 +36,15 @@ final class StatementAccess {
 
     byte[] sql() {
         return sql;
+    }
+
+    /** Whether it may do more than its words say. */
+    boolean hides(HiddenWords now) {
+        if (now != hidden) {
+            hidden = now;
+            hides = now.in(sql, 0, sql.length, standardStrings);
+        }
+        return hides;
     }
 
     int[] types() {

@@ -19,6 +19,8 @@ final class StatementRules {
             Pattern.CASE_INSENSITIVE);
     private final Session session;
     private final TextSettings texts;
+    /** By what the unnamed statement was judged. */
+    private HiddenWords judged = HiddenWords.NONE;
 
     StatementRules(Session session, TextSettings texts) {
         this.session = session;
@@ -102,6 +104,24 @@ final class StatementRules {
         }
         current.declares(declaration);
         return null;
+    }
+
+    // ------------------------------------------------------------------------------------------ what is hidden
+
+    /** A statement is judged, perhaps the unnamed one. */
+    void judges() {
+        judged = session.hidden();
+    }
+
+    /** A prepared statement as it is to be taken now: what was a read may have become a write since a view is another one. */
+    Prepared now(Prepared prepared, boolean unnamed) {
+        if (prepared.kind() != StatementKind.READ || prepared.question() != null) {
+            return prepared;
+        }
+        HiddenWords now = session.hidden();
+        StatementAccess access = prepared.access();
+        boolean hides = access == null ? now.any() && !(unnamed && now.equals(judged)) : access.hides(now);
+        return hides ? prepared.mayWrite() : prepared;
     }
 
     // ------------------------------------------------------------------------------------------ what is touched

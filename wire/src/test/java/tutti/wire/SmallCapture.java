@@ -55,7 +55,9 @@ final class SmallCapture implements Capture {
             END $$;
             CREATE FUNCTION cap.allow(secret bytea, statement text) RETURNS void LANGUAGE plpgsql AS $$
             BEGIN
-                PERFORM set_config('cap.rows', concat(current_setting('cap.rows', true), 'S ', statement, ';'), true);
+                IF statement <> '' THEN
+                    PERFORM set_config('cap.rows', concat(current_setting('cap.rows', true), 'S ', statement, ';'), true);
+                END IF;
             END $$;
             CREATE FUNCTION cap.record(secret bytea, recorded bigint) RETURNS void LANGUAGE sql AS $$
                 INSERT INTO cap.applied SELECT recorded WHERE secret IS NOT NULL $$;

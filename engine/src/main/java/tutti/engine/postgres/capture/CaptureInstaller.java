@@ -11,6 +11,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Table;
@@ -65,7 +66,20 @@ public final class CaptureInstaller {
     private static final String OWN_VERSION = "pg_catalog.age(OLD.xmin) OPERATOR(pg_catalog.<=)"
             + " pg_catalog.age(pg_catalog.pg_current_xact_id()::pg_catalog.xid)";
 
+    /** How many rows the session has changed of what belongs to the server, by the counters of its transactions: see server.sql. */
+    private static final String SERVER_CHANGES = "(" + Stream.of(1260, 1261, 1262, 1213, 2396, 2964, 3466, 6243)
+            .flatMap(catalog -> Stream.of("inserted", "updated", "deleted").map(what -> counter(what, catalog)))
+            .collect(Collectors.joining(" OPERATOR(pg_catalog.+) ")) + " OPERATOR(pg_catalog.+) "
+            + counter("updated", 1214) + ")";
+    /** Whether it may have changed some. */
+    private static final String SERVER_MAY_CHANGE = "(" + SERVER_CHANGES + " OPERATOR(pg_catalog.>) 0"
+            + " OR pg_catalog.current_setting('track_counts') OPERATOR(pg_catalog.=) 'off')";
+
     private CaptureInstaller() {}
+
+    private static String counter(String what, int catalog) {
+        return "pg_catalog.pg_stat_get_xact_tuples_" + what + "(" + catalog + ")";
+    }
 
     /**
      * What names the variables in which a transaction's changes are gathered, if rows are to be told whole: some node may not be able to make changes of
@@ -317,6 +331,8 @@ public final class CaptureInstaller {
                 .replace("<large objects>", resource("largeobjects.sql"))
                 .replace("<hidden>", resource("hidden.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
+                .replace("<server>", script("server.sql", settings.secret(), roleNames))
+                .replace("<server may change>", SERVER_MAY_CHANGE).replace("<server changes>", SERVER_CHANGES)
                 .replace("<nested>", Integer.toString(Statement.NESTED))
                 .replace("<submission>", Statement.SUBMISSION_MADE)
                 .replace("<fixed settings>", FIXED_SETTINGS)

@@ -34,7 +34,7 @@ public final class InBandQuery {
             + "|lowrite|pg_logical|pg_terminate|pg_cancel|pg_advisory)";
 
     /**
-     * The statement. A row is a function's name, or the bound of a transaction, or describes a table: schema, name, object id, whether
+     * The statement. A row is a function's name, or what hides calls of functions, or the bound of a transaction, or describes a table: schema, name, object id, whether
      * its name is the only one of its kind, whether it may be deleted from, whether its keys may be changed, the types of its
      * columns, who may read it, and whether it has large values.
      */
@@ -67,6 +67,8 @@ public final class InBandQuery {
                 WHERE c.relkind = 'r' AND c.relpersistence <> 't' GROUP BY c.oid
             )
             SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
+            UNION ALL SELECT 'hides', kind, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM tutti.hiding
+                WHERE EXISTS (SELECT FROM tutti.suspects WHERE changes)
             UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             UNION ALL SELECT 'table', n.nspname, c.relname, c.oid::text,
                 (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
@@ -137,11 +139,21 @@ public final class InBandQuery {
         Set<String> functions = new HashSet<>();
         Map<String, InBandTable> unique = new HashMap<>();
         Map<String, InBandTable> qualified = new HashMap<>();
+        Set<String> hidingFunctions = new HashSet<>();
+        Set<String> hidingNames = new HashSet<>();
+        boolean anywhere = false;
         long limit = 0;
         for (List<@Nullable String> row : result.rows()) {
             String first = text(row, 1);
             switch (text(row, 0)) {
                 case "function" -> functions.add(first);
+                case "hides" -> {
+                    switch (first) {
+                        case "function" -> hidingFunctions.add(text(row, 2));
+                        case "name" -> hidingNames.add(text(row, 2));
+                        default -> anywhere = true;
+                    }
+                }
                 case "limit" -> limit = Long.parseLong(first);
                 default -> {
                     InBandTable table = table(row);
@@ -154,7 +166,8 @@ public final class InBandQuery {
                 }
             }
         }
-        return new InBandTables(functions, unique, qualified, limit);
+        return new InBandTables(functions, unique, qualified, limit,
+                new HiddenCalls(hidingFunctions, hidingNames, anywhere));
     }
 
     private static @Nullable InBandTable table(List<@Nullable String> row) {

@@ -12,11 +12,12 @@ import org.jspecify.annotations.Nullable;
  * @param tables by name; those whose name stands for nothing else in the database
  * @param qualified by schema, a dot, and name
  * @param limitBytes most bytes of rows that one transaction may change
+ * @param hidden which names bring along calls of functions that a statement does not name
  */
 public record InBandTables(Set<String> functions, Map<String, InBandTable> tables, Map<String, InBandTable> qualified,
-        long limitBytes) {
+        long limitBytes, HiddenCalls hidden) {
     /** Of a database in which nothing is known of any table, or something may be called without being named. */
-    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0);
+    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0, HiddenCalls.NONE);
 
     /** Keeps copies. */
     public InBandTables {

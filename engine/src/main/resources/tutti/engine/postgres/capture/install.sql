@@ -113,6 +113,9 @@ CREATE UNLOGGED TABLE tutti.pending (
 -- (docs/decisions/0019-in-band-capture.md). Only its owner may call it, so nobody else can count.
 CREATE SEQUENCE IF NOT EXISTS tutti.events CACHE 1000000;
 
+-- Its value in a session: which transaction's changes of the server have been looked at, and how many they were (tutti.explain_server).
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.explained;
+
 CREATE OR REPLACE FUNCTION tutti.limit_bytes() RETURNS bigint LANGUAGE sql IMMUTABLE AS $function$ SELECT <limit_bytes>::int8 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.refuse_commit() RETURNS text LANGUAGE plpgsql STABLE AS $function$
@@ -268,20 +271,7 @@ BEGIN
         WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
             THEN tutti.refuse_secret()::pg_catalog.bytea
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
-        WHEN pg_catalog.pg_stat_get_xact_tuples_inserted(1260) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_updated(1260) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_deleted(1260) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_inserted(1261) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_updated(1261) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_deleted(1261) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_inserted(2964) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_updated(2964) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_deleted(2964) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_updated(1262) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_inserted(3466) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_updated(3466) OPERATOR(pg_catalog.+)
-                pg_catalog.pg_stat_get_xact_tuples_deleted(3466) OPERATOR(pg_catalog.>) 0
-            AND tutti.server_changed(tutti.collect(name)) THEN tutti.refuse_server_change()::pg_catalog.bytea
+        WHEN <server may change> AND tutti.server_changed() THEN tutti.refuse_server_change()::pg_catalog.bytea
         WHEN pg_catalog.set_config('<mark>', 'tutti gathered', true) IS NULL THEN NULL
         WHEN pg_catalog.pg_stat_get_xact_tuples_inserted('tutti.touched'::pg_catalog.regclass) OPERATOR(pg_catalog.+)
                 pg_catalog.pg_stat_get_xact_tuples_deleted(2995) OPERATOR(pg_catalog.>) 0
@@ -445,11 +435,17 @@ END
 $function$;
 
 -- Lets the transaction's next schema change happen, and records the statement among the row changes. One without a text makes a
--- table from a query, which runs here only: it is recorded when the table is there, with its rows.
+-- table from a query, which runs here only: it is recorded when the table is there, with its rows. The empty text says that the last one has
+-- been executed: what has changed of the server since then is its doing.
 CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
+    IF statement = '' THEN
+        PERFORM tutti.explain_server();
+        RETURN;
+    END IF;
+    PERFORM tutti.check_server();
     IF substr(statement, tutti.text_place(statement), 2) = '0:' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', '', statement), true);
         RETURN;
@@ -634,12 +630,15 @@ END
 $function$;
 
 -- Records a position of the total order together with the effects of this transaction, whoever its user is. What has
--- been committed at a position cannot be committed there again.
+-- been committed at a position cannot be committed there again. What COMMIT itself executes, the queries of a client's cursors that are
+-- held, can change nothing any more.
 CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     AS $function$
 BEGIN
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+                AND (pg_catalog.starts_with(SESSION_USER, 'tutti_')
+                    OR pg_catalog.set_config('transaction_read_only', 'on', true) IS NOT NULL)
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END);
 END
 $function$;
@@ -745,6 +744,7 @@ BEGIN
         RETURN;
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN
+        PERFORM tutti.check_server();
         PERFORM tutti.flush();
         IF NOT starts_with(mark, 'tutti') OR mark = 'tutti allowed' THEN
             nested := tutti.nested_statement(current_setting('tutti.asked_in'));
@@ -895,6 +895,7 @@ BEGIN
     END IF;
     FOR command IN SELECT * FROM pg_event_trigger_ddl_commands() LOOP
         IF command.schema_name LIKE 'pg\_temp%' OR tutti.on_temporary(command.classid, command.objid) THEN
+            PERFORM tutti.check_temporary(command.object_identity);
             CONTINUE;
         END IF;
         IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type IN ('schema', 'extension') THEN
@@ -941,6 +942,9 @@ BEGIN
             END IF;
         END IF;
         PERFORM tutti.adopt(tutti.changed_tables());
+    END IF;
+    IF current_setting('session_replication_role') <> 'replica' THEN
+        PERFORM tutti.explain_server();
     END IF;
 END
 $function$;
@@ -1001,6 +1005,7 @@ CREATE VIEW tutti.user_tables AS
         AND n.nspname NOT LIKE 'pg\_%';
 
 <nested statements>
+<server>
 -- Columns of values that are stored apart from their rows when they are large, with their places in a row, from 0: those of the other columns are not worth
 -- asking. Not of a domain, which may refuse the NULL that stands for what is left out.
 CREATE OR REPLACE FUNCTION tutti.large_columns(table_oid oid) RETURNS TABLE (place bigint, name name) LANGUAGE sql STABLE

@@ -236,27 +236,8 @@ BEGIN
 END
 $function$;
 
--- Whether the transaction has changed what no event trigger tells of, and no client's own statement: roles, their memberships and
--- settings, databases, event triggers. Asked only if the session's counters say that it may.
-CREATE OR REPLACE FUNCTION tutti.server_changed(gathered text) RETURNS boolean LANGUAGE sql STABLE <fixed settings>
-    AS $function$
-    SELECT EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode = 'RowExclusiveLock'
-            AND relation IN (1260, 1261, 1262, 2964, 3466))
-        AND session_user NOT IN ('<applier>', '<executor>')
-        AND (gathered ~* '\d:\s*(?:(?:create|alter|drop)\s+(?:role|user|group|event|database)|grant|revoke|reassign|drop\s+owned)\M')
-            IS NOT TRUE
-$function$;
-
-CREATE OR REPLACE FUNCTION tutti.refuse_server_change() RETURNS text LANGUAGE plpgsql STABLE AS $function$
-BEGIN
-    RAISE EXCEPTION USING ERRCODE = '0A000',
-        MESSAGE = 'a function or DO block has changed roles, databases or event triggers, which cannot be replicated from there',
-        HINT = 'Send CREATE ROLE, ALTER ROLE, GRANT and the like as statements of their own.';
-END
-$function$;
-
 -- Executes what changes roles in a DO block, where the node has put it in the place of the statement. It is recorded before, as the
--- statement of whoever the session is.
+-- statement of whoever the session is; without a role it has been executed.
 CREATE OR REPLACE FUNCTION tutti.execute_shared(statement text) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
     noted pg_catalog.bool;
@@ -268,6 +249,7 @@ BEGIN
     END IF;
     noted := tutti.note_shared(statement, CURRENT_USER::pg_catalog.text, pg_catalog.current_setting('search_path'));
     EXECUTE statement;
+    noted := tutti.note_shared(statement, '', '');
 END
 $function$;
 
@@ -283,11 +265,15 @@ BEGIN
     IF split_part(stack, chr(10), 2) NOT LIKE 'PL/pgSQL function tutti.execute\_shared(text) line %' THEN
         RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = 'permission denied for function note_shared',
             HINT = 'Take the schema tutti out of search_path, if a DO block is to change roles.';
+    ELSIF role = '' THEN
+        PERFORM tutti.explain_server();
+        RETURN true;
     ELSIF statement !~* kind OR NOT tutti.is_one_statement(statement)
             OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' THEN
         PERFORM tutti.refuse_nested('this statement', 'Send it as a statement of its own.');
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN
+        PERFORM tutti.check_server();
         PERFORM tutti.flush();
         PERFORM tutti.note_nested(statement, role, path);
     END IF;

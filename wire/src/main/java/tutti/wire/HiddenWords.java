@@ -1,0 +1,78 @@
+package tutti.wire;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.stream.Stream;
+import tutti.engine.postgres.catalog.HiddenCalls;
+import tutti.wire.sql.SqlTokens;
+
+/**
+ * Tells of a piece of SQL that counts as a read by its words whether it may all the same call a function that changes something: it names a
+ * view that does so, a table with such a policy, and the like. Errs on the side of yes. Immutable.
+ */
+final class HiddenWords {
+    /** In a database where nothing is hidden. */
+    static final HiddenWords NONE = new HiddenWords(new long[0], false);
+    /** Where it is not known. */
+    static final HiddenWords ANYWHERE = new HiddenWords(new long[0], true);
+    /** Longer names are cut by the server. */
+    private static final int NAME_BYTES_MAX = 63;
+
+    private final long[] names;
+    private final boolean anywhere;
+
+    private HiddenWords(long[] names, boolean anywhere) {
+        this.names = names;
+        this.anywhere = anywhere;
+    }
+
+    /** What the catalog says. */
+    static HiddenWords of(HiddenCalls calls) {
+        Stream<String> functions = calls.functions().stream()
+                .filter(name -> name.startsWith("pg_") || HarmlessFunctions.isHarmless(name));
+        long[] names = Stream.concat(functions, calls.names().stream()).mapToLong(HiddenWords::key).sorted().distinct()
+                .toArray();
+        return calls.anywhere() ? ANYWHERE : names.length == 0 ? NONE : new HiddenWords(names, false);
+    }
+
+    /** A name as the tokens of UTF-8 make it: bytes, lower case, quotes doubled. */
+    private static long key(String name) {
+        String quoted = name.replace("\"", "\"\"");
+        byte[] bytes = quoted.getBytes(StandardCharsets.UTF_8);
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = bytes[i] >= 'A' && bytes[i] <= 'Z' ? (byte) (bytes[i] | 0x20) : bytes[i];
+        }
+        return SqlTokens.key(new String(bytes, StandardCharsets.ISO_8859_1));
+    }
+
+    /** Whether something is hidden somewhere. */
+    boolean any() {
+        return anywhere || names.length > 0;
+    }
+
+    /** Whether a piece of SQL may do more than its words say. */
+    boolean in(byte[] sql, int from, int to, boolean standardConformingStrings) {
+        if (names.length == 0) {
+            return anywhere;
+        }
+        SqlTokens tokens = new SqlTokens();
+        tokens.reset(sql, from, to, standardConformingStrings);
+        for (int token = tokens.next(); token != SqlTokens.END; token = tokens.next()) {
+            if (token == SqlTokens.WORD || token == SqlTokens.QUOTED) {
+                boolean escaped = token == SqlTokens.QUOTED && sql[tokens.start()] != '"';
+                long name = token == SqlTokens.WORD ? tokens.word() : tokens.content();
+                if (escaped || tokens.position() - tokens.start() > NAME_BYTES_MAX
+                        || Arrays.binarySearch(names, name) >= 0) {
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public String toString() {
+        return anywhere ? "anywhere" : String.format(Locale.ROOT, "%d names", names.length);
+    }
+}
