@@ -145,6 +145,12 @@ public abstract class EngineContract {
         return result;
     }
 
+    private Result<Void> applyAndCommit(long first, long last, WriteSet... writes) {
+        Result<Void> result = new Result<>();
+        applier().applyAndCommit(first, List.of(writes), last, result);
+        return result;
+    }
+
     private void commit(long position) throws Exception {
         Result<Void> result = new Result<>();
         applier().commit(position, result);
@@ -205,6 +211,20 @@ public abstract class EngineContract {
         apply(1, put, update).success();
         commit(2);
         assertEquals(Map.of(1, "b"), harness.contents());
+    }
+
+    @Test
+    void whatCannotBeAppliedIsNotCommitted() throws Exception {
+        WriteSet other = harness.put(2, "other");
+        WriteSet put = harness.put(1, "a");
+        WriteSet update = harness.put(1, "b");
+        EngineFailure failure = applyAndCommit(1, 2, other, update).failure();
+        assertFalse(failure.transientFailure(), failure.message());
+        assertEquals(Map.of(), harness.contents());
+        assertEquals(0, position(harness.engine()));
+        applyAndCommit(1, 3, other, put, update).success();
+        assertEquals(Map.of(1, "b", 2, "other"), harness.contents());
+        assertEquals(3, position(harness.engine()));
     }
 
     @Test

@@ -144,6 +144,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
             }
             engine.functions = CaptureInstaller.functions(connection);
+            endAppliers(connection, engine.functions.name(CaptureInstaller.Role.APPLIER));
             engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
             engine.inBandTables = InBandQuery.read(connection.execute(InBandQuery.SQL, TIMEOUT));
             byte[] life = new byte[16];
@@ -159,6 +160,14 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                 engine.close();
             }
         }
+    }
+
+    /** Those of a node that was killed: one may have been told to commit, and not have come to it. */
+    private static void endAppliers(BackendConnection connection, String role)
+            throws IOException, InterruptedException {
+        connection.execute("SELECT pg_catalog.pg_terminate_backend(pid, " + TIMEOUT.toMillis()
+                + ") FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database() AND usename = "
+                + literal(role), TIMEOUT);
     }
 
     private void readPromises(BackendConnection connection) throws IOException, InterruptedException {

@@ -192,7 +192,9 @@ public final class PostgresApplier implements Applier {
                 if (commits && results.lost()) {
                     // Whether the commit has been made may stay unknown: then it is taken for made. If not, it is not to be any more.
                     kept.clear();
-                    engine.end(server.processId());
+                    if (!closed) {
+                        engine.end(server.processId());
+                    }
                 }
                 done.failed(failure);
             }

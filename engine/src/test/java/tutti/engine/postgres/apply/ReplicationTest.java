@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -29,6 +30,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.BlockedListener;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
@@ -493,6 +495,53 @@ class ReplicationTest {
             Result<Void> applied = new Result<>();
             pair.applier.apply(2, List.of(both), applied);
             assertEquals("XX001", applied.failure().sqlState());
+        }
+    }
+
+    @Test
+    void rowsThatAreMissingAreNoticedBeforeTheCommit() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)")) {
+            pair.transaction("INSERT INTO t SELECT i, 'a' FROM generate_series(1, 4) i");
+            pair.session.commit("INSERT INTO t VALUES (5, 'a'), (6, 'a')");
+            for (String sql : List.of("UPDATE t SET v = 'b' WHERE id IN (4, 5)", "UPDATE t SET v = 'c' WHERE id = 5",
+                    "DELETE FROM t WHERE id IN (4, 5)", "DELETE FROM t WHERE id = 6")) {
+                Result<Void> applied = new Result<>();
+                pair.applier.applyAndCommit(2, List.of(pair.session.commit(sql)), 2, applied);
+                EngineFailure missing = applied.failure();
+                assertEquals("XX001", missing.sqlState(), missing.message());
+                String told = sql.substring(0, 6) + " of table public.t should have met "
+                        + (sql.contains("IN") ? "2 rows, the engine says 1:" : "1 rows, the engine says 0:");
+                assertTrue(missing.message().contains(told), missing.message());
+                assertFalse(missing.transientFailure());
+                assertEquals(1, pair.appliedPosition());
+            }
+            assertEquals("[[(1,a)], [(2,a)], [(3,a)], [(4,a)]]", Pair.rows(pair.other, "SELECT t FROM t").toString());
+        }
+    }
+
+    /** The message that brings the changes brings the commit as well; a process that is ended before it gets there makes nothing. */
+    @Test
+    void whatIsEndedBeforeItsCommitLeavesNothingAndIsMadeAgain() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)");
+                Connection holder = TestServer.jdbc(pair.other);
+                java.sql.Statement holds = holder.createStatement()) {
+            pair.transaction("INSERT INTO t VALUES (1, 'a'), (2, 'a')");
+            List<WriteSet> writes = List.of(pair.session.commit("UPDATE t SET v = 'b' WHERE id = 2"),
+                    pair.session.commit("UPDATE t SET v = 'c' WHERE id = 1"));
+            holder.setAutoCommit(false);
+            holds.execute("SELECT FROM t WHERE id = 1 FOR UPDATE");
+            Result<Void> applied = new Result<>();
+            pair.applier.applyAndCommit(2, writes, 3, applied);
+            String end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+                    + " AND application_name = 'tutti applier' AND wait_event_type = 'Lock'";
+            while (Pair.rows(pair.other, end).isEmpty()) {
+                assertFalse(applied.isDone(), "it should wait for the row");
+            }
+            assertTrue(applied.failure().transientFailure());
+            holder.rollback();
+            assertEquals(1, pair.appliedPosition());
+            pair.apply(writes).assertEqual("t");
+            assertEquals(3, pair.appliedPosition());
         }
     }
 
