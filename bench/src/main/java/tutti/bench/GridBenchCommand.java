@@ -78,7 +78,7 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--real-nodes-max", paramLabel = "N", defaultValue = "10", description = "Larger grids are only simulated, if that is among the worlds (default: ${DEFAULT-VALUE}).")
     private int realNodesMax;
 
-    @Option(names = "--memory", paramLabel = "ENTRIES", description = "Instead of all others: how many bytes of the heap an entry takes, of so many small ones on one node, for each of --protocols.")
+    @Option(names = "--memory", paramLabel = "ENTRIES", description = "Instead of all others: how many bytes of the heap an entry takes at each of two owners, of so many small ones, for each of --protocols.")
     private @Nullable Integer memory;
 
     @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section is to be replaced by what was measured, each world beside the others.")

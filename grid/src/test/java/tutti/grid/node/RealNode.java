@@ -66,7 +66,7 @@ final class RealNode implements AutoCloseable {
                     .of("test", self, addresses, List.of(GridConfig.CacheConfig.of("cache", degree).withL1BytesMax(l1BytesMax)),
                             protocol)
                     .withCrashes(crashes).withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(3))
-                    .withTimeouts(Duration.ofMillis(300), Duration.ofSeconds(5), Duration.ofSeconds(8));
+                    .withTimeouts(Duration.ofMillis(300), Duration.ofSeconds(8), Duration.ofSeconds(10));
         }
     }
 
