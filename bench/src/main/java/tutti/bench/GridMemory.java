@@ -27,7 +27,8 @@ final class GridMemory {
      */
     record Measured(GridContender protocol, int entries, double dataBytes, double heapBytes) {
         String line() {
-            return String.format(Locale.ROOT, "%-9s %9d entries, key and value %4.1f bytes: %6.1f bytes of the heap at each owner", protocol,
+            return String.format(Locale.ROOT,
+                    "%-9s %9d entries, key and value %4.1f bytes: %6.1f bytes of the heap at each owner", protocol,
                     entries, dataBytes, heapBytes);
         }
     }

@@ -115,8 +115,9 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
             throw new IllegalArgumentException("a grid has 1 to " + Key.CACHES_MAX + " caches, not " + caches.size());
         }
         if (protocol == CommitProtocol.GROUPS && caches.stream().anyMatch(cache -> cache.l1BytesMax() > 0)) {
-            throw new IllegalArgumentException("with GROUPS nothing can be kept of other nodes' entries, since any member of a"
-                    + " group answers for what others of it have proposed: leave l1BytesMax at 0, or use TOM_2, TOM_3 or TWO_PHASE");
+            throw new IllegalArgumentException(
+                    "with GROUPS nothing can be kept of other nodes' entries, since any member of a"
+                            + " group answers for what others of it have proposed: leave l1BytesMax at 0, or use TOM_2, TOM_3 or TWO_PHASE");
         }
         if (crashes < 0) {
             throw new IllegalArgumentException("crashes: " + crashes);

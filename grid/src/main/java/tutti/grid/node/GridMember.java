@@ -451,7 +451,8 @@ final class GridMember implements Reads.World {
             switch (message) {
                 case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
                 case GridMessage.Read read -> readHere(read,
-                        version -> send(from, new GridMessage.Value(read.number(), version, mayKeep(from, read, version))),
+                        version -> send(from,
+                                new GridMessage.Value(read.number(), version, mayKeep(from, read, version))),
                         () -> send(from, new GridMessage.Trimmed(read.number())));
                 case GridMessage.Scan scan -> scanHere(from, scan);
                 case GridMessage.Keys keys -> scans.answered(from, keys);

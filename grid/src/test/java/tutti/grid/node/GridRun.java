@@ -110,7 +110,8 @@ final class GridRun {
         Map<Integer, InetSocketAddress> members = new TreeMap<>(founders);
         members.putIfAbsent(number, InetSocketAddress.createUnresolved("n" + number, PORT));
         GridConfig config = GridConfig
-                .of("test", number, members, List.of(GridConfig.CacheConfig.of("cache", setting.degree).withL1BytesMax(setting.l1BytesMax)),
+                .of("test", number, members,
+                        List.of(GridConfig.CacheConfig.of("cache", setting.degree).withL1BytesMax(setting.l1BytesMax)),
                         setting.protocol)
                 .withCrashes(setting.crashes)
                 .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))

@@ -24,7 +24,8 @@ class GridSimulationTest {
         int keys = 2 + random.nextInt(random.nextBoolean() ? 5 : 40);
         // What is left can always go on.
         int crashing = faults ? 0 : random.nextInt((nodes - 1) / 2 + 1);
-        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes - 1 : 1, crashing, faults, 0, 0);
+        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes - 1 : 1, crashing, faults, 0,
+                0);
     }
 
     @ParameterizedTest

@@ -63,7 +63,8 @@ final class RealNode implements AutoCloseable {
             Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
             ports.forEach((node, port) -> addresses.put(node, new InetSocketAddress("127.0.0.1", port)));
             return GridConfig
-                    .of("test", self, addresses, List.of(GridConfig.CacheConfig.of("cache", degree).withL1BytesMax(l1BytesMax)),
+                    .of("test", self, addresses,
+                            List.of(GridConfig.CacheConfig.of("cache", degree).withL1BytesMax(l1BytesMax)),
                             protocol)
                     .withCrashes(crashes).withHeartbeat(Duration.ofMillis(100), Duration.ofSeconds(3))
                     .withTimeouts(Duration.ofMillis(300), Duration.ofSeconds(8), Duration.ofSeconds(10));
@@ -76,7 +77,8 @@ final class RealNode implements AutoCloseable {
         private static final String KIND = "state ";
 
         private String line() {
-            return KIND + member + ' ' + view + ' ' + text(members) + ' ' + phase + ' ' + text(owners) + ' ' + lost + ' '
+            return KIND + member + ' ' + view + ' ' + text(members) + ' ' + phase + ' ' + text(owners) + ' ' + lost
+                    + ' '
                     + kept + ' ' + resting;
         }
 

@@ -93,7 +93,8 @@ class RelocationTest {
     }
 
     static Relocation.Factory wrong(Kind kind) {
-        return (self, degreeMax, commits, store, layouts, sender, first) -> new Wrong(kind, self, degreeMax, commits, store, layouts, sender,
+        return (self, degreeMax, commits, store, layouts, sender, first) -> new Wrong(kind, self, degreeMax, commits,
+                store, layouts, sender,
                 first);
     }
 
