@@ -78,6 +78,9 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--real-nodes-max", paramLabel = "N", defaultValue = "10", description = "Larger grids are only simulated, if that is among the worlds (default: ${DEFAULT-VALUE}).")
     private int realNodesMax;
 
+    @Option(names = "--memory", paramLabel = "ENTRIES", description = "Instead of all others: how many bytes of the heap an entry takes at each of two owners, of so many small ones, for each of --protocols.")
+    private @Nullable Integer memory;
+
     @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section is to be replaced by what was measured, each world beside the others.")
     private @Nullable Path docs;
 
@@ -102,6 +105,10 @@ final class GridBenchCommand implements Callable<Integer> {
         if (nodes.stream().anyMatch(count -> count < 1 || count > 100) || keys.stream().anyMatch(count -> count < 1)
                 || degrees.stream().anyMatch(degree -> degree < 1)) {
             throw Failure.usage("--nodes must be 1 to 100, --keys and --degrees at least 1", "");
+        }
+        Integer entries = memory;
+        if (entries != null) {
+            return measureMemory(entries);
         }
         for (GridContender protocol : protocols) {
             for (IsolationLevel level : levels) {
@@ -148,6 +155,25 @@ final class GridBenchCommand implements Callable<Integer> {
                     + (inSimulation() == seconds ? "" : ", " + inSimulation() + " s in simulation"), all, plots);
             screen.line("page: " + docs);
         }
+        return 0;
+    }
+
+    private int measureMemory(int entries) throws IOException, InterruptedException {
+        if (entries < 1) {
+            throw Failure.usage("--memory must be at least 1", "");
+        }
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
+        conditions.lines().forEach(screen::line);
+        List<GridMemory.Measured> found = new ArrayList<>();
+        try (QuietLog _ = new QuietLog()) {
+            for (GridContender protocol : protocols) {
+                GridMemory.Measured one = GridMemory.measure(protocol, entries);
+                found.add(one);
+                screen.line(one.line());
+            }
+        }
+        conditions.writeNumbers(json, "grid memory", Map.of("measurements", found), screen);
         return 0;
     }
 

@@ -80,6 +80,11 @@ final class GridNodes implements GridSystem {
     }
 
     @Override
+    public boolean isAtRest() {
+        return grids.stream().allMatch(grid -> grid.status().kept() == 0);
+    }
+
+    @Override
     public void close() {
         grids.forEach(Grid::close);
     }

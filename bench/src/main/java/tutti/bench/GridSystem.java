@@ -18,6 +18,11 @@ interface GridSystem extends AutoCloseable {
     /** What nodes have sent to each other. */
     long messages();
 
+    /** Whether nothing is kept of transactions any more but what they have written. */
+    default boolean isAtRest() {
+        return true;
+    }
+
     @Override
     void close();
 }

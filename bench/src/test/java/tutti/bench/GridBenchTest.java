@@ -141,6 +141,17 @@ class GridBenchTest {
         }
     }
 
+    /** The collector's figures are exact to some bytes for so many entries; what other tests have loaded is not counted. */
+    @Test
+    @Timeout(240)
+    void anEntryTakesNoMoreMemoryThanInfinispans() throws Exception {
+        int entries = 100_000;
+        GridMemory.Measured ours = GridMemory.measure(GridContender.TOM_3, entries);
+        GridMemory.Measured other = GridMemory.measure(GridContender.INFINISPAN, entries);
+        assertTrue(ours.heapBytes() > ours.dataBytes() && ours.heapBytes() <= other.heapBytes(),
+                ours.line() + "\n" + other.line());
+    }
+
     private static GridFigures.Measured tpcc(GridContender protocol, IsolationLevel level) throws IOException {
         return new GridSimulation(new GridMeasurement(GridScript.Workload.TPCC, protocol, level, 0, 2, 3, 4, 0,
                 Duration.ofMillis(200), 0.1), 1).run();

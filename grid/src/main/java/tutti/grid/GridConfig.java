@@ -42,9 +42,11 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
      * @param degree how many nodes own each of its keys
      * @param ownersMin how many must be left for a key to be written; at most the degree
      * @param timeToLive after which an entry is absent, unless who writes it says otherwise; zero if it stays
+     * @param l1BytesMax how many bytes this node keeps, about, of entries that other nodes own and that were read here, to read them again without asking; 0 for none. Nodes may
+     *            differ
      */
-    public record CacheConfig(String name, int degree, int ownersMin, Duration timeToLive) {
-        /** Checks both numbers. */
+    public record CacheConfig(String name, int degree, int ownersMin, Duration timeToLive, long l1BytesMax) {
+        /** Checks the numbers. */
         public CacheConfig {
             if (name.isEmpty() || degree < 1 || ownersMin < 1 || ownersMin > degree) {
                 throw new IllegalArgumentException("cache '" + name + "' of degree " + degree + " with at least "
@@ -55,11 +57,15 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
                 throw new IllegalArgumentException("cache '" + name + "' whose entries live for " + timeToLive
                         + ": a millisecond is the least; zero, and they stay");
             }
+            if (l1BytesMax < 0) {
+                throw new IllegalArgumentException("cache '" + name + "' that keeps " + l1BytesMax
+                        + " bytes of other nodes' entries: 0 is the least");
+            }
         }
 
         /** One whose entries stay. */
         public CacheConfig(String name, int degree, int ownersMin) {
-            this(name, degree, ownersMin, Duration.ZERO);
+            this(name, degree, ownersMin, Duration.ZERO, 0);
         }
 
         /** One that can be written as long as an owner is left. */
@@ -69,7 +75,18 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
 
         /** The same whose entries live for so long. */
         public CacheConfig withTimeToLive(Duration time) {
-            return new CacheConfig(name, degree, ownersMin, time);
+            return new CacheConfig(name, degree, ownersMin, time, l1BytesMax);
+        }
+
+        /** The same of which this node keeps so many bytes, about, of what other nodes own. */
+        public CacheConfig withL1BytesMax(long bytes) {
+            return new CacheConfig(name, degree, ownersMin, timeToLive, bytes);
+        }
+
+        /** In what nodes must agree. */
+        private String agreement() {
+            return "CacheConfig[name=" + name + ", degree=" + degree + ", ownersMin=" + ownersMin + ", timeToLive="
+                    + timeToLive + ']';
         }
     }
 
@@ -96,6 +113,11 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
         }
         if (caches.isEmpty() || caches.size() > Key.CACHES_MAX) {
             throw new IllegalArgumentException("a grid has 1 to " + Key.CACHES_MAX + " caches, not " + caches.size());
+        }
+        if (protocol == CommitProtocol.GROUPS && caches.stream().anyMatch(cache -> cache.l1BytesMax() > 0)) {
+            throw new IllegalArgumentException(
+                    "with GROUPS nothing can be kept of other nodes' entries, since any member of a"
+                            + " group answers for what others of it have proposed: leave l1BytesMax at 0, or use TOM_2, TOM_3 or TWO_PHASE");
         }
         if (crashes < 0) {
             throw new IllegalArgumentException("crashes: " + crashes);
@@ -142,6 +164,6 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     public String agreement() {
         return name + ", " + protocol + ", crashes " + crashes
                 + (protocol == CommitProtocol.GROUPS ? ", nodes " + new TreeMap<>(nodes).keySet() : "") + ", caches "
-                + caches;
+                + caches.stream().map(CacheConfig::agreement).toList();
     }
 }

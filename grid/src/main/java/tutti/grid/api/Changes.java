@@ -39,6 +39,7 @@ final class Changes implements GridNode.Observer {
                 Version newest = from.newest(write.key());
                 // Outcomes can become known in another order than that of stamps: what is older by now was never the latest.
                 if (newest.stamp() == stamp) {
+                    from.told(stamp);
                     subscription.changed(write.key(), newest);
                 }
             }

@@ -27,6 +27,16 @@ final class GridMetrics {
         all.sample("reads_total", ",owner=\"remote\"", status.remoteReads());
         all.one("reads_waited_total", "counter", "Reads at this node that waited for a transaction on its way.",
                 status.waitingReads());
+        GridStatus.L1 l1 = status.l1();
+        all.head("l1_reads_total", "counter",
+                "Reads of entries of other nodes that may be kept here, by whether they were.");
+        all.sample("l1_reads_total", ",outcome=\"hit\"", l1.hits());
+        all.sample("l1_reads_total", ",outcome=\"miss\"", l1.misses());
+        all.one("l1_invalidations_total", "counter",
+                "Kept entries of other nodes that were dropped since they were written.",
+                l1.invalidations());
+        all.one("l1_entries", "gauge", "Entries of other nodes that are kept here.", l1.entries());
+        all.one("l1_bytes", "gauge", "Bytes that they take, about.", l1.bytes());
         all.one("messages_total", "counter", "Messages that this node has sent.", status.messages());
         all.one("committing", "gauge", "Transactions that wait for the outcome of their commit.",
                 status.committing());

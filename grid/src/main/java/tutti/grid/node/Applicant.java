@@ -18,7 +18,7 @@ import tutti.grid.view.ViewMessage;
  *
  * <p>
  * <b>Founding.</b> When all nodes of the configuration apply, there is no grid, and each may found it: view 0, of their processes. Two that found it at a time name the same ones, unless a process was
- * started anew in between; then who names the one that is gone takes that node for dead, as it does with any process that comes in place of another. If some do not come in time, more than half
+ * started anew in between; then who names the one that is gone takes that node for dead, as it does with any process that comes in place of another. If for some time no more of them come, more than half
  * of them (or half, with the lowest) found it with unknown processes for the others, who are then left out and apply. None founds a grid while it hears of one that is there. So
  * a second one can come to be only when half of all founders or more have lost what they had, at one time, and cannot reach the others: then what those have is lost.
  */
@@ -28,7 +28,8 @@ final class Applicant {
 
     private final GridConfig config;
     private final long process;
-    private final long startedNanos;
+    /** When another node that founds the grid was heard for the first time, or this one was started. */
+    private long newsNanos;
     private final PeerLinks links;
     private final Map<Integer, View.Member> others = new HashMap<>();
     private final HeldFrames held = new HeldFrames();
@@ -40,7 +41,7 @@ final class Applicant {
     Applicant(GridConfig config, long process, long nowNanos, PeerLinks links) {
         this.config = config;
         this.process = process;
-        this.startedNanos = nowNanos;
+        this.newsNanos = nowNanos;
         this.nowNanos = nowNanos;
         this.links = links;
     }
@@ -62,7 +63,10 @@ final class Applicant {
             switch (GridMessage.set().decode(frame.slice().position(GridMessage.ENVELOPE_BYTES))) {
                 case GridMessage.Apply apply -> {
                     links.applied(from, PeerLinks.address(apply.address()));
-                    others.put(from, new View.Member(apply.process(), apply.address()));
+                    View.Member other = new View.Member(apply.process(), apply.address());
+                    if (!other.equals(others.put(from, other))) {
+                        newsNanos = nowNanos;
+                    }
                 }
                 case ViewMessage.Installed installed -> {
                     View view = installed.view();
@@ -114,7 +118,8 @@ final class Applicant {
         });
         Set<Integer> known = new TreeSet<>(all);
         known.removeIf(node -> founders.get(node).equals(View.Member.UNKNOWN));
-        boolean late = now - startedNanos > config.operationTimeout().plus(config.failureTimeout()).toNanos();
+        // As long as more of them come, others may know more, and found another grid.
+        boolean late = now - newsNanos > config.operationTimeout().plus(config.failureTimeout()).toNanos();
         View first = new View(0, founders, Layout.first(all));
         return known.size() == all.size() || (late && first.isQuorum(known)) ? first : null;
     }

@@ -58,7 +58,7 @@ import tutti.runtime.Loop;
  * has not applied yet. What is below that of all members, as they say it in the present view, is dropped. So is what has expired for all; see {@link Times}.
  * Who joins begins with the clock of who tells it of its view, which is not below what that one has said before.
  */
-final class GridMember {
+final class GridMember implements Reads.World {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridMember.class);
     /** Without views: after so many failure timeouts a node is given up for good. */
     private static final int GIVEN_UP_TIMEOUTS = 10;
@@ -75,6 +75,9 @@ final class GridMember {
 
         /** How keys are moved. */
         Relocation.Factory relocation();
+
+        /** How others' entries are kept. */
+        L1.Factory l1();
     }
 
     private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos) {}
@@ -94,6 +97,7 @@ final class GridMember {
     private final Relocation relocation;
     private final Floors begins = new Floors();
     private final Map<TransactionId, GridTransaction> open = new LinkedHashMap<>();
+    private final L1 l1;
     private final Reads reads;
     private final Scans scans;
     private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
@@ -155,27 +159,9 @@ final class GridMember {
         };
         this.commits = CommitProtocols.start(config, first.members(), groups, layouts, clock, store, commitWorld);
         this.relocation = world.relocation().of(config.self(), degreeMax, commits, store, layouts, this::send, first);
-        this.reads = new Reads(config, layouts, machineClock::nanoTime, new Reads.World() {
-            @Override
-            public boolean isThere(int node) {
-                return GridMember.this.isThere(node);
-            }
-
-            @Override
-            public void send(int to, GridMessage.Read question) {
-                GridMember.this.send(to, question);
-            }
-
-            @Override
-            public void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
-                GridMember.this.readHere(question, reader, trimmed);
-            }
-
-            @Override
-            public void later(Runnable task) {
-                GridMember.this.later(task);
-            }
-        });
+        this.l1 = world.l1().of(config);
+        store.onAnnounced(key -> l1.written(key, this::invalidate));
+        this.reads = new Reads(config, layouts, machineClock::nanoTime, l1, this);
         this.scans = new Scans(config, layouts, () -> view().layout().readers(), this::there, (to, question) -> {
             if (to == config.self()) {
                 later(() -> scanHere(to, question));
@@ -186,6 +172,7 @@ final class GridMember {
         this.agreement = new ViewAgreement(config.self(), first, this::sendViewMessage, this::install);
         agreement.wish(relocation::wish);
         clock.seen(clockSeen);
+        l1.seen(clock.latest());
         long start = byGroups ? config.operationTimeout().toNanos() : 0;
         hearing.start(first.members(), machineClock.nanoTime(), start);
         if (!byGroups) {
@@ -227,7 +214,8 @@ final class GridMember {
     }
 
     /** Whether a node takes part, as far as this one knows. */
-    private boolean isThere(int node) {
+    @Override
+    public boolean isThere(int node) {
         return view().has(node) && !silent.contains(node);
     }
 
@@ -249,7 +237,7 @@ final class GridMember {
                 store.size(), store.bytes(), store.expired(), isFull(config.self()), links.unsentBytes(there()),
                 commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
                 counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
-                counts.messages);
+                counts.messages, l1.status());
     }
 
     /** Is a member no more: all that waits is told. */
@@ -301,7 +289,9 @@ final class GridMember {
                     + " bytes wait to be sent to a node that does not keep up: try again later");
         }
         TransactionId id = new TransactionId(config.self(), incarnation << Integer.SIZE | ++transactions);
-        long begin = commits.present();
+        Set<Integer> others = new TreeSet<>(view().members());
+        others.remove(config.self());
+        long begin = l1.begin(commits.present(), others);
         begins.add(begin);
         GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin, times.begin(),
                 machineClock.nanoTime() + config.transactionTimeout().toNanos());
@@ -348,7 +338,8 @@ final class GridMember {
         commits.whenThere(question.stamp(), () -> scans.answer(store, question, answer));
     }
 
-    private void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
+    @Override
+    public void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
         commits.whenThere(question.stamp(), () -> {
             if (!question.latest() && store.isTrimmed(question.stamp())) {
                 trimmed.run();
@@ -375,14 +366,20 @@ final class GridMember {
 
     private void result(TransactionId id, Result result) {
         counts.ended(result.kind());
+        l1.seen(result.kind() == Result.Kind.COMMITTED ? result.stamp() : clock.latest());
         Waiting<Result> waiting = commitAnswers.remove(id);
         if (waiting != null) {
             waiting.answer.is(result);
         }
     }
 
-    /** Never from inside of a state machine. */
-    private void later(Runnable task) {
+    /** A listener is told of what was committed at this stamp. */
+    void told(long stamp) {
+        l1.seen(stamp);
+    }
+
+    @Override
+    public void later(Runnable task) {
         loop.execute(task);
     }
 
@@ -391,6 +388,15 @@ final class GridMember {
     private void send(int to, Encoded message) {
         counts.messages++;
         links.send(to, GridMessage.frame(view().number(), clock.latest(), message));
+    }
+
+    @Override
+    public void send(int to, GridMessage.Read question) {
+        send(to, (Encoded) question);
+    }
+
+    private void invalidate(int keeper, Key key) {
+        send(keeper, new GridMessage.Invalidated(key));
     }
 
     private void sendViewMessage(int to, ViewMessage message) {
@@ -425,7 +431,7 @@ final class GridMember {
     }
 
     private void dispatch(int from, ByteBuffer frame) throws IOException {
-        frame.getLong();
+        boolean isPresent = frame.getLong() == view().number();
         long stamp = frame.getLong();
         Encoded message;
         try {
@@ -441,10 +447,12 @@ final class GridMember {
             agreement.tell(from);
         } else {
             clock.seen(stamp);
+            l1.heard(from, stamp, machineClock.nanoTime());
             switch (message) {
                 case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
                 case GridMessage.Read read -> readHere(read,
-                        version -> send(from, new GridMessage.Value(read.number(), version)),
+                        version -> send(from,
+                                new GridMessage.Value(read.number(), version, mayKeep(from, read, version))),
                         () -> send(from, new GridMessage.Trimmed(read.number())));
                 case GridMessage.Scan scan -> scanHere(from, scan);
                 case GridMessage.Keys keys -> scans.answered(from, keys);
@@ -452,13 +460,20 @@ final class GridMember {
                 case GridMessage.Trimmed trimmed -> reads.trimmed(trimmed.number());
                 case GridMessage.Value value -> {
                     commits.seen(value.version().stamp());
-                    reads.value(value.number(), value.version());
+                    reads.value(from, value.number(), value.version(), isPresent && value.kept());
                 }
+                case GridMessage.Invalidated gone -> l1.invalidated(gone.key());
                 case GridMessage.Fetch fetch -> relocation.fetch(from, fetch);
                 case GridMessage.Copies copies -> relocation.copies(from, copies);
                 default -> commits.received(from, message);
             }
         }
+    }
+
+    /** Whether who has asked may keep the answer. */
+    private boolean mayKeep(int from, GridMessage.Read read, Version version) {
+        return read.keep() && view().has(from) && owners().isOwner(config.self(), read.key())
+                && l1.answered(from, read.key(), version, store, this::invalidate);
     }
 
     private void applies(int from, GridMessage.Apply apply) {
@@ -498,10 +513,11 @@ final class GridMember {
             agreement.tick();
         }
         commits.tick(now);
+        l1.tick(commits.present());
         Set<Integer> members = new TreeSet<>(view().members());
         members.removeAll(gone);
         GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
-                Math.min(commits.settled(), begins.lowest(commits.present())), times.earliest(),
+                Math.min(commits.settled(), begins.lowest(l1.lowestBegin(commits.present()))), times.earliest(),
                 store.bytes() >= config.storedBytesMax(), moving);
         heartbeats.put(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
@@ -570,6 +586,7 @@ final class GridMember {
             layouts.next(view.layout().number(), Relocation.owners(view.layout(), degrees));
         }
         commits.view(view.number(), new TreeSet<>(view.members()));
+        l1.installed();
         relocation.installed(view);
         reads.ownersChanged();
         scans.ownersChanged();
@@ -578,21 +595,6 @@ final class GridMember {
 
     /** Takes what was sent in the present view, or an earlier one, and had to wait for it. */
     void dispatchHeld() {
-        held.dispatch(new HeldFrames.Taker() {
-            @Override
-            public void take(int from, ByteBuffer frame) throws IOException {
-                dispatch(from, frame);
-            }
-
-            @Override
-            public boolean isOver() {
-                return over != null;
-            }
-
-            @Override
-            public long view() {
-                return GridMember.this.view().number();
-            }
-        });
+        held.dispatch(this::dispatch, () -> over != null, () -> view().number());
     }
 }

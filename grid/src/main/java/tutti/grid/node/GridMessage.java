@@ -50,7 +50,7 @@ sealed interface GridMessage extends Encoded {
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
             all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
-                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA));
+                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -138,19 +138,34 @@ sealed interface GridMessage extends Encoded {
         }
     }
 
-    /** Asks for the value of a key; see {@link tutti.grid.store.Store#read}. */
-    record Read(long number, Key key, long stamp, boolean latest) implements GridMessage {
+    /**
+     * Asks for the value of a key; see {@link tutti.grid.store.Store#read}.
+     *
+     * @param keep whether the sender wants to keep the answer; see {@link L1}
+     */
+    record Read(long number, Key key, long stamp, boolean latest, boolean keep) implements GridMessage {
         static final Schema<Read> SCHEMA = Schema.message("read", 51, Read.class, "Asks an owner for a value.").of(
                 Field.of("number", Types.POSITIVE, Read::number), Field.of("key", Key.SCHEMA, Read::key),
                 Field.of("stamp", Types.NATURAL, Read::stamp), Field.of("latest", Types.BOOLEAN, Read::latest),
-                Read::new);
+                Field.of("keep", Types.BOOLEAN, Read::keep), Read::new);
     }
 
-    /** The answer. */
-    record Value(long number, Version version) implements GridMessage {
+    /**
+     * The answer.
+     *
+     * @param kept whether the receiver may keep it, and is told when the key is written
+     */
+    record Value(long number, Version version, boolean kept) implements GridMessage {
         static final Schema<Value> SCHEMA = Schema.message("value", 52, Value.class, "The value of a key, if any.").of(
                 Field.of("number", Types.POSITIVE, Value::number), Field.of("version", Version.SCHEMA, Value::version),
-                Value::new);
+                Field.of("kept", Types.BOOLEAN, Value::kept), Value::new);
+    }
+
+    /** Something is about to write a key that the receiver keeps. */
+    record Invalidated(Key key) implements GridMessage {
+        static final Schema<Invalidated> SCHEMA = Schema.message("invalidated", 70, Invalidated.class,
+                "A key is about to be written whose newest version the receiver keeps.").of(
+                        Field.of("key", Key.SCHEMA, Invalidated::key), Invalidated::new);
     }
 
     /** Without views: something was committed at this stamp, or above. */

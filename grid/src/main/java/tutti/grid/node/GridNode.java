@@ -52,6 +52,7 @@ public final class GridNode implements AutoCloseable {
     private final PeerLinks links;
     private final Observer observer;
     private final Relocation.Factory relocation;
+    private final L1.Factory l1;
     private final GridCounts counts = new GridCounts();
     private final List<Waiting> waiting = new ArrayList<>();
     private final List<Waiting> leaving = new ArrayList<>();
@@ -69,14 +70,15 @@ public final class GridNode implements AutoCloseable {
      * @throws IOException if it cannot listen at its address
      */
     public GridNode(GridConfig config, Machine machine, Observer observer) throws IOException {
-        this(config, machine, observer, Relocation::new);
+        this(config, machine, observer, Relocation::new, L1::new);
     }
 
-    /** The same, for tests with other ways of moving keys. */
-    GridNode(GridConfig config, Machine machine, Observer observer, Relocation.Factory relocation)
+    /** The same, for tests with other ways of moving keys, and of keeping others' entries. */
+    GridNode(GridConfig config, Machine machine, Observer observer, Relocation.Factory relocation, L1.Factory l1)
             throws IOException {
         this.config = config;
         this.relocation = relocation;
+        this.l1 = l1;
         this.clock = machine.clock();
         this.observer = observer;
         this.random = machine.random("grid node");
@@ -244,6 +246,14 @@ public final class GridNode implements AutoCloseable {
         return member().begin(level, readOnly);
     }
 
+    /** A listener is told of something that was committed at this stamp: transactions that begin from now on see it. */
+    public void told(long stamp) {
+        GridMember now = member;
+        if (now != null) {
+            now.told(stamp);
+        }
+    }
+
     // ------------------------------------------------------------------------------------------ coming and going
 
     /** Waits until it is a member; not longer than the operation timeout. */
@@ -306,6 +316,11 @@ public final class GridNode implements AutoCloseable {
                     @Override
                     public Relocation.Factory relocation() {
                         return relocation;
+                    }
+
+                    @Override
+                    public L1.Factory l1() {
+                        return l1;
                     }
                 });
         member = now;

@@ -22,9 +22,10 @@ import tutti.grid.view.Layout;
  * @param deadlocks those that have waited for each other's locks
  * @param lockTimeouts those that have waited for a lock for too long
  * @param localReads reads of keys that it owns
- * @param remoteReads others
+ * @param remoteReads others, of which an owner was asked
  * @param waitingReads reads at this node that had to wait for a transaction on its way
  * @param messages that it has sent
+ * @param l1 what it keeps of other nodes' entries
  */
 public record GridStatus(long view, Set<Integer> members, Layout layout, boolean lost, int keys, long bytes,
         long expired, boolean full,
@@ -32,4 +33,16 @@ public record GridStatus(long view, Set<Integer> members, Layout layout, boolean
         int kept,
         int committing, long committed,
         long conflicts,
-        long deadlocks, long lockTimeouts, long localReads, long remoteReads, long waitingReads, long messages) {}
+        long deadlocks, long lockTimeouts, long localReads, long remoteReads, long waitingReads, long messages,
+        L1 l1) {
+    /**
+     * What is kept here of other nodes' entries; see {@link tutti.grid.GridConfig.CacheConfig#l1BytesMax}.
+     *
+     * @param hits reads that were answered from there
+     * @param misses reads of caches of which something is kept, of which the owner had to be asked
+     * @param invalidations entries that were dropped because they were about to be written
+     * @param entries that are kept
+     * @param bytes that they take, about
+     */
+    public record L1(long hits, long misses, long invalidations, int entries, long bytes) {}
+}

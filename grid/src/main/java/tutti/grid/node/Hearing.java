@@ -20,10 +20,14 @@ final class Hearing {
         heardNanos.put(node, nowNanos);
     }
 
-    /** To be called often. If this has not run for as long as this, what has come meanwhile was not read yet. */
+    /**
+     * To be called often. If this has not run for as long as this, what has come meanwhile was not read yet, so that time does not count; what others were silent for before does, or a node
+     * whose machine is always late would never notice that another one has crashed.
+     */
     void tick(long nowNanos, long lateNanos) {
-        if (nowNanos - tickedNanos > lateNanos) {
-            heardNanos.replaceAll((_, heard) -> Math.max(heard, nowNanos));
+        long pause = nowNanos - tickedNanos;
+        if (pause > lateNanos) {
+            heardNanos.replaceAll((_, heard) -> Math.max(heard, Math.min(nowNanos, heard + pause)));
         }
         tickedNanos = nowNanos;
     }

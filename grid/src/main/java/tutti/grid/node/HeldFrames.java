@@ -8,6 +8,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
 
 /** Frames that were sent in a later view than this node's, until it has that view; each sender's in their order. One thread. */
 final class HeldFrames {
@@ -18,12 +20,6 @@ final class HeldFrames {
     interface Taker {
         /** A frame may be looked at, which is valid as long as anybody likes. */
         void take(int from, ByteBuffer frame) throws IOException;
-
-        /** Whether there is nobody any more who looks. */
-        boolean isOver();
-
-        /** The number of this node's view. */
-        long view();
     }
 
     /** Whether frames of a node wait. */
@@ -49,13 +45,18 @@ final class HeldFrames {
         bytes = frames.values().stream().flatMap(Deque::stream).mapToLong(ByteBuffer::remaining).sum();
     }
 
-    /** Hands on what was sent in the present view, or an earlier one. */
-    void dispatch(Taker taker) {
+    /**
+     * Hands on what was sent in the present view, or an earlier one.
+     *
+     * @param isOver whether there is nobody any more who looks
+     * @param view the number of this node's view
+     */
+    void dispatch(Taker taker, BooleanSupplier isOver, LongSupplier view) {
         for (int from : List.copyOf(frames.keySet())) {
             Deque<ByteBuffer> all = frames.get(from);
             try {
-                while (all != null && !all.isEmpty() && all.getFirst().getLong(0) <= taker.view()
-                        && !taker.isOver()) {
+                while (all != null && !all.isEmpty() && all.getFirst().getLong(0) <= view.getAsLong()
+                        && !isOver.getAsBoolean()) {
                     ByteBuffer next = all.removeFirst();
                     bytes -= next.remaining();
                     taker.take(from, next);

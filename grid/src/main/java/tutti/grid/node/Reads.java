@@ -23,6 +23,7 @@ final class Reads {
     private final GridConfig config;
     private final Layouts layouts;
     private final LongSupplier nanos;
+    private final L1 l1;
     private final World world;
     private final Map<Long, Waiting> waiting = new LinkedHashMap<>();
     /** Who was not heard for a moment: others are asked first. */
@@ -49,10 +50,11 @@ final class Reads {
     private record Waiting(GridMessage.Read question, GridTransaction.Answer<Version> answer, long deadlineNanos,
             int owner) {}
 
-    Reads(GridConfig config, Layouts layouts, LongSupplier nanos, World world) {
+    Reads(GridConfig config, Layouts layouts, LongSupplier nanos, L1 l1, World world) {
         this.config = config;
         this.layouts = layouts;
         this.nanos = nanos;
+        this.l1 = l1;
         this.world = world;
     }
 
@@ -65,12 +67,19 @@ final class Reads {
             return;
         }
         long now = nanos.getAsLong();
-        GridMessage.Read question = new GridMessage.Read(++number, key, stamp, latest);
         int owner = choose(owners.of(key), config.self());
+        Version kept = owner == config.self() ? null : l1.find(key, stamp, latest, now);
+        if (kept != null) {
+            l1.seen(kept.stamp());
+            world.later(() -> answer.is(kept));
+            return;
+        }
+        GridMessage.Read question = new GridMessage.Read(++number, key, stamp, latest,
+                owner != config.self() && l1.keeps(key.cache()));
         waiting.put(number, new Waiting(question, answer, now + config.operationTimeout().toNanos(), owner));
         if (owner == config.self()) {
             local++;
-            world.readHere(question, version -> world.later(() -> value(question.number(), version)),
+            world.readHere(question, version -> world.later(() -> value(owner, question.number(), version, false)),
                     () -> world.later(() -> trimmed(question.number())));
         } else {
             remote++;
@@ -93,9 +102,14 @@ final class Reads {
         return owner;
     }
 
-    void value(long of, Version version) {
+    /** An owner has answered; whether that may be kept. */
+    void value(int from, long of, Version version, boolean mayKeep) {
         Waiting read = waiting.remove(of);
         if (read != null) {
+            if (mayKeep) {
+                l1.keep(from, read.question.key(), version);
+            }
+            l1.seen(version.stamp());
             read.answer.is(version);
         }
     }

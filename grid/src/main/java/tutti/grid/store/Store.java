@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,11 +30,15 @@ import org.jspecify.annotations.Nullable;
  * what is the newest and has expired for everybody. An expired version is thus nothing but a removal that some readers do not see yet.
  */
 public final class Store {
-    private final Map<Key, Cell> cells = new HashMap<>();
+    /** The newest version of each key that has one. Nothing else is kept of a key that nobody writes: an entry costs what these take. */
+    private final Map<Key, Version> newest = new HashMap<>();
+    /** What is about to write a key, and who waits for that. */
+    private final Map<Key, UnderWay> underWay = new HashMap<>();
     /** What may be dropped when the horizon has passed it, roughly by stamp. */
     private final Deque<Garbage> garbage = new ArrayDeque<>();
     /** Keys whose newest version expires, by when. */
     private final NavigableMap<Long, Set<Key>> expiring = new TreeMap<>();
+    private Consumer<Key> announced = _ -> {};
     private long waitingReads;
     private long horizon;
     private long timeHorizonMillis;
@@ -50,14 +55,9 @@ public final class Store {
 
     private record Read(long stamp, boolean latest, Consumer<Version> reader) {}
 
-    private static final class Cell {
-        private @Nullable Version newest;
+    private static final class UnderWay {
         private final List<Writer> writers = new ArrayList<>(1);
         private final List<Read> reads = new ArrayList<>(0);
-
-        boolean isEmpty() {
-            return newest == null && writers.isEmpty() && reads.isEmpty();
-        }
 
         /** Whether something may still write a version that a read must see. */
         boolean mustWait(long stamp) {
@@ -68,23 +68,24 @@ public final class Store {
             }
             return false;
         }
-
-        Version version(long stamp) {
-            Version version = newest;
-            while (version != null && version.stamp() > stamp) {
-                version = version.older;
-            }
-            return version == null ? Version.ABSENT : version;
-        }
     }
 
-    private Cell cell(Key key) {
-        return cells.computeIfAbsent(key, _ -> new Cell());
+    private UnderWay underWay(Key key) {
+        return underWay.computeIfAbsent(key, _ -> new UnderWay());
+    }
+
+    /** The newest version that was applied, up to a stamp. */
+    private Version version(Key key, long stamp) {
+        Version version = newest.get(key);
+        while (version != null && version.stamp() > stamp) {
+            version = version.older;
+        }
+        return version == null ? Version.ABSENT : version;
     }
 
     /** How many keys have a version, a writer or a reader. */
     public int size() {
-        return cells.size();
+        return newest.size() + (int) underWay.keySet().stream().filter(key -> !newest.containsKey(key)).count();
     }
 
     /** Bytes of the keys and values of all versions. */
@@ -120,14 +121,12 @@ public final class Store {
      * @param reader told the version, now or later
      */
     public void read(Key key, long stamp, boolean latest, Consumer<Version> reader) {
-        Cell cell = cells.get(key);
-        if (cell == null) {
-            reader.accept(Version.ABSENT);
-        } else if (cell.mustWait(stamp)) {
+        UnderWay here = underWay.get(key);
+        if (here != null && here.mustWait(stamp)) {
             waitingReads++;
-            cell.reads.add(new Read(stamp, latest, reader));
+            here.reads.add(new Read(stamp, latest, reader));
         } else {
-            reader.accept(cell.version(latest ? Long.MAX_VALUE : stamp));
+            reader.accept(version(key, latest ? Long.MAX_VALUE : stamp));
         }
     }
 
@@ -142,7 +141,9 @@ public final class Store {
      */
     public void keys(int cache, Predicate<Key> which, long stamp, long timeMillis, Consumer<List<byte[]>> reader) {
         List<byte[]> found = new ArrayList<>();
-        List<Key> asked = cells.keySet().stream().filter(key -> key.cache() == cache && which.test(key)).toList();
+        List<Key> asked = Stream.concat(newest.keySet().stream(),
+                underWay.keySet().stream().filter(key -> !newest.containsKey(key)))
+                .filter(key -> key.cache() == cache && which.test(key)).toList();
         int[] open = {asked.size()};
         for (Key key : asked) {
             read(key, stamp, false, version -> {
@@ -161,38 +162,44 @@ public final class Store {
 
     /** The stamp of the newest version below a stamp that was applied; 0 if there is none. */
     public long stampBelow(Key key, long stamp) {
-        Cell cell = cells.get(key);
-        return cell == null ? 0 : cell.version(stamp - 1).stamp();
+        return version(key, stamp - 1).stamp();
     }
 
     /** The newest version that was applied, whatever is about to write. */
     public Version newest(Key key) {
-        Cell cell = cells.get(key);
-        return cell == null || cell.newest == null ? Version.ABSENT : cell.newest;
+        return newest.getOrDefault(key, Version.ABSENT);
+    }
+
+    /** Who hears of each key that something is about to write, when it is announced. */
+    public void onAnnounced(Consumer<Key> hears) {
+        announced = hears;
     }
 
     /** Something is about to write a key. */
     public void announce(Key key, Writer writer) {
-        cell(key).writers.add(writer);
+        announced.accept(key);
+        underWay(key).writers.add(writer);
     }
 
     /** It will not, or has. */
     public void withdraw(Key key, Writer writer) {
-        cell(key).writers.remove(writer);
-        changed(key);
+        UnderWay here = underWay.get(key);
+        if (here != null) {
+            here.writers.remove(writer);
+            changed(key);
+        }
     }
 
     /** What is about to write a key, in the order of announcement. */
     public List<Writer> writers(Key key) {
-        Cell cell = cells.get(key);
-        return cell == null ? List.of() : cell.writers;
+        UnderWay here = underWay.get(key);
+        return here == null ? List.of() : here.writers;
     }
 
     /** Adds a version, at its place by stamp. Without effect if it is there. */
     public void apply(Key key, Version version) {
-        Cell cell = cell(key);
         Version above = null;
-        Version below = cell.newest;
+        Version below = newest.get(key);
         while (below != null && below.stamp() > version.stamp()) {
             above = below;
             below = below.older;
@@ -209,7 +216,7 @@ public final class Store {
             if (version.isThere(Long.MIN_VALUE) && version.expiryMillis() != Version.NEVER) {
                 expiring.computeIfAbsent(version.expiryMillis(), _ -> new HashSet<>(2)).add(key);
             }
-            cell.newest = version;
+            newest.put(key, version);
         } else {
             above.older = version;
         }
@@ -226,28 +233,25 @@ public final class Store {
 
     /** A bound of what is about to write a key has risen, or somebody writes it no more: reads may go on. */
     public void changed(Key key) {
-        Cell cell = cells.get(key);
-        if (cell == null) {
+        UnderWay here = underWay.get(key);
+        if (here == null) {
             return;
         }
-        if (!cell.reads.isEmpty()) {
-            for (Read read : List.copyOf(cell.reads)) {
-                if (!cell.mustWait(read.stamp)) {
-                    cell.reads.remove(read);
-                    read.reader.accept(cell.version(read.latest ? Long.MAX_VALUE : read.stamp));
-                }
+        for (Read read : List.copyOf(here.reads)) {
+            if (!here.mustWait(read.stamp)) {
+                here.reads.remove(read);
+                read.reader.accept(version(key, read.latest ? Long.MAX_VALUE : read.stamp));
             }
         }
-        if (cell.isEmpty()) {
-            // A reader may have come back, and the cell may be another.
-            cells.remove(key, cell);
+        if (here.writers.isEmpty() && here.reads.isEmpty()) {
+            // A reader may have come back, and what is under way may be something else.
+            underWay.remove(key, here);
         }
     }
 
     /** The keys that have a version and are as they should be. */
     public List<Key> keys(Predicate<Key> which) {
-        return cells.entrySet().stream().filter(cell -> cell.getValue().newest != null).map(Map.Entry::getKey)
-                .filter(which).toList();
+        return newest.keySet().stream().filter(which).toList();
     }
 
     /** All versions of a key that are kept, copied, the newest first. */
@@ -262,17 +266,12 @@ public final class Store {
     /** Drops all versions of keys of which nothing will be read here, nor written before they are copied here anew. */
     public void drop(Predicate<Key> which) {
         for (Key key : keys(which)) {
-            Cell cell = cell(key);
-            for (Version version = cell.newest; version != null; version = version.older) {
+            Version last = newest.remove(key);
+            for (Version version = last; version != null; version = version.older) {
                 bytes -= bytes(key, version);
             }
-            Version newest = cell.newest;
-            if (newest != null) {
-                expiresNoMore(key, newest);
-            }
-            cell.newest = null;
-            if (cell.isEmpty()) {
-                cells.remove(key);
+            if (last != null) {
+                expiresNoMore(key, last);
             }
         }
     }
@@ -296,11 +295,11 @@ public final class Store {
     }
 
     private void trim(Key key) {
-        Cell cell = cells.get(key);
-        if (cell == null || cell.newest == null) {
+        Version last = newest.get(key);
+        if (last == null) {
             return;
         }
-        Version kept = cell.newest;
+        Version kept = last;
         while (kept.stamp() > horizon && kept.older != null) {
             kept = kept.older;
         }
@@ -310,14 +309,11 @@ public final class Store {
             }
             kept.older = null;
         }
-        if (Objects.equals(kept, cell.newest) && !kept.isThere(timeHorizonMillis) && kept.stamp() <= horizon) {
+        if (Objects.equals(kept, last) && !kept.isThere(timeHorizonMillis) && kept.stamp() <= horizon) {
             expiresNoMore(key, kept);
             expired += kept.value() == null ? 0 : 1;
-            cell.newest = null;
+            newest.remove(key);
             bytes -= bytes(key, kept);
-        }
-        if (cell.isEmpty()) {
-            cells.remove(key);
         }
     }
 }

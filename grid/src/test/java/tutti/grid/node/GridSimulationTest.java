@@ -24,7 +24,8 @@ class GridSimulationTest {
         int keys = 2 + random.nextInt(random.nextBoolean() ? 5 : 40);
         // What is left can always go on.
         int crashing = faults ? 0 : random.nextInt((nodes - 1) / 2 + 1);
-        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes - 1 : 1, crashing, faults, 0);
+        return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes - 1 : 1, crashing, faults, 0,
+                0);
     }
 
     @ParameterizedTest
@@ -59,7 +60,7 @@ class GridSimulationTest {
         int degree = 2 + random.nextInt(2);
         int keys = 2 + random.nextInt(random.nextBoolean() ? 5 : 40);
         return new GridRun.Setting(protocol, level, nodes, degree, keys, faults ? nodes + 1 : degree - 1, 0, faults,
-                faults ? 4 : 6);
+                faults ? 4 : 6, 0);
     }
 
     @ParameterizedTest

@@ -40,9 +40,10 @@ public record GridProperties(@DefaultValue("tutti") String name, int self, Map<I
      * @param degree how many nodes own each of its keys
      * @param ownersMin how many of them must be left for a key to be written
      * @param timeToLive after which an entry is absent; nothing if it stays
+     * @param l1BytesMax how much this node keeps of entries of other nodes
      */
     public record CacheProperties(@DefaultValue("2") int degree, @DefaultValue("1") int ownersMin,
-            @DefaultValue("0") Duration timeToLive) {}
+            @DefaultValue("0") Duration timeToLive, @DefaultValue("0") DataSize l1BytesMax) {}
 
     /**
      * As the grid takes it.
@@ -59,7 +60,8 @@ public record GridProperties(@DefaultValue("tutti") String name, int self, Map<I
         nodes.forEach((node, address) -> addresses.put(node, address(node, address)));
         List<GridConfig.CacheConfig> all = new ArrayList<>();
         new TreeMap<>(caches).forEach((cache, of) -> all
-                .add(new GridConfig.CacheConfig(cache, of.degree, of.ownersMin, of.timeToLive)));
+                .add(new GridConfig.CacheConfig(cache, of.degree, of.ownersMin, of.timeToLive,
+                        of.l1BytesMax.toBytes())));
         GridConfig usual = GridConfig.of(name, self, addresses, all, protocol).withCrashes(crashes);
         GridConfig timed = usual.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout);
         return storedBytesMax == null ? timed : timed.withStoredBytesMax(storedBytesMax.toBytes());
