@@ -188,7 +188,8 @@ final class Copies {
         }
         begun = null;
         try {
-            now.done.succeeded(held >= now.taken.position() ? now.taken.as(snapshots::complete)
+            now.done.succeeded(held >= now.taken.position()
+                    ? now.taken.as(snapshots::complete)
                     : earlier(now, held));
         } catch (IOException broken) {
             now.done.failed(new EngineFailure("58030", String.valueOf(broken.getMessage()), true));

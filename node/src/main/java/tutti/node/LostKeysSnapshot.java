@@ -13,7 +13,8 @@ import tutti.core.schema.Types;
  */
 record LostKeysSnapshot(byte[] snapshot, LostKeys.Image lost) implements Encoded {
     static final Schema<LostKeysSnapshot> SCHEMA = Schema
-            .message("lost-keys-snapshot", 6, LostKeysSnapshot.class, "A snapshot, of a position behind one that was left out.")
+            .message("lost-keys-snapshot", 6, LostKeysSnapshot.class,
+                    "A snapshot, of a position behind one that was left out.")
             .of(Field.of("snapshot", Types.bytes(Integer.MAX_VALUE), LostKeysSnapshot::snapshot),
                     Field.of("keys", LostKeys.Image.SCHEMA, LostKeysSnapshot::lost), LostKeysSnapshot::new);
 }

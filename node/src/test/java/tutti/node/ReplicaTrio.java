@@ -241,12 +241,14 @@ abstract class ReplicaTrio {
         /** Another run of a transaction that has lost. */
         static Client again(ReplicaTrio trio, int node, TransactionId name) {
             String change = "again " + name;
-            return trio.new Client(node, name, writes(change, name.serial() * 4), change, name.serial() * 4, true, true);
+            return trio.new Client(node, name, writes(change, name.serial() * 4), change, name.serial() * 4, true,
+                    true);
         }
 
         private Client(int node, @Nullable TransactionId name, String change, long key, long conflictClass,
                 boolean asks) {
-            this(node, name, change.isEmpty() ? WriteSet.EMPTY : writes(change, key), change, conflictClass, asks, false);
+            this(node, name, change.isEmpty() ? WriteSet.EMPTY : writes(change, key), change, conflictClass, asks,
+                    false);
         }
 
         private Client(int node, @Nullable TransactionId name, WriteSet changes, String change, long conflictClass,

@@ -170,7 +170,8 @@ class CancellationTest extends OnFrontEnd {
     }
 
     private static void awaitLockWanted() throws Exception {
-        while (!"1".equals(fixture.admin.execute("select count(*) from pg_locks where not granted", PATIENCE).value())) {
+        while (!"1"
+                .equals(fixture.admin.execute("select count(*) from pg_locks where not granted", PATIENCE).value())) {
             Thread.onSpinWait();
         }
     }

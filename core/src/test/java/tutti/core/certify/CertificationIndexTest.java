@@ -93,7 +93,9 @@ class CertificationIndexTest {
             for (int i = random.nextInt(6); i >= 0; i--) {
                 long hash = random.nextInt(keySpace);
                 builder.add(random.nextBoolean() ? hash : hash * 0x5851F42D4C957F2DL,
-                        reads ? KeyKind.of(random.nextInt(KeyKind.values().length)) : WRITTEN.get(random.nextInt(WRITTEN.size())));
+                        reads
+                                ? KeyKind.of(random.nextInt(KeyKind.values().length))
+                                : WRITTEN.get(random.nextInt(WRITTEN.size())));
             }
             KeySet keys = builder.build();
             long begun = Math.max(index.floor(), position - 1 - random.nextInt(200));

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 public record InBandTables(Set<String> functions, Map<String, InBandTable> tables, Map<String, InBandTable> qualified,
         long limitBytes, Lockables lockable, HiddenCalls hidden) {
     /** Of a database in which nothing is known of any table, or something may be called without being named. */
-    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0, Lockables.NONE, HiddenCalls.NONE);
+    public static final InBandTables NONE = new InBandTables(Set.of(), Map.of(), Map.of(), 0, Lockables.NONE,
+            HiddenCalls.NONE);
 
     /** Keeps copies. */
     public InBandTables {
