@@ -29,8 +29,7 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
 /**
- * Applies ordered write sets: everything of one {@link #apply}, or of one {@link #applyAndCommit}, in one round trip. A lost connection is
- * replaced at the next call.
+ * Applies ordered write sets: everything of one call in one round trip. A lost connection is replaced at the next call.
  *
  * <p>
  * <b>Clients' code</b> (CHECK functions, index expressions, triggers, what a schema change calls) runs in these sessions, so they
