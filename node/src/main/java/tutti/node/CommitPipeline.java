@@ -389,13 +389,14 @@ final class CommitPipeline {
         }
         ApplyGroup group = head.group();
         EngineFailure wrong = events.leftOut(head.position());
+        EngineFailure refers = head.state() == Slot.State.WAITING && group == null ? missing(head) : null;
         if (group != null) {
             if (head.state() == Slot.State.APPLIED) {
                 groups.commit(group);
             }
         } else if (head.state() == Slot.State.WAITING && wrong != null) {
             leaveOut(head, wrong);
-        } else if (head.state() == Slot.State.WAITING && missing(head) instanceof EngineFailure refers) {
+        } else if (refers != null) {
             if (head.kind() == Slot.Kind.PREPARED) {
                 becomeRemote(head);
             }
@@ -415,7 +416,8 @@ final class CommitPipeline {
 
     /** Why what others have made refers to what is not here; null if it does not. What this node has made its engine has looked at. */
     private @Nullable EngineFailure missing(Slot slot) {
-        if (lostKeys.isEmpty() || slot.kind() != Slot.Kind.REMOTE && slot.kind() != Slot.Kind.PREPARED) {
+        boolean others = slot.kind() == Slot.Kind.REMOTE || slot.kind() == Slot.Kind.PREPARED;
+        if (lostKeys.isEmpty() || !others) {
             return null;
         }
         EngineFailure refers = lostKeys.missing(slot.position(), slot.transaction(), slot.writes().keys());
