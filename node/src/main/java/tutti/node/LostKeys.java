@@ -62,7 +62,8 @@ final class LostKeys {
                 Field.of("hashes", Types.set(Types.LONG, KEYS_MAX), Lost::hashes), Lost::new);
 
         boolean countsFor(long later, TransactionId by) {
-            return later < until || transaction.node() == by.node() && transaction.incarnation() == by.incarnation();
+            boolean sameLife = transaction.node() == by.node() && transaction.incarnation() == by.incarnation();
+            return later < until || sameLife;
         }
     }
 

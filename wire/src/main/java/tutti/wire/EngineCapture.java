@@ -270,6 +270,7 @@ public final class EngineCapture implements Capture {
         }
     }
 
+    @SuppressWarnings("ReferenceEquality") // whether they are equal takes longer to find out
     private Judged judged(InBandTables tables) {
         Judged last = judged;
         if (last.tables() != tables) {

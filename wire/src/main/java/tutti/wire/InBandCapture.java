@@ -132,7 +132,8 @@ final class InBandCapture {
      * enough, would not tell the keys of what it locks. (Who puts another query in the place of such a one deceives nobody but himself.)
      */
     boolean stale(InBandParse parse) {
-        return parse.statement().locks() && parse.times() >= TIMES_MAX
+        boolean oftenEnough = parse.statement().locks() && parse.times() >= TIMES_MAX;
+        return oftenEnough
                 ? !session.capture().schemaVersion().equals(parse.statement().version())
                 : !trusts(parse);
     }

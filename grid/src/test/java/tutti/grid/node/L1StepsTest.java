@@ -3,6 +3,7 @@ package tutti.grid.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +24,9 @@ class L1StepsTest {
     private static final Version VERSION = new Version(5, new byte[]{1}, Version.NEVER);
 
     private static L1 node(L1.Factory factory) {
-        return factory.of(GridConfig.of("test", 0, Map.of(0, new InetSocketAddress("127.0.0.1", 1)),
-                List.of(GridConfig.CacheConfig.of("cache", 1).withL1BytesMax(1000)), CommitProtocol.TOM_3));
+        return factory
+                .of(GridConfig.of("test", 0, Map.of(0, new InetSocketAddress(InetAddress.getLoopbackAddress(), 1)),
+                        List.of(GridConfig.CacheConfig.of("cache", 1).withL1BytesMax(1000)), CommitProtocol.TOM_3));
     }
 
     private static List<String> look(L1.Factory factory) {

@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -51,8 +52,8 @@ final class RealNode implements AutoCloseable {
 
         static Setting of(String[] from) {
             Map<Integer, Integer> ports = new TreeMap<>();
-            for (String port : from[3].split(",")) {
-                ports.put(number(port.split(":")[0]), number(port.split(":")[1]));
+            for (String port : from[3].split(",", -1)) {
+                ports.put(number(port.split(":", -1)[0]), number(port.split(":", -1)[1]));
             }
             return new Setting(CommitProtocol.valueOf(from[0]), IsolationLevel.valueOf(from[1]), number(from[2]), ports,
                     number(from[4]), number(from[5]), number(from[6]), number(from[7]),
@@ -61,7 +62,8 @@ final class RealNode implements AutoCloseable {
 
         GridConfig config() {
             Map<Integer, InetSocketAddress> addresses = new TreeMap<>();
-            ports.forEach((node, port) -> addresses.put(node, new InetSocketAddress("127.0.0.1", port)));
+            ports.forEach(
+                    (node, port) -> addresses.put(node, new InetSocketAddress(InetAddress.getLoopbackAddress(), port)));
             return GridConfig
                     .of("test", self, addresses,
                             List.of(GridConfig.CacheConfig.of("cache", degree).withL1BytesMax(l1BytesMax)),
@@ -87,7 +89,7 @@ final class RealNode implements AutoCloseable {
         }
 
         static State of(String line) {
-            String[] parts = line.split(" ");
+            String[] parts = line.split(" ", -1);
             return new State(Boolean.parseBoolean(parts[1]), Long.parseLong(parts[2]), set(parts[3]),
                     Layout.Phase.valueOf(parts[4]), set(parts[5]), Boolean.parseBoolean(parts[6]), number(parts[7]),
                     Boolean.parseBoolean(parts[8]));
@@ -128,7 +130,8 @@ final class RealNode implements AutoCloseable {
     static Set<Integer> set(String text) {
         return text.equals("-")
                 ? Set.of()
-                : Arrays.stream(text.split(",")).map(Integer::valueOf).collect(Collectors.toCollection(TreeSet::new));
+                : Arrays.stream(text.split(",", -1)).map(Integer::valueOf)
+                        .collect(Collectors.toCollection(TreeSet::new));
     }
 
     private void sayState() {
@@ -145,7 +148,7 @@ final class RealNode implements AutoCloseable {
 
     /** Does what a line says. */
     void command(String line) {
-        String[] parts = line.split(" ");
+        String[] parts = line.split(" ", -1);
         switch (parts[0]) {
             case "hold" -> machine.hold(set(parts[1]));
             case "part" -> machine.part(set(parts[1]));

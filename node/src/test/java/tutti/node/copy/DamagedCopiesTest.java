@@ -184,8 +184,9 @@ class DamagedCopiesTest {
         Files.createDirectories(into);
         byte[] stream = stream(new SplittableRandom(seed));
         CompletableFuture<Boolean> done = new CompletableFuture<>();
+        Thread donor;
         try (ServerSocket server = new ServerSocket(0, 8, InetAddress.getLoopbackAddress())) {
-            Thread donor = Thread.ofPlatform().daemon().start(() -> serve(server, stream));
+            donor = Thread.ofPlatform().daemon().start(() -> serve(server, stream));
             CopyReceiver receiver = new CopyReceiver(
                     new CopyReceiver.Wanted(1, 2, "state", PARTS, "", 3), RealMachine.INSTANCE,
                     PathDirectory.of(into),
@@ -207,9 +208,8 @@ class DamagedCopiesTest {
             } finally {
                 receiver.close();
             }
-            server.close();
-            donor.join();
         }
+        donor.join();
         assertEquals(List.of(), beside(into), "seed " + seed);
     }
 
