@@ -223,7 +223,7 @@ final class CommitPipeline {
             slot.lingersUntil(linger.arrived());
             add(slot);
         } else {
-            settled(slot, events.wasLeftOut(position));
+            lostKeys.settled(slot, events.wasLeftOut(position));
         }
     }
 
@@ -247,7 +247,7 @@ final class CommitPipeline {
             add(slot);
         } else {
             preparations.drop(preparation);
-            settled(slot, events.wasLeftOut(position));
+            lostKeys.settled(slot, events.wasLeftOut(position));
         }
         return true;
     }
@@ -258,7 +258,7 @@ final class CommitPipeline {
         if (decide(position)) {
             add(slot);
         } else {
-            settled(slot, events.wasLeftOut(position));
+            lostKeys.settled(slot, events.wasLeftOut(position));
         }
     }
 
@@ -416,25 +416,8 @@ final class CommitPipeline {
 
     /** Why what others have made refers to what is not here; null if it does not. What this node has made its engine has looked at. */
     private @Nullable EngineFailure missing(Slot slot) {
-        boolean others = slot.kind() == Slot.Kind.REMOTE || slot.kind() == Slot.Kind.PREPARED;
-        if (lostKeys.isEmpty() || !others) {
-            return null;
-        }
-        EngineFailure refers = lostKeys.missing(slot.position(), slot.transaction(), slot.writes().keys());
+        EngineFailure refers = lostKeys.missingFor(slot);
         return refers == null || events.holds(slot.position()) ? null : refers;
-    }
-
-    /** It is over what becomes of a position. */
-    private void settled(Slot slot, boolean leftOut) {
-        if (slot.kind() == Slot.Kind.BARRIER) {
-            if (!leftOut) {
-                lostKeys.executed(slot.position());
-            }
-        } else if (leftOut) {
-            lostKeys.leftOut(slot.position(), slot.transaction(), slot.writes().keys());
-        } else {
-            lostKeys.made(slot.writes().keys());
-        }
     }
 
     private void look(Slot head) {
@@ -497,9 +480,7 @@ final class CommitPipeline {
         if (!slot.writes().isEmpty() && !leftOut) {
             events.committed(visible, slot.writes());
         }
-        if (slot.kind() == Slot.Kind.BARRIER || !slot.writes().isEmpty()) {
-            settled(slot, leftOut);
-        }
+        lostKeys.settled(slot, leftOut);
         load.left(slot);
         busy.leave(slot);
     }

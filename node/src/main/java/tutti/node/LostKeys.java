@@ -81,6 +81,19 @@ final class LostKeys {
         return positions.isEmpty();
     }
 
+    /** It is over what becomes of a position. */
+    void settled(Slot slot, boolean leftOut) {
+        if (slot.kind() == Slot.Kind.BARRIER) {
+            if (!leftOut) {
+                executed(slot.position());
+            }
+        } else if (leftOut && !slot.writes().isEmpty()) {
+            leftOut(slot.position(), slot.transaction(), slot.writes().keys());
+        } else {
+            made(slot.writes().keys());
+        }
+    }
+
     /** A position was left out. */
     void leftOut(long position, TransactionId transaction, KeySet touched) {
         Set<Long> created = of(touched, KeyKind.CREATED);
@@ -134,6 +147,13 @@ final class LostKeys {
             }
         }
         return hashes;
+    }
+
+    /** Why a position that others have made cannot be made here; null if nothing is missing. */
+    @Nullable
+    EngineFailure missingFor(Slot slot) {
+        boolean others = slot.kind() == Slot.Kind.REMOTE || slot.kind() == Slot.Kind.PREPARED;
+        return isEmpty() || !others ? null : missing(slot.position(), slot.transaction(), slot.writes().keys());
     }
 
     /** Why a position cannot be made: it refers to a row that was left out. Null if it does not. */

@@ -370,8 +370,12 @@ class ForgedCaptureTest {
             String function = each.startsWith("tutti") ? each : "tutti" + each;
             boolean single = function.contains("_one_");
             String call = function.replace("bytea,bytea",
-                    "'guess', '" + (single ? "(7,seven)" : "{\"(7,seven)\"}") + "'").replace(",bytea", ", '\\x03'");
-            assertEquals("0", mallory.execute("SELECT " + call, PATIENCE).value(), call);
+                    "'guess', '" + (single ? "(7,seven)" : "[1:1]={\"(7,seven)\"}") + "'")
+                    .replace(",bytea", ", '\\x03'");
+            PostgresException refused = assertThrows(PostgresException.class,
+                    () -> mallory.execute("SELECT " + call, PATIENCE), call);
+            assertTrue(refused.getMessage().contains("should have met 1 rows, the engine says 0"),
+                    call + ": " + refused);
         }
     }
 

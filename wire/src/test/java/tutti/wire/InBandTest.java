@@ -257,6 +257,7 @@ class InBandTest extends InBandTables {
     void blocksTellWhatTriggersCapture() throws Exception {
         List<String> block = new ArrayList<>(List.of("begin"));
         block.addAll(List.of(STATEMENTS));
+        block.removeIf(sql -> sql.endsWith("for update")); // triggers tell nothing of what is locked: LockedRowsTest
         block.addAll(List.of("savepoint a", "update account set note = 'in a'", "release a",
                 "select count(*) from account", "commit"));
         simple(Way.IN_BAND, block.toArray(String[]::new));
