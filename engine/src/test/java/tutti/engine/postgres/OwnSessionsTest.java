@@ -126,10 +126,9 @@ class OwnSessionsTest {
     @Test
     void settingsRolesAndForeignTablesDoNotMatter() throws Exception {
         apply();
-        StringBuilder all = new StringBuilder("CREATE ROLE tutti SUPERUSER; CREATE FOREIGN DATA WRAPPER far;"
-                + " CREATE SERVER far FOREIGN DATA WRAPPER far;"
-                + "SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
-                + " CREATE FOREIGN TABLE far (id int) SERVER far;");
+        String far = "CREATE FOREIGN DATA WRAPPER far; CREATE SERVER far FOREIGN DATA WRAPPER far;"
+                + "SELECT tutti.allow_statement('" + engine.secret() + "', NULL); CREATE FOREIGN TABLE far (id int) SERVER far;";
+        StringBuilder all = new StringBuilder("CREATE ROLE tutti SUPERUSER;");
         for (String whose : List.of("ROLE postgres", "DATABASE postgres", "ROLE ALL",
                 "ROLE " + engine.functions().name(CaptureInstaller.Role.APPLIER) + " IN DATABASE postgres")) {
             for (String setting : List.of("default_transaction_read_only = on",
@@ -143,6 +142,7 @@ class OwnSessionsTest {
         }
         BackendConnection admin = BackendConnection.connect(TestServer.loops().next(), reach).get(20, TimeUnit.SECONDS);
         TestServer.execute(admin, "SELECT set_config('session_preload_libraries', 'tutti adopting', false)");
+        TestServer.execute(admin, far);
         TestServer.execute(admin, all.toString());
         admin.close();
         Applier again = engine.openApplier();
