@@ -127,7 +127,8 @@ class OwnSessionsTest {
     void settingsRolesAndForeignTablesDoNotMatter() throws Exception {
         apply();
         String far = "CREATE FOREIGN DATA WRAPPER far; CREATE SERVER far FOREIGN DATA WRAPPER far;"
-                + "SELECT tutti.allow_statement('" + engine.secret() + "', NULL); CREATE FOREIGN TABLE far (id int) SERVER far;";
+                + "SELECT tutti.allow_statement('" + engine.secret()
+                + "', NULL); CREATE FOREIGN TABLE far (id int) SERVER far;";
         StringBuilder all = new StringBuilder("CREATE ROLE tutti SUPERUSER;");
         for (String whose : List.of("ROLE postgres", "DATABASE postgres", "ROLE ALL",
                 "ROLE " + engine.functions().name(CaptureInstaller.Role.APPLIER) + " IN DATABASE postgres")) {

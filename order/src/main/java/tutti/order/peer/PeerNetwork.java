@@ -243,6 +243,14 @@ public final class PeerNetwork {
         return Math.max(TimeUnit.SECONDS.toNanos(1), failureNanos * 5 / 4);
     }
 
+    /**
+     * For so long a node that is turned away tries again: another one may have taken its former life for alive, but for no longer than its silence,
+     * and as long again if it stood still meanwhile; and it may hear late that this node begins anew.
+     */
+    private long patienceNanos() {
+        return Math.max(TimeUnit.SECONDS.toNanos(4), failureNanos * 8);
+    }
+
     /** Tells the others that this node lives, and gives up connections on which nothing has come for long. */
     private void checkAlive() {
         long now = clock.nanoTime();
@@ -455,9 +463,7 @@ public final class PeerNetwork {
                 receiver.rejected(refusal, false, true);
             } else if (since == null) {
                 rejectedSinceNanos = now;
-            } else if (!everAccepted && now - since > 4 * silenceNanos()) {
-                // The other may have taken this node's former life for alive, but for no longer than its silence, and as long again
-                // if it stood still meanwhile.
+            } else if (!everAccepted && now - since > patienceNanos()) {
                 receiver.rejected(refusal, false, lost);
             }
             end(RETRY_REFUSED_NANOS, refusal);

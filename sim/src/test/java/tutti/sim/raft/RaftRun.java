@@ -115,6 +115,10 @@ final class RaftRun {
         /** It has lost everything, and has no copy yet. */
         private boolean lost;
         private @Nullable Copying copying;
+        /** The copy that it began with last, and the one that the others were told of last, at a position. */
+        private long begunWith;
+        private long named;
+        private long namedAt;
         /** It was removed, and has been told so. */
         private boolean over;
 
@@ -210,6 +214,7 @@ final class RaftRun {
                 here.loop("copied", this::failed).execute(() -> {
                     if (lost && asked.equals(copying)) {
                         lost = false;
+                        begunWith = asked.number;
                         copying = null;
                         this.directory = asked.directory();
                         safe = position;
@@ -289,6 +294,10 @@ final class RaftRun {
             delivered = position;
             Copying asked = replacements.get(message);
             RaftOrder here = opened;
+            if (asked != null && position > asked.receiver.namedAt) {
+                asked.receiver.namedAt = position;
+                asked.receiver.named = asked.number;
+            }
             if (asked != null && here != null) {
                 here.replaced(asked.receiver.number, asked.number, position);
                 if (equals(asked.donor) && life == asked.donorLife) {
@@ -331,8 +340,10 @@ final class RaftRun {
                 history.crashed(life);
                 return;
             }
-            if (changes != null && (cause instanceof LostDirectoryException
-                    || cause instanceof DurableLog.TruncatedException)) {
+            // A donor that it had given up may have named another copy, later than the one that gave it this one.
+            boolean another = cause instanceof LostDirectoryException && named != begunWith;
+            if (another || (changes != null && (cause instanceof LostDirectoryException
+                    || cause instanceof DurableLog.TruncatedException))) {
                 beginAnew();
                 return;
             }
