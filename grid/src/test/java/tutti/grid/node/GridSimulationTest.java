@@ -44,14 +44,14 @@ class GridSimulationTest {
     @ParameterizedTest
     @EnumSource(CommitProtocol.class)
     void keepsWhatItsLevelPromisesWithMoreSeeds(CommitProtocol protocol) {
-        check(protocol, false, 6 * SEEDS);
+        check(protocol, false, 10 * SEEDS);
     }
 
     @Tag("long")
     @ParameterizedTest
     @EnumSource(names = {"TOM_2", "TOM_3", "GROUPS"})
     void keepsWhatItsLevelPromisesOverABadNetworkWithMoreSeeds(CommitProtocol protocol) {
-        check(protocol, true, 6 * SEEDS);
+        check(protocol, true, 10 * SEEDS);
     }
 
     static GridRun.Setting moving(long seed, CommitProtocol protocol, IsolationLevel level, boolean faults) {
@@ -73,7 +73,7 @@ class GridSimulationTest {
     @ParameterizedTest
     @EnumSource(names = {"TOM_2", "TOM_3", "TWO_PHASE"})
     void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveAndCrashWithMoreSeeds(CommitProtocol protocol) {
-        checkMoves(protocol, false, 5 * SEEDS);
+        checkMoves(protocol, false, 10 * SEEDS);
     }
 
     /** Nodes are taken for dead by mistake, too, and join anew; more of them at a time than keys have owners, now and then. */
