@@ -3,7 +3,9 @@ package tutti.cli.faults;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.File;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -84,6 +86,15 @@ final class FaultCluster implements AutoCloseable {
         settings.put(key, value);
         return new ClusterSpec(spec.directory(), spec.nodes(), spec.basePort(), spec.protocol(), spec.database(),
                 spec.password(), settings, spec.nodeCommand());
+    }
+
+    /** A copy whose nodes also find what is where this class comes from. */
+    static ClusterSpec alsoLoading(Class<?> type, ClusterSpec spec) {
+        Path classes = Path.of(URI.create(type.getProtectionDomain().getCodeSource().getLocation().toString()));
+        List<String> command = new ArrayList<>(spec.nodeCommand());
+        command.set(command.indexOf("-cp") + 1, command.get(command.indexOf("-cp") + 1) + File.pathSeparator + classes);
+        return new ClusterSpec(spec.directory(), spec.nodes(), spec.basePort(), spec.protocol(), spec.database(),
+                spec.password(), spec.settings(), command);
     }
 
     private static int basePort(int nodes) {

@@ -66,8 +66,8 @@ class JavaProceduresClusterTest {
     @Test
     @Timeout(300)
     void theOwnerExecutesThemOnceAndBadCallsAreRefused() throws Exception {
-        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory, 2, "hybrid"), "procedures",
-                "{transfer: " + Transfer.class.getName() + "}");
+        ClusterSpec spec = FaultCluster.alsoLoading(Transfer.class, FaultCluster.with(
+                FaultCluster.spec(directory, 2, "hybrid"), "procedures", "{transfer: " + Transfer.class.getName() + "}"));
         try (FaultCluster cluster = FaultCluster.start(spec);
                 Connection first = cluster.connect(0);
                 Connection second = cluster.connect(1)) {
