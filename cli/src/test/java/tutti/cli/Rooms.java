@@ -33,6 +33,7 @@ final class Rooms {
             entry("grid", Set.of("core", "runtime")),
             entry("jcache", Set.of("grid")),
             entry("spring", Set.of("grid")),
+            entry("jgroups", Set.of("core", "grid")),
             entry("command", Set.of()),
             entry("yaml", Set.of()),
             entry("report", Set.of("command")),
