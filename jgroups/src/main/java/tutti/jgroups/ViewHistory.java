@@ -42,7 +42,8 @@ final class ViewHistory {
     }
 
     /** The last view that is used here, if any. */
-    @Nullable View used() {
+    @Nullable
+    View used() {
         return used;
     }
 

@@ -67,7 +67,8 @@ class JavaProceduresClusterTest {
     @Timeout(300)
     void theOwnerExecutesThemOnceAndBadCallsAreRefused() throws Exception {
         ClusterSpec spec = FaultCluster.alsoLoading(Transfer.class, FaultCluster.with(
-                FaultCluster.spec(directory, 2, "hybrid"), "procedures", "{transfer: " + Transfer.class.getName() + "}"));
+                FaultCluster.spec(directory, 2, "hybrid"), "procedures",
+                "{transfer: " + Transfer.class.getName() + "}"));
         try (FaultCluster cluster = FaultCluster.start(spec);
                 Connection first = cluster.connect(0);
                 Connection second = cluster.connect(1)) {
