@@ -87,7 +87,7 @@ final class Numbering {
 
     private static boolean isEnough(Earlier view) {
         int here = 2 * view.places().length;
-        return here > view.size() || here == view.size() && (view.coordinated() || view.size() == 0);
+        return here > view.size() || (here == view.size() && (view.coordinated() || view.size() == 0));
     }
 
     private static Refused refusal(Earlier view) {

@@ -121,7 +121,7 @@ class ViewHistoryTest {
                 Set<Address> common = new HashSet<>(before.getMembers());
                 common.retainAll(view.getMembers());
                 boolean enough = 2 * common.size() > before.size()
-                        || 2 * common.size() == before.size() && common.contains(before.getCoord());
+                        || (2 * common.size() == before.size() && common.contains(before.getCoord()));
                 assertTrue(enough, before + " and then " + view);
             }
             Set<Integer> numbers = new HashSet<>();
