@@ -42,7 +42,7 @@ final class EngineWatch implements Closeable {
         this.nanoTime = nanoTime;
         answered = nanoTime.getAsLong();
         since = answered;
-        thread = Thread.ofVirtual().name("tutti-engine-watch").unstarted(this::run);
+        thread = Thread.ofPlatform().daemon().name("tutti-engine-watch").unstarted(this::run);
     }
 
     /** Begins. */

@@ -51,7 +51,7 @@ final class PositionTimes implements Closeable {
     PositionTimes(Path data, LongSupplier position) {
         file = data.resolve(FILE);
         this.position = position;
-        thread = Thread.ofVirtual().name("tutti-times").unstarted(this::run);
+        thread = Thread.ofPlatform().daemon().name("tutti-times").unstarted(this::run);
     }
 
     /** Begins. */

@@ -14,6 +14,11 @@ if [ "${1:-}" = node ]; then
   for cache in "$home"/lib/tutti-server-*.aot; do
     if [ -f "$cache" ]; then options="-XX:+UseCompactObjectHeaders -XX:AOTCache=$cache"; fi
   done
+  # Heap and code in pages of 2 MiB, if the system gives them to whoever asks.
+  allowed=/sys/kernel/mm/transparent_hugepage/enabled
+  if [ -r "$allowed" ] && read -r pages <"$allowed"; then
+    case "$pages" in *"[never]"*) ;; *) options="$options -XX:+UseTransparentHugePages" ;; esac
+  fi
 fi
 # Words are to be split; the package's own path must have no space in it, which installing it in /opt sees to.
 # shellcheck disable=SC2086

@@ -88,14 +88,14 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
     public PrometheusNodeMetrics(Supplier<NodeStatus> status) {
         committed = unlabelled("tutti_transactions_committed_total",
                 "Transactions of this node's clients that committed a change.");
-        aborted = Counter.builder().name("tutti_transactions_aborted_total")
-                .help("Transactions of this node's clients that were aborted.").labelNames("cause").register(registry);
+        aborted = counter("tutti_transactions_aborted_total", "Transactions of this node's clients that were aborted.")
+                .labelNames("cause").register(registry);
         commitLatency = histogram("tutti_commit_latency_seconds",
                 "From a client's request to commit a change to the answer.", LATENCY_BOUNDS_SECONDS);
         applyLatency = histogram("tutti_apply_latency_seconds",
                 "From the first statement to the commit of write sets applied together.", LATENCY_BOUNDS_SECONDS);
-        applyBatch = Histogram.builder().name("tutti_apply_batch_size")
-                .help("Transactions of other nodes that were applied in one commit.").classicOnly()
+        applyBatch = histogram("tutti_apply_batch_size", "Transactions of other nodes that were applied in one commit.")
+                .classicOnly()
                 .classicUpperBounds(BATCH_BOUNDS).register(registry);
         replayed = unlabelled("tutti_transactions_replayed_total",
                 "Own transactions that lost their locks after certification and were applied from their write set.");
@@ -103,8 +103,8 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Statements that every node executed at one position of the order, such as DDL.");
         certified = unlabelled("tutti_transactions_certified_total", "Delivered transactions that were certified.");
         certifiedKeys = unlabelled("tutti_keys_certified_total", "Keys compared in certification.");
-        remembered = Gauge.builder().name("tutti_certification_keys")
-                .help("Keys of other transactions that are kept to decide by; window-keys bounds them.")
+        remembered = gauge("tutti_certification_keys",
+                "Keys of other transactions that are kept to decide by; window-keys bounds them.")
                 .register(registry)
                 .labelValues();
         undeclared = unlabelled("tutti_transactions_undeclared_total",
@@ -113,18 +113,18 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Clients' requests, of any node, that this one has executed as the owner of their log.");
         undertakenTogether = unlabelled("tutti_requests_transactions_total",
                 "Transactions of the database in which this node has executed requests as the owner of their logs.");
-        requestBacklog = Gauge.builder().name("tutti_request_backlog")
-                .help("Requests of this node's clients that are acknowledged as logged and have not been executed.")
+        requestBacklog = gauge("tutti_request_backlog",
+                "Requests of this node's clients that are acknowledged as logged and have not been executed.")
                 .register(registry).labelValues();
-        appliers = Gauge.builder().name("tutti_apply_appliers")
-                .help("Appliers that may work side by side now: apply.appliers, or what it has come to if that is auto.")
+        appliers = gauge("tutti_apply_appliers",
+                "Appliers that may work side by side now: apply.appliers, or what it has come to if that is auto.")
                 .register(registry).labelValues();
-        batchMax = Gauge.builder().name("tutti_apply_batch_transactions")
-                .help("Most transactions that are applied in one commit now: apply.batch-transactions, or what it has come to if"
+        batchMax = gauge("tutti_apply_batch_transactions",
+                "Most transactions that are applied in one commit now: apply.batch-transactions, or what it has come to if"
                         + " that is auto.")
                 .register(registry).labelValues();
-        undertaking = Gauge.builder().name("tutti_requests_concurrency")
-                .help("What executors and batch-requests have come to where one of them is auto.")
+        undertaking = gauge("tutti_requests_concurrency",
+                "What executors and batch-requests have come to where one of them is auto.")
                 .labelNames("parameter")
                 .register(registry);
         repeated = unlabelled("tutti_transactions_repeated_total",
@@ -133,12 +133,12 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 "Transactions whose clients heard of their loss after all, since they would have seen something else.");
         doubtful = unlabelled("tutti_transactions_in_doubt_total",
                 "Transactions whose clients were told that their outcome is in doubt, since no majority could be reached.");
-        copiesUnderWay = Gauge.builder().name("tutti_copies_under_way")
-                .help("Copies and backups of this node that are being read.").register(registry).labelValues();
-        copiesCompleted = Counter.builder().name("tutti_copies_completed_total")
-                .help("Copies and backups that this node has given.").labelNames("kind").register(registry);
-        copiesFailed = Counter.builder().name("tutti_copies_failed_total")
-                .help("Copies and backups of this node that were not completed.").labelNames("kind").register(registry);
+        copiesUnderWay = gauge("tutti_copies_under_way", "Copies and backups of this node that are being read.")
+                .register(registry).labelValues();
+        copiesCompleted = counter("tutti_copies_completed_total", "Copies and backups that this node has given.")
+                .labelNames("kind").register(registry);
+        copiesFailed = counter("tutti_copies_failed_total", "Copies and backups of this node that were not completed.")
+                .labelNames("kind").register(registry);
         copiedBytes = unlabelled("tutti_copies_read_bytes_total",
                 "Bytes of files that this node has read for copies and backups.");
         GaugeWithCallback.builder().name("tutti_copy_received_bytes")
@@ -173,13 +173,29 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
                 .callback(callback -> callback.call(value.applyAsDouble(memory.get()))).register(registry);
     }
 
+    /*
+     * Without exemplars, which the format of the page cannot tell, and for which the library sets a timer that wakes a thread, up to once for each
+     * transaction.
+     */
+
+    private static Counter.Builder counter(String name, String help) {
+        return Counter.builder().name(name).help(help).withoutExemplars();
+    }
+
+    private static Gauge.Builder gauge(String name, String help) {
+        return Gauge.builder().name(name).help(help).withoutExemplars();
+    }
+
+    private static Histogram.Builder histogram(String name, String help) {
+        return Histogram.builder().name(name).help(help).withoutExemplars();
+    }
+
     private CounterDataPoint unlabelled(String name, String help) {
-        return Counter.builder().name(name).help(help).register(registry);
+        return counter(name, help).register(registry);
     }
 
     private DistributionDataPoint histogram(String name, String help, double[] bounds) {
-        return Histogram.builder().name(name).help(help).unit(Unit.SECONDS).classicOnly().classicUpperBounds(bounds)
-                .register(registry);
+        return histogram(name, help).unit(Unit.SECONDS).classicOnly().classicUpperBounds(bounds).register(registry);
     }
 
     private void registerStatus() {

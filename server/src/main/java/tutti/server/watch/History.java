@@ -25,7 +25,7 @@ public final class History implements AutoCloseable {
 
     private final Supplier<NodeStatus> status;
     private final Latencies latencies;
-    private final Thread thread = Thread.ofVirtual().name("tutti-watch").unstarted(this::run);
+    private final Thread thread = Thread.ofPlatform().daemon().name("tutti-watch").unstarted(this::run);
     private final Deque<Sample> samples = new ArrayDeque<>();
     private final Deque<Event> events = new ArrayDeque<>();
     private @Nullable Look last;
