@@ -120,6 +120,9 @@ DECLARE
     m record;
     entries text := '';
 BEGIN
+    IF NOT EXISTS (SELECT FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned()) THEN
+        RETURN ''; -- a transaction that is read-only can lock nothing
+    END IF;
     FOR o IN SELECT * FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned() ORDER BY t.object FOR UPDATE LOOP
         SELECT pg_get_userbyid(d.lomowner)::text AS owner, d.lomacl, age(d.xmin) <= own AS own INTO m
             FROM pg_largeobject_metadata d WHERE d.oid = o.object;
