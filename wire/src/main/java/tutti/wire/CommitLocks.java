@@ -13,7 +13,7 @@ import tutti.pgwire.ErrorFields;
  * not ordered, whatever it has locked: others see nothing of what it decided. One that has changed the schema excludes everybody already. On the session's event loop.
  */
 final class CommitLocks {
-    /** The advisory locks that the session holds, if any, see {@link LockedRows#advisory}; and one that outlives its transaction, if there is one. */
+    /** The advisory locks that the session holds, if any; see {@link LockedRows#advisory}. And one that outlives its transaction, if any. */
     private static final String ADVISORY = "SELECT pg_catalog.string_agg(pg_catalog.concat(objsubid, ':', classid, ':', objid, ':', mode), ' '),"
             + " CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN tutti.give_up_session_locks() END"
             + " FROM pg_catalog.pg_locks WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted"
@@ -48,8 +48,8 @@ final class CommitLocks {
     }
 
     /**
-     * Reads which advisory locks it holds, if those are the cluster's, and goes on unless the transaction is rolled back. It is if it holds one that outlives it, which a
-     * function has taken, or a statement before they were the cluster's.
+     * Reads which advisory locks it holds, if those are the cluster's, and goes on unless the transaction is rolled back. It is if its session
+     * holds one that outlives it, which a function has taken, or a statement before they were the cluster's.
      */
     void gather(Runnable then) {
         if (!session.modes().locksInCluster()) {
