@@ -116,7 +116,9 @@ final class AdminConnection {
             }
             if (cause(failed) instanceof PostgresException refused && refused.fields().severity().equals("ERROR")) {
                 // by each deadlock another session has got on
-                return refused.sqlState().equals(DEADLOCK) ? ask(question) : CompletableFuture.<T>failedFuture(refused);
+                return refused.sqlState().equals(DEADLOCK)
+                        ? ask(question)
+                        : CompletableFuture.<T>failedFuture(refused);
             }
             gone(current);
             return connection().thenCompose(question);

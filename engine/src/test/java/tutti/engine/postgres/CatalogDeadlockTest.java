@@ -17,8 +17,8 @@ class CatalogDeadlockTest {
             + " AND relation = 'm'::regclass AND mode = 'AccessShareLock'";
 
     private static String table(String name) {
-        return "CREATE TABLE " + name + " (id int PRIMARY KEY, v int DEFAULT 1 CHECK (v > 0), w int GENERATED ALWAYS AS (v + 1) STORED);"
-                + " CREATE UNIQUE INDEX ON " + name + " ((v + id)); CREATE VIEW seen_" + name + " AS SELECT v, w FROM " + name;
+        return "CREATE TABLE " + name + " (id int PRIMARY KEY, v int); CREATE VIEW seen_" + name
+                + " AS SELECT v FROM " + name;
     }
 
     @Test
