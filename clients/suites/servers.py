@@ -77,6 +77,11 @@ class Cluster:
 
     def close(self):
         stop(self.process)
+        if "LOGS" in os.environ:
+            for log in self.directory.glob("node-*/*.log"):
+                kept = pathlib.Path(os.environ["LOGS"]) / log.relative_to(self.directory)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(log, kept)
 
 
 class Bare:

@@ -13,8 +13,9 @@ import tutti.pgwire.ErrorFields;
  * not ordered, whatever it has locked: others see nothing of what it decided. One that has changed the schema excludes everybody already. On the session's event loop.
  */
 final class CommitLocks {
-    /** The advisory locks that the session holds, if any; see {@link LockedRows#advisory}. */
-    private static final String ADVISORY = "SELECT pg_catalog.string_agg(pg_catalog.concat(objsubid, ':', classid, ':', objid, ':', mode), ' ')"
+    /** The advisory locks that the session holds, if any; see {@link LockedRows#advisory}. And one that outlives its transaction, if any. */
+    private static final String ADVISORY = "SELECT pg_catalog.string_agg(pg_catalog.concat(objsubid, ':', classid, ':', objid, ':', mode), ' '),"
+            + " CASE WHEN pg_catalog.count(*) OPERATOR(pg_catalog.>) 0 THEN tutti.give_up_session_locks() END"
             + " FROM pg_catalog.pg_locks WHERE locktype OPERATOR(pg_catalog.=) 'advisory' AND granted"
             + " AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()";
     /** Those that outlive their transaction. */
@@ -36,15 +37,20 @@ final class CommitLocks {
 
     /** Why a text is refused where advisory locks are the cluster's; or null. */
     static @Nullable ErrorFields refusal(String sql) {
-        return !OF_SESSIONS.matcher(sql).find()
-                ? null
-                : Errors.notSupported("advisory locks that outlive their transaction keep out sessions of their own"
-                        + " node only, and " + Modes.ADVISORY_LOCKS + " is cluster")
-                        .with('H', "Use pg_advisory_xact_lock() or pg_try_advisory_xact_lock(), or SET "
-                                + Modes.ADVISORY_LOCKS + " = 'node'.");
+        return OF_SESSIONS.matcher(sql).find() ? outlives("") : null;
     }
 
-    /** Reads which advisory locks it holds, if those are the cluster's, and goes on unless the transaction is rolled back. */
+    private static ErrorFields outlives(String held) {
+        return Errors.notSupported("advisory locks that outlive their transaction keep out sessions of their own"
+                + " node only, and " + Modes.ADVISORY_LOCKS + " is cluster" + held)
+                .with('H', "Use pg_advisory_xact_lock() or pg_try_advisory_xact_lock(), or SET "
+                        + Modes.ADVISORY_LOCKS + " = 'node'.");
+    }
+
+    /**
+     * Reads which advisory locks it holds, if those are the cluster's, and goes on unless the transaction is rolled back. It is if its session
+     * holds one that outlives it, which a function has taken, or a statement before they were the cluster's.
+     */
     void gather(Runnable then) {
         if (!session.modes().locksInCluster()) {
             then.run();
@@ -56,6 +62,8 @@ final class CommitLocks {
                 session.rollback().begin();
             } else if (failure != null) {
                 giveUp.accept(failure);
+            } else if (reply.row().get(1) != null) {
+                giveUp.accept(outlives(": the session has held (" + reply.row().get(1) + "), which is given up"));
             } else {
                 session.transaction().work().locked().advisory(reply.row().getFirst());
                 then.run();

@@ -163,6 +163,21 @@ class RowLocksClusterTest {
             }
             assertEquals("40001", both(cluster, one, other, two, two));
             assertNull(both(cluster, one, other, shared, shared));
+            cluster.execute(0, "GRANT ALL ON ALL TABLES IN SCHEMA public TO pg_monitor");
+            cluster.assertSame();
+            try (Statement statement = one.createStatement()) {
+                statement.execute("SET ROLE pg_monitor");
+                one.commit();
+            }
+            for (String outliving : List.of("pg_advisory_lock(-5)", "pg_advisory_lock_shared(6000000000)",
+                    "pg_advisory_lock(-1, 7)", "pg_try_advisory_lock_shared(1, -7)")) {
+                cluster.execute(0, "CREATE OR REPLACE FUNCTION outlives(n int) RETURNS void LANGUAGE plpgsql AS"
+                        + " 'BEGIN PERFORM " + outliving + "; PERFORM pg_advisory_xact_lock(3); END'");
+                again(cluster);
+                begin(one, 1, "SELECT 'night' AS name, outlives(?)");
+                assertEquals("0A000", commit(one), outliving);
+                assertNull(both(cluster, one, other, exclusive.getFirst(), two), "what outlived is given up");
+            }
         }
     }
 

@@ -29,6 +29,7 @@ final class AdminConnection {
     private static final Logger LOG = LoggerFactory.getLogger(AdminConnection.class);
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
     private static final int LOCK_CLASS = 0x74757474;
+    private static final String DEADLOCK = "40P01";
     private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
     /** Keeps other nodes away from the database, for as long as the connection lasts. */
     private static final String LOCK = "SET lock_timeout = '" + LOCK_TIMEOUT.toMillis()
@@ -114,7 +115,10 @@ final class AdminConnection {
                 return CompletableFuture.completedFuture(answer);
             }
             if (cause(failed) instanceof PostgresException refused && refused.fields().severity().equals("ERROR")) {
-                return CompletableFuture.<T>failedFuture(refused);
+                // by each deadlock another session has got on
+                return refused.sqlState().equals(DEADLOCK)
+                        ? ask(question)
+                        : CompletableFuture.<T>failedFuture(refused);
             }
             gone(current);
             return connection().thenCompose(question);

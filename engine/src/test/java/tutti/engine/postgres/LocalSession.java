@@ -6,6 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.CaptureReader;
@@ -63,7 +64,9 @@ public final class LocalSession implements AutoCloseable {
         if (gathered == null) {
             throw new AssertionError("nothing was captured");
         }
-        return CaptureReader.read(catalog(database), gathered);
+        boolean serializable = gathered.length > 0 && gathered[0] == 'z';
+        return CaptureReader.read(catalog(database),
+                serializable ? Arrays.copyOfRange(gathered, 1, gathered.length) : gathered);
     }
 
     /** Executes, captures and commits. */

@@ -317,6 +317,29 @@ BEGIN
 END
 $function$;
 
+-- Gives up the advisory locks of the session that outlive its transaction, and tells one of them, or NULL. That is the only way to know them: pg_locks
+-- shows them like those of the transaction, of which the server warns that they cannot be given up.
+CREATE OR REPLACE FUNCTION tutti.give_up_session_locks() RETURNS text LANGUAGE plpgsql SECURITY DEFINER <fixed settings>
+    SET client_min_messages = 'error' SET log_min_messages = 'error' AS $function$
+DECLARE
+    l record;
+    told text;
+BEGIN
+    FOR l IN SELECT k.mode = 'ShareLock' AS shared, k.objsubid = 1 AS single, k.classid::int8 << 32 | k.objid::int8 AS key,
+                k.classid::int8::bit(32)::int AS first, k.objid::int8::bit(32)::int AS second
+            FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = pg_backend_pid() LOOP
+        WHILE CASE
+                WHEN l.single AND l.shared THEN pg_advisory_unlock_shared(l.key)
+                WHEN l.single THEN pg_advisory_unlock(l.key)
+                WHEN l.shared THEN pg_advisory_unlock_shared(l.first, l.second)
+                ELSE pg_advisory_unlock(l.first, l.second) END LOOP
+            told := CASE WHEN l.single THEN l.key::text ELSE concat(l.first, ', ', l.second) END;
+        END LOOP;
+    END LOOP;
+    RETURN told;
+END
+$function$;
+
 -- Rows in text form must not depend on the session's settings.
 CREATE OR REPLACE FUNCTION tutti.finish_pinned() RETURNS void LANGUAGE plpgsql
     SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
@@ -1543,7 +1566,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
     tutti.apply_large_object(bytea, text, text, text), tutti.apply_large_pages(bytea, text, text, bytea),
     tutti.lo_open(int4, oid), tutti.lo_create(oid), tutti.lo_from_bytea(bytea, oid), tutti.lo_put(int8, bytea, oid), tutti.lo_unlink(oid),
-    tutti.refuse_import(),
+    tutti.refuse_import(), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.position(), tutti.answer(text) TO PUBLIC;

@@ -30,6 +30,62 @@ $function$;
 CREATE CONSTRAINT TRIGGER touched AFTER INSERT ON tutti.touched DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_touched();
 
+-- Serializable transactions find their rows by a list, from which they are taken by ON CONFLICT, and delete them by their places: a search would
+-- lock what it passes against the notes of all others, and make conflicts where there are none.
+CREATE OR REPLACE FUNCTION tutti.touched_list() RETURNS text LANGUAGE sql <fixed settings> AS $function$
+    SELECT concat('tutti.o', left(encode(sha256(n.salt || convert_to(concat('objects', pg_backend_pid()), 'UTF8')), 'hex'), 16))
+        FROM tutti.node n WHERE current_setting('transaction_isolation') = 'serializable'
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.touch(object oid) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    list text := tutti.touched_list();
+BEGIN
+    INSERT INTO tutti.touched VALUES (pg_current_xact_id(), object) ON CONFLICT DO NOTHING;
+    IF FOUND AND list IS NOT NULL THEN
+        PERFORM set_config(list, concat(current_setting(list, true), ' ', object), true);
+    END IF;
+END
+$function$;
+
+-- What the transaction has noted.
+CREATE OR REPLACE FUNCTION tutti.touched_objects() RETURNS oid[] LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    list text := tutti.touched_list();
+BEGIN
+    IF list IS NOT NULL THEN
+        RETURN string_to_array(ltrim(current_setting(list, true)), ' ')::oid[];
+    END IF;
+    RETURN ARRAY(SELECT t.object FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned());
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.touched_row(noted oid) RETURNS TABLE (transaction xid8, object oid, unlinked boolean, told text) LANGUAGE sql
+    <fixed settings> AS $function$
+    INSERT INTO tutti.touched AS t VALUES (pg_current_xact_id(), $1)
+        ON CONFLICT ON CONSTRAINT touched_pkey DO UPDATE SET told = t.told RETURNING t.*
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.forget_touched(objects oid[]) RETURNS void LANGUAGE plpgsql <fixed settings>
+    SET enable_seqscan = off AS $function$
+DECLARE
+    list text := tutti.touched_list();
+    o oid;
+    place tid;
+BEGIN
+    IF list IS NULL THEN
+        DELETE FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned();
+        RETURN;
+    END IF;
+    FOREACH o IN ARRAY objects LOOP
+        INSERT INTO tutti.touched AS t VALUES (pg_current_xact_id(), o)
+            ON CONFLICT ON CONSTRAINT touched_pkey DO UPDATE SET told = t.told RETURNING t.ctid INTO place;
+        DELETE FROM tutti.touched t WHERE t.ctid = place;
+    END LOOP;
+    PERFORM set_config(list, '', true);
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.note_large_object(before oid, object oid) RETURNS oid LANGUAGE plpgsql SECURITY DEFINER
     <fixed settings> AS $function$
 BEGIN
@@ -37,7 +93,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = 'what every node executes cannot use large objects',
             HINT = 'Use them in a transaction that one node executes (SET tutti.mode = passive), or columns of type bytea.';
     ELSIF current_setting('transaction_read_only') = 'off' THEN
-        INSERT INTO tutti.touched VALUES (pg_current_xact_id(), object) ON CONFLICT DO NOTHING;
+        PERFORM tutti.touch(object);
     END IF;
     RETURN object;
 END
@@ -47,7 +103,8 @@ CREATE OR REPLACE FUNCTION tutti.note_unlinked(before oid, object oid) RETURNS o
     <fixed settings> AS $function$
 BEGIN
     IF tutti.note_large_object(before, object) IS NOT NULL AND current_setting('transaction_read_only') = 'off' THEN
-        UPDATE tutti.touched t SET unlinked = true WHERE t.transaction = pg_current_xact_id() AND t.object = note_unlinked.object;
+        INSERT INTO tutti.touched VALUES (pg_current_xact_id(), object, true)
+            ON CONFLICT ON CONSTRAINT touched_pkey DO UPDATE SET unlinked = true;
     END IF;
     RETURN object;
 END
@@ -120,7 +177,8 @@ DECLARE
     m record;
     entries text := '';
 BEGIN
-    FOR o IN SELECT * FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned() ORDER BY t.object FOR UPDATE LOOP
+    -- none if it is read-only
+    FOR o IN SELECT r.* FROM unnest(tutti.touched_objects()) u(object), tutti.touched_row(u.object) r ORDER BY r.object LOOP
         SELECT pg_get_userbyid(d.lomowner)::text AS owner, d.lomacl, age(d.xmin) <= own AS own INTO m
             FROM pg_largeobject_metadata d WHERE d.oid = o.object;
         IF o.unlinked OR m.owner IS NULL AND o.told IS DISTINCT FROM '' THEN
@@ -129,8 +187,8 @@ BEGIN
         IF m.own AND (o.unlinked OR m.owner IS DISTINCT FROM o.told) THEN
             entries := concat(entries, tutti.large_object_entry(o.object, m.owner, m.lomacl));
         END IF;
-        UPDATE tutti.touched t SET unlinked = false, told = CASE WHEN m.owner IS NULL THEN '' WHEN m.own THEN m.owner END
-            WHERE t.transaction = o.transaction AND t.object = o.object;
+        INSERT INTO tutti.touched VALUES (o.transaction, o.object, false, CASE WHEN m.owner IS NULL THEN '' WHEN m.own THEN m.owner END)
+            ON CONFLICT ON CONSTRAINT touched_pkey DO UPDATE SET unlinked = false, told = excluded.told;
     END LOOP;
     RETURN entries;
 END
@@ -149,6 +207,7 @@ CREATE OR REPLACE FUNCTION tutti.collect_with_large_objects(name text) RETURNS b
 DECLARE
     own int := age(pg_current_xact_id_if_assigned()::xid);
     gathered bytea := convert_to(coalesce(tutti.collect(name), ''), 'UTF8');
+    objects oid[];
     o record;
     bytes int8;
 BEGIN
@@ -156,19 +215,20 @@ BEGIN
     FOR o IN SELECT DISTINCT l.objid FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.locktype = 'object'
                 AND l.classid = 'pg_largeobject'::regclass AND l.mode = 'AccessExclusiveLock'
                 AND NOT EXISTS (SELECT FROM pg_largeobject_metadata d WHERE d.oid = l.objid) LOOP
-        INSERT INTO tutti.touched VALUES (pg_current_xact_id(), o.objid) ON CONFLICT DO NOTHING;
+        PERFORM tutti.touch(o.objid);
     END LOOP;
     PERFORM set_config('<mark>', 'tutti gathered', true);
-    IF NOT EXISTS (SELECT FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned()) THEN
+    objects := tutti.touched_objects();
+    IF coalesce(cardinality(objects), 0) = 0 THEN
         RETURN nullif(gathered, '');
     ELSIF EXISTS (SELECT FROM pg_cursors c WHERE c.is_holdable AND c.creation_time >= transaction_timestamp()) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = 'a transaction that uses large objects cannot commit while a cursor WITH HOLD that it has declared is open',
             HINT = 'CLOSE the cursor, or declare it in a transaction of its own: its query is executed by COMMIT.';
     END IF;
-    SELECT sum(octet_length(p.data)) INTO bytes FROM pg_largeobject p JOIN tutti.touched t ON t.object = p.loid
+    SELECT sum(octet_length(p.data)) INTO bytes FROM unnest(objects) t(object) JOIN pg_largeobject p ON p.loid = t.object
             JOIN pg_largeobject_metadata d ON d.oid = p.loid
-        WHERE t.transaction = pg_current_xact_id_if_assigned() AND (age(d.xmin) <= own OR age(p.xmin) <= own);
+        WHERE age(d.xmin) <= own OR age(p.xmin) <= own;
     IF bytes + octet_length(gathered) > <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     END IF;
@@ -183,12 +243,11 @@ BEGIN
             FROM (SELECT d.oid AS object, q.pageno, q.data, age(d.xmin) <= own AS whole,
                     coalesce(((SELECT max(a.pageno) FROM pg_largeobject a WHERE a.loid = d.oid) + 1), 0) AS pages,
                     (row_number() OVER (PARTITION BY d.oid ORDER BY q.pageno) - 1) / 128 AS part
-                FROM tutti.touched t JOIN pg_largeobject_metadata d ON d.oid = t.object
+                FROM unnest(objects) t(object) JOIN pg_largeobject_metadata d ON d.oid = t.object
                     LEFT JOIN pg_largeobject q ON q.loid = d.oid AND (age(d.xmin) <= own OR age(q.xmin) <= own)
-                WHERE t.transaction = pg_current_xact_id_if_assigned()
-                    AND (age(d.xmin) <= own OR q.pageno IS NOT NULL)) p
+                WHERE age(d.xmin) <= own OR q.pageno IS NOT NULL) p
             GROUP BY p.object, p.part) e;
-    DELETE FROM tutti.touched t WHERE t.transaction = pg_current_xact_id_if_assigned();
+    PERFORM tutti.forget_touched(objects);
     RETURN nullif(gathered, '');
 END
 $function$;

@@ -26,8 +26,10 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.LocalSession;
 import tutti.engine.postgres.TestServer;
+import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
 
 /** Large objects that a transaction makes, writes or unlinks, in whatever way, are the same at another replica. */
 @Timeout(300)
@@ -48,6 +50,11 @@ class LargeObjectsTest {
                 "ALTER DEFAULT PRIVILEGES FOR ROLE \"lo Bob\" GRANT SELECT ON LARGE OBJECTS TO lo_ann WITH GRANT OPTION",
                 "ALTER DEFAULT PRIVILEGES FOR ROLE \"lo Bob\" GRANT UPDATE ON LARGE OBJECTS TO PUBLIC");
         pair.session.connection().rollback();
+        CaptureInstaller.Settings settings = TestServer.settings(0);
+        BackendConnection connection = TestServer.connect(pair.one);
+        CaptureInstaller.install(connection, new CaptureInstaller.Settings(settings.nodeIndex(), settings.stride(),
+                settings.secret(), settings.transactionLimitBytes(), true));
+        connection.close();
     }
 
     @AfterAll
@@ -102,12 +109,33 @@ class LargeObjectsTest {
             "SET ROLE \"lo Bob\"; SELECT lo_create(8), lo_creat(-1), lo_from_bytea(0, 'x'); RESET ROLE",
             "SET LOCAL track_counts = off; SELECT lo_put(7, 0, 'uncounted')"})
     void whatIsDoneIsDoneElsewhere(String script) throws Exception {
-        pair.transaction("SELECT lo_from_bytea(7, repeat('0123456789', 1000)::bytea)");
-        assertAlike();
-        pair.transaction(script);
-        assertAlike();
-        emptied();
-        assertAlike();
+        for (String level : List.of("REPEATABLE READ", "SERIALIZABLE")) {
+            pair.transaction("SET TRANSACTION ISOLATION LEVEL " + level,
+                    "SELECT lo_from_bytea(7, repeat('0123456789', 1000)::bytea)");
+            assertAlike();
+            pair.transaction("SET TRANSACTION ISOLATION LEVEL " + level, script);
+            assertAlike();
+            assertEquals(List.of(List.of("0")), Pair.rows(pair.one, "SELECT count(*) FROM tutti.touched"), level);
+            emptied();
+            assertAlike();
+        }
+    }
+
+    @Test
+    void serializableTransactionsDoNotMeetInWhatIsNoted() throws Exception {
+        pair.transaction("INSERT INTO managed VALUES (1, lo_from_bytea(7, 'old'))");
+        try (LocalSession reader = new LocalSession(pair.one)) {
+            String serializable = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+            pair.session.execute(serializable, "UPDATE managed SET object = lo_from_bytea(8, 'new') WHERE id = 1");
+            reader.execute(serializable, "SELECT object FROM managed WHERE id = 1");
+            WriteSet writes = pair.session.commit();
+            reader.execute("SELECT loread(lo_open(7, 262144), 10)");
+            reader.capture();
+            reader.connection().commit();
+            pair.apply(List.of(writes));
+            assertAlike();
+        }
+        pair.transaction("DELETE FROM managed");
     }
 
     @Test

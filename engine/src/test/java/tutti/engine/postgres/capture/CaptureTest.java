@@ -327,6 +327,9 @@ class CaptureTest {
                     BEFORE_SET_CONSTRAINTS, "SET CONSTRAINTS ALL IMMEDIATE",
                     AFTER_SET_CONSTRAINTS, "ROLLBACK TO a", "UPDATE t SET v = 5 WHERE id = 1");
             assertEquals(List.of("insert t(1,1)", "insert t(2,2)", "rekey t(1,1)(1,5)"), changes(session.capture()));
+            session.connection().rollback();
+            session.execute("SET TRANSACTION READ ONLY", BEFORE_SET_CONSTRAINTS, "SET CONSTRAINTS ALL IMMEDIATE",
+                    AFTER_SET_CONSTRAINTS);
         }
     }
 
