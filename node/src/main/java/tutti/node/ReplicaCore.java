@@ -67,6 +67,7 @@ final class ReplicaCore {
     private final ReadsAtPosition readsAtPosition;
     private final Members members;
     private final MemberChanges changes;
+    private final ParameterChanges parameters;
     private final Arrival arrival = new Arrival();
     private final Traces traces = new Traces();
     private final Presence presence;
@@ -84,9 +85,9 @@ final class ReplicaCore {
         this.engine = engine;
         this.failureListener = failureListener;
         NodeFiles files = new NodeFiles(directory);
-        this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
+        this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(settings.protocol()),
                 machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
-                settings.protocol().toString());
+                settings.protocol());
         this.clock = machine.clock();
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.world = new ProtocolWorld(parts, loop, metrics);
@@ -117,6 +118,7 @@ final class ReplicaCore {
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping, settlement, parts);
+        this.parameters = new ParameterChanges(settings.node(), settings.replicas(), settings.protocol(), this.protocol, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
     }
@@ -150,6 +152,7 @@ final class ReplicaCore {
         if (before > 0) {
             logKeeping.recovered(before);
         }
+        parameters.recovered();
         pipeline.open(position, before);
         deliveredPosition = before;
         visiblePosition = position;
@@ -234,6 +237,10 @@ final class ReplicaCore {
         return changes;
     }
 
+    ParameterChanges parameters() {
+        return parameters;
+    }
+
     /** Has a message ordered, in a version that all nodes can read. */
     void send(Control message) {
         parts.send(message);
@@ -274,6 +281,7 @@ final class ReplicaCore {
                 ControlMessages.Node,
                 Copies.Node,
                 MemberChanges.Node,
+                ParameterChanges.Node,
                 Settlement.Node {
         @Override
         public Protocol protocol() {
@@ -538,6 +546,7 @@ final class ReplicaCore {
                         clock.nanoTime() - next.nanos());
             }
             world.deliver(protocol, next.position(), next.sender(), message);
+            parameters.delivered(next.position(), next.sender(), message);
             if (next.sender() == settings.node()) {
                 transactions.tellLogged();
             }

@@ -25,6 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.OrderedParameters;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Completion;
@@ -265,6 +266,21 @@ final class NodeLife implements AutoCloseable {
     NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
         ReplicaNode node = started();
         return members(NodeLife.<Group.Members>asked(done -> node.change(change, done)));
+    }
+
+    /** The parameters of the protocol that the order can change. */
+    NodeStatus.Parameters parameters() throws IOException {
+        return parameters(started().parameters());
+    }
+
+    /** Changes them. */
+    NodeStatus.Parameters change(Map<String, String> wanted) throws IOException {
+        ReplicaNode node = started();
+        return parameters(NodeLife.<OrderedParameters>asked(done -> node.change(wanted, done)));
+    }
+
+    private static NodeStatus.Parameters parameters(OrderedParameters now) {
+        return new NodeStatus.Parameters(now.since(), now.values());
     }
 
     private static NodeStatus.Members members(Group.Members now) {

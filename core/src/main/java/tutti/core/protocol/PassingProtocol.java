@@ -119,6 +119,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public OrderedParameters ordered() {
+        return protocol.ordered();
+    }
+
+    @Override
     public byte[] snapshot() {
         return protocol.snapshot();
     }

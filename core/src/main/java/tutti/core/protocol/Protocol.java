@@ -168,6 +168,14 @@ public interface Protocol {
     }
 
     /**
+     * The parameters that the order can change, as of the last position delivered: the same at every replica. The same object as long as nothing
+     * changes.
+     */
+    default OrderedParameters ordered() {
+        return OrderedParameters.NONE;
+    }
+
+    /**
      * Everything that future decisions depend on, as of the last position delivered. A replica that starts from it and is
      * delivered the positions after it decides exactly as this one will; the order's log may forget what came before.
      * Local transactions that are open are not part of it.
