@@ -39,6 +39,10 @@ final class ParameterChanges {
     private final ChosenProtocol chosen;
     private final Protocol protocol;
     private final Node node;
+    /** As the protocol has been told its own, and as it is to be told. */
+    private ChosenProtocol configured;
+    private ChosenProtocol latest;
+    private boolean recovered;
     private @Nullable Asked asked;
     private volatile OrderedParameters present;
 
@@ -46,6 +50,8 @@ final class ParameterChanges {
         this.self = self;
         this.replicas = replicas;
         this.chosen = chosen;
+        this.configured = chosen;
+        this.latest = chosen;
         this.protocol = protocol;
         this.node = node;
         this.present = protocol.ordered();
@@ -92,9 +98,20 @@ final class ParameterChanges {
         });
     }
 
-    /** The node begins with what a snapshot has told. */
+    /** As {@link ReplicaNode#configured}; an event of the protocol, which has none before it is restored. */
+    void configured(ChosenProtocol now) {
+        latest = now;
+        if (recovered && !now.equals(configured)) {
+            configured = now;
+            now.configure(protocol);
+        }
+    }
+
+    /** The node begins with what a snapshot has told; an event of the protocol. */
     void recovered() {
+        recovered = true;
         follow();
+        configured(latest);
     }
 
     /** The protocol was told of a message. */

@@ -12,6 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
@@ -152,7 +153,6 @@ final class ReplicaCore {
         if (before > 0) {
             logKeeping.recovered(before);
         }
-        parameters.recovered();
         pipeline.open(position, before);
         deliveredPosition = before;
         visiblePosition = position;
@@ -166,6 +166,7 @@ final class ReplicaCore {
         // the first message of this life, as a fence ends with it
         parts.send(life.hello());
         world.tell(() -> protocol.committed(position, seen));
+        world.tell(parameters::recovered);
         logKeeping.begin();
         changes.recovered();
     }
@@ -239,6 +240,10 @@ final class ReplicaCore {
 
     ParameterChanges parameters() {
         return parameters;
+    }
+
+    void configured(ChosenProtocol now) {
+        world.tell(() -> parameters.configured(now));
     }
 
     /** Has a message ordered, in a version that all nodes can read. */

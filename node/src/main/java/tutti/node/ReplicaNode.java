@@ -257,6 +257,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.pipeline().applying(settings));
     }
 
+    /** Those parameters of the protocol that are each node's own have other values from now on; others are not looked at. From any thread. */
+    public void configured(ChosenProtocol now) {
+        core.loop().execute(() -> core.configured(now));
+    }
+
     /** Highest position that the order has delivered here. */
     public long deliveredPosition() {
         return core.deliveredPosition();

@@ -5,19 +5,42 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.OrderedParameters;
+import tutti.core.protocol.PassingProtocol;
+import tutti.core.protocol.Protocol;
 import tutti.core.protocol.Protocols;
+import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 
 /** Parameters that change while replicas run: told, kept, and refused. */
 class ParameterChangesTest extends ReplicaTrio {
     private static final String BIRTH = "{execution=hybrid, logs=64, owners=in-turn}";
+
+    /** What replicas were told to undertake. */
+    private final List<String> undertake = new CopyOnWriteArrayList<>();
+
+    @Override
+    Function<ReplicaWorld, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
+        Function<ReplicaWorld, Protocol> maker = super.maker(node, protocol);
+        return world -> new PassingProtocol(maker.apply(world)) {
+            @Override
+            public void undertake(int executors, int together) {
+                undertake.add(node + ": " + executors + " times " + together);
+                super.undertake(executors, together);
+            }
+        };
+    }
 
     private OrderedParameters change(int node, Map<String, String> values) {
         return this.<OrderedParameters>told(done -> nodes.get(node).change(values, done));
@@ -105,6 +128,19 @@ class ParameterChangesTest extends ReplicaTrio {
                 told.set(failure.sqlState() + " " + failure.message());
             }
         };
+    }
+
+    @Test
+    void whatIsEachNodesOwnCountsWhileItRuns() throws IOException {
+        openAll("hybrid");
+        assertEquals(List.of(), undertake);
+        nodes.get(1).configured(chosen("hybrid"));
+        nodes.get(1).configured(Protocols.STANDARD.choose("hybrid", Map.of("executors", "auto", "batch-requests", "2")));
+        nodes.get(2).configured(Protocols.STANDARD.choose("hybrid", Map.of("executors", "1")));
+        await(() -> undertake.size() == 2);
+        assertEquals(Set.of("1: 0 times 2", "2: 1 times 32"), Set.copyOf(undertake));
+        new Client(1, "one", 1).committed();
+        new Client(2, "other", 1).committed();
     }
 
     @Test

@@ -119,6 +119,7 @@ final class NodeLife implements AutoCloseable {
         NodeConfig now = present;
         node.retention(retention(now));
         node.applying(applying(now));
+        node.configured(now.chosenProtocol());
     }
 
     private static ReplicaNode.Retention retention(NodeConfig of) {

@@ -142,6 +142,11 @@ public final class ChosenProtocol {
         }
     }
 
+    /** Tells one replica's side of this protocol that those parameters which are its own have these values from now on, if there are any. */
+    public void configure(Protocol protocol) {
+        descriptor.configure(protocol, values);
+    }
+
     /** Its messages. */
     public MessageSet<Message> messages() {
         return descriptor.messages();

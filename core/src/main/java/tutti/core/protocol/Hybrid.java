@@ -131,9 +131,9 @@ public final class Hybrid implements Protocol {
      * @param node this replica
      * @param replicas all replicas, alive or not, this one included
      * @param division with which the order begins
-     * @param executors in how many engine transactions a replica executes requests of its logs at a time, at least 1; 0 for what
+     * @param executors to begin with: in how many engine transactions a replica executes requests of its logs at a time, at least 1; 0 for what
      *            keeps it from being behind
-     * @param batch how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}, 0 likewise
+     * @param batch likewise: how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}, 0 likewise
      * @param takeOverDelayNanos how long an owner must have been missed before another one takes over
      * @param resolveIntervalNanos how long an interactive transaction whose replica is gone keeps its places before its release
      *            is asked for again
@@ -514,6 +514,12 @@ public final class Hybrid implements Protocol {
         } else {
             runs.retry();
         }
+    }
+
+    @Override
+    public void undertake(int executors, int together) {
+        runs.limit(executors, together);
+        takeTurns();
     }
 
     @Override

@@ -60,6 +60,11 @@ final class HybridDescriptor implements ProtocolDescriptor {
     }
 
     @Override
+    public void configure(Protocol protocol, ParameterValues values) {
+        protocol.undertake(Math.toIntExact(values.of(EXECUTORS)), Math.toIntExact(values.of(BATCH)));
+    }
+
+    @Override
     public Message change(Set<Integer> replicas, OrderedParameters present, ParameterValues values) {
         Division wanted = division(values).since(present.since());
         if ((wanted.mode() == Hybrid.Mode.ACTIVE) != "active".equals(present.values().get(EXECUTION.name()))) {

@@ -89,6 +89,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public void undertake(int executors, int together) {
+        tell(to -> to.undertake(executors, together));
+    }
+
+    @Override
     public void timer(long timer) {
         tell(to -> to.timer(timer));
     }

@@ -27,9 +27,18 @@ public interface ProtocolDescriptor {
         return Set.of();
     }
 
-    /** Names of those that replicas may have different values of. */
+    /** Names of those that replicas may have different values of, and that change while one runs: see {@link #configure}. */
     default Set<String> local() {
         return Set.of();
+    }
+
+    /**
+     * Tells one replica's side that its {@link #local} parameters have these values from now on.
+     *
+     * @param protocol made by this descriptor
+     */
+    default void configure(Protocol protocol, ParameterValues values) {
+        // There are none.
     }
 
     /**

@@ -233,6 +233,35 @@ class HybridTest {
     }
 
     @Test
+    void otherNumbersCountFromNowOn() {
+        for (long one = 1; one <= 5; one++) {
+            submit(one, 3 * one);
+        }
+        submit(6, 3L);
+        submit(7, 3L);
+        assertEquals(List.of("undertake 1", "undertake 2"), told(0));
+        Hybrid owner = sites.get(0).protocol;
+        owner.undertake(3, 1);
+        assertEquals(List.of("undertake 3"), told(0));
+        owner.undertake(1, 1);
+        undertaken(0, 1, "a");
+        deliver();
+        undertaken(0, 2, "b");
+        deliver();
+        assertEquals(List.of("commit 1", "committed 1", "commit 2", "committed 2"), told(0), "3 is at work");
+        undertaken(0, 3, "c");
+        deliver();
+        assertEquals(List.of("commit 3", "committed 3", "undertake 4"), told(0));
+        owner.undertake(0, 2);
+        assertEquals(List.of("undertake 5", "undertake 6 and 1 others"), told(0));
+        assertEquals(new ConcurrencyTuning.Choice(8, 2), owner.undertaking());
+        owner.undertake(2, 2);
+        assertNull(owner.undertaking());
+        owner.timer(Hybrid.TUNE_TIMER);
+        assertEquals(List.of(), told(0));
+    }
+
+    @Test
     void aSuccessorGoesOnAndTheFirstOutcomeCounts() {
         submit(1, 2L);
         submit(2, 2L);
