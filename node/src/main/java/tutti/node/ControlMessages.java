@@ -177,7 +177,7 @@ final class ControlMessages {
     /** This life's number has been used before, as its file was lost or put back from an old copy. */
     private void beginAnewAfter(long lastLife) {
         try {
-            files.keepIncarnation(lastLife, life.protocol().toString());
+            files.keepIncarnation(lastLife);
         } catch (IOException broken) {
             node.fail(broken, false);
             return;

@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import tutti.core.protocol.ChosenProtocol;
 import tutti.core.schema.DecodeException;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
@@ -37,17 +36,11 @@ final class NodeFiles {
 
     private final Directory directory;
 
-    /**
-     * Which life of a node was the last.
-     *
-     * @param protocol that it ran, as nodes tell it each other; empty if it has had no life yet
-     */
-    record Incarnation(long last, String protocol) implements Encoded {
+    /** Which life of a node was the last. */
+    record Incarnation(long last) implements Encoded {
         static final Schema<Incarnation> SCHEMA = Schema
-                .message("incarnation", 2, Incarnation.class,
-                        "Number of the node's last life, and the protocol that it ran.")
-                .of(Field.of("last", Types.NATURAL, Incarnation::last),
-                        Field.of("protocol", Types.text(1 << 16), Incarnation::protocol), Incarnation::new);
+                .message("incarnation", 2, Incarnation.class, "Number of the node's last life.")
+                .of(Field.of("last", Types.NATURAL, Incarnation::last), Incarnation::new);
     }
 
     /** Ballots that were closed about positions which the engine does not hold. */
@@ -94,39 +87,24 @@ final class NodeFiles {
         return directory.location();
     }
 
-    /**
-     * A number larger than every one answered before, kept over restarts.
-     *
-     * @param protocol that the node is to run
-     * @throws IOException if it ran another one, or with other parameters that all nodes must have the same: then the others never hear of it
-     */
-    long nextIncarnation(ChosenProtocol protocol) throws IOException {
+    /** A number larger than every one answered before, kept over restarts. */
+    long nextIncarnation() throws IOException {
         long next = 1;
         if (directory.exists(INCARNATION)) {
             try {
-                Incarnation before = SET.decode(read(INCARNATION), Incarnation.class);
-                if (!before.protocol().isEmpty() && !protocol.fits(before.protocol())) {
-                    throw new IOException("this node ran protocol " + before.protocol() + ", and is to run " + protocol
-                            + " now: give it back the `protocol` and `protocol-parameters` with which the cluster began, which it keeps;"
-                            + " what may change while it runs is changed by `tutti parameters`");
-                }
-                next = before.last() + 1;
+                next = SET.decode(read(INCARNATION), Incarnation.class).last() + 1;
             } catch (DecodeException wrong) {
                 throw new IOException(directory.location(INCARNATION) + " cannot be used: " + wrong.getMessage()
                         + "; or " + REMEDY, wrong);
             }
         }
-        keepIncarnation(next, protocol.toString());
+        keepIncarnation(next);
         return next;
     }
 
-    /**
-     * Numbers answered from now on are larger than this one.
-     *
-     * @param protocol that the node runs; empty if that is not known yet
-     */
-    void keepIncarnation(long last, String protocol) throws IOException {
-        DurableFiles.write(directory, INCARNATION, new Incarnation(last, protocol).bytes());
+    /** Numbers answered from now on are larger than this one. */
+    void keepIncarnation(long last) throws IOException {
+        DurableFiles.write(directory, INCARNATION, new Incarnation(last).bytes());
     }
 
     /** What was kept last by {@link #keepVerdicts}; none if nothing was. */

@@ -86,7 +86,7 @@ final class ReplicaCore {
         this.engine = engine;
         this.failureListener = failureListener;
         NodeFiles files = new NodeFiles(directory);
-        this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(settings.protocol()),
+        this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
                 machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
                 settings.protocol());
         this.clock = machine.clock();

@@ -43,7 +43,7 @@ public final class StateCopy {
      */
     public void write(Directory into) throws IOException {
         NodeFiles files = new NodeFiles(into);
-        files.keepIncarnation(lastLife, "");
+        files.keepIncarnation(lastLife);
         if (position > 0) {
             files.save(new NodeFiles.Snapshot(position, snapshot));
         }

@@ -63,7 +63,7 @@ class NodeGoldenTest extends GoldenContract {
                 "showing", List.of(new VisibilityMessage.Asked(17), new VisibilityMessage.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
-                        new NodeFiles.Incarnation(7, "si {window=1000}"), new NodeFiles.Verdicts(ballots.image().ballots()),
+                        new NodeFiles.Incarnation(7), new NodeFiles.Verdicts(ballots.image().ballots()),
                         new MemberSnapshot(new byte[]{1, 2},
                                 new Group.Members(40, new TreeMap<>(Map.of(0, "a:1", 3, "d:4")),
                                         Set.of(3), new TreeMap<>(Map.of(2, "c:3")))),

@@ -1,7 +1,6 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -148,16 +147,5 @@ class ParameterChangesTest extends ReplicaTrio {
         openAll("si");
         assertEquals("0A000", refusal(0, Map.of("window", "3")).sqlState());
         assertEquals(OrderedParameters.NONE, nodes.get(0).parameters());
-    }
-
-    @Test
-    void aNodeKeepsTheParametersWithWhichTheClusterBegan() throws IOException {
-        NodeFiles files = new NodeFiles(directory("of a node"));
-        files.nextIncarnation(Protocols.STANDARD.choose("hybrid", Map.of("executors", "4")));
-        assertEquals(2, files.nextIncarnation(Protocols.STANDARD.choose("hybrid", Map.of("logs", "64", "executors", "auto"))));
-        String refused = assertThrows(IOException.class,
-                () -> files.nextIncarnation(Protocols.STANDARD.choose("hybrid", Map.of("logs", "65")))).getMessage();
-        assertTrue(refused.contains("hybrid {logs=65} now: give it back the `protocol` and `protocol-parameters`"), refused);
-        assertThrows(IOException.class, () -> files.nextIncarnation(Protocols.STANDARD.choose("si", Map.of())));
     }
 }

@@ -327,6 +327,7 @@ final class NodeLife implements AutoCloseable {
 
     /** Starts everything; returns when the front end is about to open, which it does once the replica has caught up. */
     void start() throws IOException, InterruptedException {
+        FirstProtocol.check(PathDirectory.of(config.data()), config.chosenProtocol());
         NodeKeys read = NodeKeys.open(config);
         keys = read;
         // Passing messages on takes a fraction of the time that PostgreSQL takes to answer them, and a loop that has more to
