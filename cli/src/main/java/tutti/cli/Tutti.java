@@ -19,7 +19,8 @@ import tutti.server.RestoreCommand;
 /** The {@code tutti} command with all that it can do. */
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
-        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, PositionCommand.class,
+        NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, ParametersCommand.class,
+        PositionCommand.class,
         ReloadCommand.class,
         CompareCommand.class, ChangesCommand.class, BackupCommand.class, RestoreCommand.class, RecoverCommand.class,
         FlightCommand.class,

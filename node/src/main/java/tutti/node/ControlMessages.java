@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.io.IOException;
 import java.util.Set;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.txn.TransactionId;
 
 /**
@@ -34,12 +35,12 @@ final class ControlMessages {
      * @param replicas numbers of all nodes
      * @param incarnation number of the life
      * @param mark of the life alone
-     * @param protocol as nodes tell it each other
+     * @param protocol that it runs
      */
-    record Life(int node, Set<Integer> replicas, long incarnation, long mark, String protocol) {
+    record Life(int node, Set<Integer> replicas, long incarnation, long mark, ChosenProtocol protocol) {
         /** How it announces itself. */
         Control.Hello hello() {
-            return new Control.Hello(incarnation, mark, protocol);
+            return new Control.Hello(incarnation, mark, protocol.toString());
         }
 
         private boolean is(int number, long life) {
@@ -145,10 +146,11 @@ final class ControlMessages {
     }
 
     private void onHello(long position, int sender, Control.Hello hello) {
-        if (!hello.protocol().equals(life.protocol())) {
+        if (!life.protocol().fits(hello.protocol())) {
             throw new IllegalStateException("node " + sender + " runs protocol " + hello.protocol() + ", this node "
                     + life.protocol()
-                    + ": give all nodes the same `protocol` and `protocol-parameters`, which a cluster keeps for good");
+                    + ": give all nodes the `protocol` and `protocol-parameters` with which the cluster began; what has changed since is in the"
+                    + " order (`tutti parameters`)");
         }
         long lastLife = outcomes.lastLife(sender);
         boolean born = outcomes.born(sender, hello.incarnation());

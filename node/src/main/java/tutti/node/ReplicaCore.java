@@ -12,6 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
+import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
@@ -67,6 +68,7 @@ final class ReplicaCore {
     private final ReadsAtPosition readsAtPosition;
     private final Members members;
     private final MemberChanges changes;
+    private final ParameterChanges parameters;
     private final Arrival arrival = new Arrival();
     private final Traces traces = new Traces();
     private final Presence presence;
@@ -86,7 +88,7 @@ final class ReplicaCore {
         NodeFiles files = new NodeFiles(directory);
         this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
                 machine.random("life of node " + settings.node() + " since " + machine.clock().now()).nextLong(),
-                settings.protocol().toString());
+                settings.protocol());
         this.clock = machine.clock();
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.world = new ProtocolWorld(parts, loop, metrics);
@@ -117,6 +119,7 @@ final class ReplicaCore {
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping, settlement, parts);
+        this.parameters = new ParameterChanges(settings.node(), settings.replicas(), settings.protocol(), this.protocol, parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
     }
@@ -163,6 +166,7 @@ final class ReplicaCore {
         // the first message of this life, as a fence ends with it
         parts.send(life.hello());
         world.tell(() -> protocol.committed(position, seen));
+        world.tell(parameters::recovered);
         logKeeping.begin();
         changes.recovered();
     }
@@ -234,6 +238,14 @@ final class ReplicaCore {
         return changes;
     }
 
+    ParameterChanges parameters() {
+        return parameters;
+    }
+
+    void configured(ChosenProtocol now) {
+        world.tell(() -> parameters.configured(now));
+    }
+
     /** Has a message ordered, in a version that all nodes can read. */
     void send(Control message) {
         parts.send(message);
@@ -274,6 +286,7 @@ final class ReplicaCore {
                 ControlMessages.Node,
                 Copies.Node,
                 MemberChanges.Node,
+                ParameterChanges.Node,
                 Settlement.Node {
         @Override
         public Protocol protocol() {
@@ -538,6 +551,7 @@ final class ReplicaCore {
                         clock.nanoTime() - next.nanos());
             }
             world.deliver(protocol, next.position(), next.sender(), message);
+            parameters.delivered(next.position(), next.sender(), message);
             if (next.sender() == settings.node()) {
                 transactions.tellLogged();
             }

@@ -9,6 +9,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Guarantee;
+import tutti.core.protocol.OrderedParameters;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.TransactionRequest;
@@ -254,6 +255,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     /** Applies what others have changed by these settings from now on. From any thread. */
     public void applying(ApplySettings settings) {
         core.loop().execute(() -> core.pipeline().applying(settings));
+    }
+
+    /** Those parameters of the protocol that are each node's own have other values from now on; others are not looked at. From any thread. */
+    public void configured(ChosenProtocol now) {
+        core.loop().execute(() -> core.configured(now));
     }
 
     /** Highest position that the order has delivered here. */
@@ -543,6 +549,23 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      */
     public void change(MemberChange change, Completion<Group.Members> done) {
         core.loop().execute(() -> core.changes().ask(change, done));
+    }
+
+    /** The parameters of the protocol that the order can change, as of the position that was delivered last. From any thread. */
+    public OrderedParameters parameters() {
+        return core.parameters().present();
+    }
+
+    /**
+     * Changes them, from one position of the order on, at all nodes. From any thread.
+     *
+     * @param wanted values by name, of those that change
+     * @param done told all as of the message in the order that changes them; fails with {@code 0A000} if the protocol has none, with {@code 22023}
+     *            if a value cannot be, with {@code 55000} if it cannot be done now, and with {@code 57P03} if that is not known
+     */
+    public void change(Map<String, String> wanted, Completion<OrderedParameters> done) {
+        Map<String, String> values = Map.copyOf(wanted);
+        core.loop().execute(() -> core.parameters().ask(values, done));
     }
 
     private void whenServing(Completion<?> done, Runnable task) {

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
@@ -72,9 +73,11 @@ final class NodeCopies implements CopySource {
 
     /** As nodes must have it the same that begin with a copy, or with a backup, of another. */
     static String state(NodeConfig config, String cluster) {
+        Map<String, String> parameters = new TreeMap<>(config.protocolParameters());
+        parameters.keySet().removeAll(config.chosenProtocol().descriptor().local());
         return "cluster " + config.cluster() + (cluster.isEmpty() ? "" : " (" + cluster + ")") + " with "
                 + config.engineDescriptor().product() + " " + config.engineDescriptor().version() + ", protocol "
-                + config.protocol() + new TreeMap<>(config.protocolParameters()) + ", stride "
+                + config.protocol() + parameters + ", stride "
                 + config.sequences().stride();
     }
 

@@ -25,6 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.flight.FlightRecorder;
 import tutti.core.flight.FlightRecording;
+import tutti.core.protocol.OrderedParameters;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.spi.Completion;
@@ -118,6 +119,7 @@ final class NodeLife implements AutoCloseable {
         NodeConfig now = present;
         node.retention(retention(now));
         node.applying(applying(now));
+        node.configured(now.chosenProtocol());
     }
 
     private static ReplicaNode.Retention retention(NodeConfig of) {
@@ -267,6 +269,21 @@ final class NodeLife implements AutoCloseable {
         return members(NodeLife.<Group.Members>asked(done -> node.change(change, done)));
     }
 
+    /** The parameters of the protocol that the order can change. */
+    NodeStatus.Parameters parameters() throws IOException {
+        return parameters(started().parameters());
+    }
+
+    /** Changes them. */
+    NodeStatus.Parameters change(Map<String, String> wanted) throws IOException {
+        ReplicaNode node = started();
+        return parameters(NodeLife.<OrderedParameters>asked(done -> node.change(wanted, done)));
+    }
+
+    private static NodeStatus.Parameters parameters(OrderedParameters now) {
+        return new NodeStatus.Parameters(now.since(), now.values());
+    }
+
     private static NodeStatus.Members members(Group.Members now) {
         return new NodeStatus.Members(now.number(), now.addresses().entrySet().stream()
                 .map(each -> new NodeStatus.Place(each.getKey(), each.getValue(),
@@ -310,6 +327,7 @@ final class NodeLife implements AutoCloseable {
 
     /** Starts everything; returns when the front end is about to open, which it does once the replica has caught up. */
     void start() throws IOException, InterruptedException {
+        FirstProtocol.check(PathDirectory.of(config.data()), config.chosenProtocol());
         NodeKeys read = NodeKeys.open(config);
         keys = read;
         // Passing messages on takes a fraction of the time that PostgreSQL takes to answer them, and a loop that has more to

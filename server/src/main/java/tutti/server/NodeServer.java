@@ -404,6 +404,16 @@ public final class NodeServer implements NodeRuntime {
             return running().change(change);
         }
 
+        @Override
+        public NodeStatus.Parameters parameters() throws IOException {
+            return running().parameters();
+        }
+
+        @Override
+        public NodeStatus.Parameters change(Map<String, String> wanted) throws IOException {
+            return running().change(wanted);
+        }
+
         private NodeStatus status() {
             NodeLife now = life;
             return NodeStatuses.of(config, metrics, now, between(), stop.isDone(),

@@ -159,6 +159,12 @@ final class Events implements Protocol {
     }
 
     @Override
+    public void undertake(int executors, int together) {
+        begin(RecordKind.LIMITED, 8).putInt(executors).putInt(together);
+        to.end();
+    }
+
+    @Override
     public void timer(long timer) {
         begin(RecordKind.TIMER, 8).putLong(timer);
         to.end();
@@ -317,6 +323,12 @@ final class Events implements Protocol {
             case TIMER -> {
                 long timer = from.getLong();
                 yield new Event(nanos, "timer " + timer, of(() -> protocol.timer(timer)));
+            }
+            case LIMITED -> {
+                int executors = from.getInt();
+                int together = from.getInt();
+                yield new Event(nanos, "to undertake " + executors + " times " + together + " requests",
+                        of(() -> protocol.undertake(executors, together)));
             }
             case SNAPSHOT -> new Event(nanos, "a snapshot was asked for", protocol::snapshot);
             default -> throw new IllegalArgumentException("not an event: " + kind);

@@ -19,7 +19,9 @@ enum RecordKind {
     /* Effects, and an event. */
     UNDERTAKE, RESPOND, UNDERTAKEN,
     /** An effect. */
-    INCLUDES;
+    INCLUDES,
+    /** An event: {@link tutti.core.protocol.Protocol#undertake}. */
+    LIMITED;
 
     private static final RecordKind[] VALUES = values();
 
@@ -32,7 +34,7 @@ enum RecordKind {
     }
 
     boolean event() {
-        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED || this == UNDERTAKEN;
+        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED || this == UNDERTAKEN || this == LIMITED;
     }
 
     /** As a person reads it. */

@@ -96,6 +96,57 @@ public final class ChosenProtocol {
         return descriptor.create(where, values, world);
     }
 
+    /**
+     * The message that gives parameters other values, at its position, for all replicas.
+     *
+     * @param replicas all of them
+     * @param present as whoever asks for the change knows them ({@link Protocol#ordered})
+     * @param wanted values by name, of those that change
+     * @throws IllegalArgumentException naming the parameter, and what can be done instead
+     */
+    public Message change(Set<Integer> replicas, OrderedParameters present, Map<String, String> wanted) {
+        Map<String, String> then = new TreeMap<>(parameters);
+        then.putAll(present.values());
+        then.putAll(wanted);
+        ParameterValues checked = ParameterValues.parse(name(), descriptor.parameters(), then);
+        for (String name : wanted.keySet()) {
+            if (!descriptor.ordered().contains(name)) {
+                throw new IllegalArgumentException(name + " of protocol " + name() + (descriptor.local().contains(name)
+                        ? " is each node's own: change its configuration, and have it read again (`tutti reload`)"
+                        : " is kept for good by a cluster"));
+            }
+        }
+        return descriptor.change(replicas, present, checked);
+    }
+
+    /**
+     * Whether a replica that {@linkplain #toString says} that it runs this can take part: the same protocol with the same values of all
+     * parameters, but for those that replicas may have different values of.
+     */
+    public boolean fits(String told) {
+        int open = told.indexOf(" {");
+        if (!name().equals(open < 0 ? told : told.substring(0, open))) {
+            return false;
+        }
+        Map<String, String> texts = new TreeMap<>();
+        if (open >= 0) {
+            for (String each : told.substring(open + 2, told.length() - 1).split(", ", -1)) {
+                int equals = each.indexOf('=');
+                texts.put(each.substring(0, Math.max(0, equals)), each.substring(equals + 1));
+            }
+        }
+        try {
+            return ParameterValues.parse(name(), descriptor.parameters(), texts).same(values, descriptor.local());
+        } catch (IllegalArgumentException another) {
+            return false;
+        }
+    }
+
+    /** Tells one replica's side of this protocol that those parameters which are its own have these values from now on, if there are any. */
+    public void configure(Protocol protocol) {
+        descriptor.configure(protocol, values);
+    }
+
     /** Its messages. */
     public MessageSet<Message> messages() {
         return descriptor.messages();

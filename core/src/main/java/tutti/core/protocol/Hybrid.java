@@ -11,6 +11,7 @@ import tutti.core.protocol.ClassMessage.Changes;
 import tutti.core.protocol.ClassMessage.Release;
 import tutti.core.protocol.ClassMessage.Submit;
 import tutti.core.protocol.HybridMessage.Claim;
+import tutti.core.protocol.HybridMessage.Divide;
 import tutti.core.protocol.HybridMessage.Done;
 import tutti.core.protocol.HybridMessage.Entry;
 import tutti.core.protocol.HybridMessage.Everywhere;
@@ -84,6 +85,13 @@ import tutti.core.txn.TransactionId;
  * request may depend on the time or on chance.
  *
  * <p>
+ * <b>Another division while it runs.</b> How many logs there are, whose they are at home, and whether one replica owns all, can change at a position
+ * ({@link Division}, a {@link Divide} message). Nothing that is under way is lost or repeated by that: who stands where, and who is first, follows from
+ * classes and not from logs, so the queues stay as they are; a run under way at a former owner goes on, and what it orders counts if it is the first
+ * outcome, as from any deposed owner; from the position on the new owner undertakes what is first and has no outcome, as after a take-over. The division
+ * is part of the snapshot, so whoever begins with one decides by the same. A replica's parameters are those with which the order began.
+ *
+ * <p>
  * <b>No deadlock.</b> Whoever stands first among all that wait is first in each of its logs, so somebody always runs; those that
  * run side by side have no class in common. Each waits for one of a bounded number of executors, in the order in which they became first,
  * and whoever has one ends without waiting for others.
@@ -122,15 +130,15 @@ public final class Hybrid implements Protocol {
      *
      * @param node this replica
      * @param replicas all replicas, alive or not, this one included
-     * @param logs how many request logs there are, 1 to {@link RequestLogs#LOGS_MAX}
-     * @param executors in how many engine transactions a replica executes requests of its logs at a time, at least 1; 0 for what
+     * @param division with which the order begins
+     * @param executors to begin with: in how many engine transactions a replica executes requests of its logs at a time, at least 1; 0 for what
      *            keeps it from being behind
-     * @param batch how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}, 0 likewise
+     * @param batch likewise: how many requests it executes in one engine transaction, at most; 1 to {@value #BATCH_MAX}, 0 likewise
      * @param takeOverDelayNanos how long an owner must have been missed before another one takes over
      * @param resolveIntervalNanos how long an interactive transaction whose replica is gone keeps its places before its release
      *            is asked for again
      */
-    public record Parameters(int node, Set<Integer> replicas, Mode mode, int logs, int executors, int batch,
+    public record Parameters(int node, Set<Integer> replicas, Division division, int executors, int batch,
             long takeOverDelayNanos, long resolveIntervalNanos) {
         public Parameters {
             replicas = Checks.replicas(node, replicas);
@@ -191,7 +199,7 @@ public final class Hybrid implements Protocol {
     public Hybrid(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
-        this.logs = new RequestLogs(parameters.replicas(), parameters.logs(), parameters.mode() == Mode.PASSIVE);
+        this.logs = new RequestLogs(parameters.replicas(), parameters.division());
         this.alive = new TreeSet<>(parameters.replicas());
         this.runs = new OwnerRuns(parameters.executors(), parameters.batch(), queues, logs,
                 parameters.node(), world);
@@ -341,6 +349,10 @@ public final class Hybrid implements Protocol {
             case TakeOver takeOver -> {
                 world.skip(position);
                 takenOver(sender, takeOver.claims());
+            }
+            case Divide divide -> {
+                world.skip(position);
+                divided(position, divide.division());
             }
             default -> throw new IllegalArgumentException("not a message of " + NAME + ": " + message);
         }
@@ -505,6 +517,12 @@ public final class Hybrid implements Protocol {
     }
 
     @Override
+    public void undertake(int executors, int together) {
+        runs.limit(executors, together);
+        takeTurns();
+    }
+
+    @Override
     public ConcurrencyTuning.@Nullable Choice undertaking() {
         return runs.tuned();
     }
@@ -520,6 +538,19 @@ public final class Hybrid implements Protocol {
         claims.forEach(claim -> logs.take(claim, claimant));
         queues.members().forEach(this::promote);
         watchOwners();
+    }
+
+    /** What is first has perhaps another owner now, and a home that is missing must be succeeded. */
+    private void divided(long position, Division wanted) {
+        if (logs.divide(position, wanted)) {
+            queues.members().forEach(this::promote);
+            watchOwners();
+        }
+    }
+
+    @Override
+    public OrderedParameters ordered() {
+        return logs.parameters();
     }
 
     private boolean orphan(Entry entry) {

@@ -2,16 +2,25 @@ package tutti.core.protocol;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import tutti.core.schema.MessageSet;
 
 /** What the rest of the system knows of {@link Hybrid}. */
 final class HybridDescriptor implements ProtocolDescriptor {
-    private static final Parameter.Choice EXECUTION = new Parameter.Choice("execution",
+    static final Parameter.Choice EXECUTION = new Parameter.Choice("execution",
             List.of("hybrid", "active", "passive"),
             "Who executes whole requests: the owners of their logs, every replica (what has the same result everywhere), or"
                     + " one owner of all logs.");
-    private static final Parameter.Count LOGS = new Parameter.Count("logs", 1, RequestLogs.LOGS_MAX, 64, "logs",
+    static final Parameter.Count LOGS = new Parameter.Count("logs", 1, RequestLogs.LOGS_MAX, 64, "logs",
             "Among how many request logs the conflict classes are divided; each has one owner at a time.");
+    static final Parameter.Text OWNERS = new Parameter.Text("owners",
+            Pattern.compile(Division.IN_TURN + "|\\d{1,3}(,\\d{1,3}){0," + (Division.OWNERS_MAX - 1) + "}"),
+            Division.IN_TURN + ", or ids of nodes, like 0,1,1,2", Division.IN_TURN,
+            "Whose request log 0, 1, 2, ... is while its node is there, over and over again: with `0,1,1` node 1 owns two logs of"
+                    + " three, and with as many ids as there are logs each has its own. The first owns all under `execution: passive`.");
     private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "transactions",
             "In how many transactions of its database a replica executes requests of its logs at a time; each takes a connection. `auto`:"
                     + " as few, up to 64, as keep it from being behind.",
@@ -37,7 +46,42 @@ final class HybridDescriptor implements ProtocolDescriptor {
 
     @Override
     public List<Parameter> parameters() {
-        return List.of(EXECUTION, LOGS, EXECUTORS, BATCH, TAKE_OVER_DELAY, CommonParameters.RELEASE_DELAY);
+        return List.of(EXECUTION, LOGS, EXECUTORS, BATCH, TAKE_OVER_DELAY, CommonParameters.RELEASE_DELAY, OWNERS);
+    }
+
+    @Override
+    public Set<String> ordered() {
+        return Set.of(EXECUTION.name(), LOGS.name(), OWNERS.name());
+    }
+
+    @Override
+    public Set<String> local() {
+        return Set.of(EXECUTORS.name(), BATCH.name());
+    }
+
+    @Override
+    public void configure(Protocol protocol, ParameterValues values) {
+        protocol.undertake(Math.toIntExact(values.of(EXECUTORS)), Math.toIntExact(values.of(BATCH)));
+    }
+
+    @Override
+    public Message change(Set<Integer> replicas, OrderedParameters present, ParameterValues values) {
+        Division wanted = division(values).since(present.since());
+        if ((wanted.mode() == Hybrid.Mode.ACTIVE) != "active".equals(present.values().get(EXECUTION.name()))) {
+            throw new IllegalArgumentException(EXECUTION.name() + " cannot change to or from active while nodes run: it says what their clients may"
+                    + " hand in; begin a new cluster with a copy of the database");
+        }
+        if (!replicas.containsAll(wanted.owners())) {
+            throw new IllegalArgumentException(OWNERS.name() + " are " + wanted.owners() + ", but the nodes are " + new TreeSet<>(replicas));
+        }
+        return new HybridMessage.Divide(wanted);
+    }
+
+    private static Division division(ParameterValues values) {
+        String owners = values.of(OWNERS);
+        return new Division(mode(values), Math.toIntExact(values.of(LOGS)), owners.equals(Division.IN_TURN)
+                ? List.of()
+                : Stream.of(owners.split(",", -1)).map(Integer::valueOf).toList());
     }
 
     private static Hybrid.Mode mode(ParameterValues values) {
@@ -53,8 +97,8 @@ final class HybridDescriptor implements ProtocolDescriptor {
 
     @Override
     public Protocol create(Deployment where, ParameterValues values, ReplicaWorld world) {
-        return new Hybrid(new Hybrid.Parameters(where.node(), where.replicas(), mode(values),
-                Math.toIntExact(values.of(LOGS)), Math.toIntExact(values.of(EXECUTORS)),
+        return new Hybrid(new Hybrid.Parameters(where.node(), where.replicas(), division(values),
+                Math.toIntExact(values.of(EXECUTORS)),
                 Math.toIntExact(values.of(BATCH)),
                 values.of(TAKE_OVER_DELAY),
                 values.of(CommonParameters.RELEASE_DELAY)), world);

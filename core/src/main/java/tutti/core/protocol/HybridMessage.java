@@ -91,10 +91,21 @@ sealed interface HybridMessage extends Message {
                 Field.of("epoch", Types.POSITIVE, Claim::epoch), Claim::new);
     }
 
+    /**
+     * Requests are divided otherwise from here on, if nobody else has divided them since.
+     *
+     * @param division as of the position of the one that the sender knew
+     */
+    record Divide(Division division) implements HybridMessage {
+        static final Schema<Divide> SCHEMA = Schema.message("divide", 9, Divide.class,
+                "Requests are divided otherwise among replicas from here on, if nobody has divided them since.").of(
+                        Field.of("division", Division.SCHEMA, Divide::division), Divide::new);
+    }
+
     /** All of them. */
     MessageSet<Message> MESSAGES = new MessageSet<>("hybrid", "Under protocol `hybrid`.",
             List.of(ClassMessage.Submit.SCHEMA, ClassMessage.Changes.SCHEMA, ClassMessage.Release.SCHEMA, Log.SCHEMA,
-                    Done.SCHEMA, Everywhere.SCHEMA, TakeOver.SCHEMA));
+                    Done.SCHEMA, Everywhere.SCHEMA, TakeOver.SCHEMA, Divide.SCHEMA));
 
     /**
      * A transaction in the request logs.

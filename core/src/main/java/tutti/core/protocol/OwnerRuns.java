@@ -60,7 +60,7 @@ final class OwnerRuns {
     private static final ConcurrencyTuning.Choice BEGIN = new ConcurrencyTuning.Choice(8, 32);
 
     /** Null if both numbers are given. */
-    private final @Nullable ConcurrencyTuning tuning;
+    private @Nullable ConcurrencyTuning tuning;
     private ConcurrencyTuning.Choice now;
     private final TransactionQueues<Entry> queues;
     private final RequestLogs logs;
@@ -89,18 +89,32 @@ final class OwnerRuns {
      */
     OwnerRuns(int executors, int batch, TransactionQueues<Entry> queues, RequestLogs logs, int node,
             ReplicaWorld world) {
-        this.now = new ConcurrencyTuning.Choice(executors == 0 ? BEGIN.sideBySide() : executors,
-                batch == 0 ? BEGIN.together() : batch);
-        this.tuning = executors != 0 && batch != 0
-                ? null
-                : new ConcurrencyTuning(new ConcurrencyTuning.Bounds(
-                        executors == 0 ? BOUNDS.sideBySideMin() : executors,
-                        executors == 0 ? BOUNDS.sideBySideMax() : executors,
-                        batch == 0 ? BOUNDS.togetherMin() : batch, batch == 0 ? BOUNDS.togetherMax() : batch), now);
+        this.now = begin(executors, batch);
+        this.tuning = tuning(executors, batch, now);
         this.queues = queues;
         this.logs = logs;
         this.node = node;
         this.world = world;
+    }
+
+    private static ConcurrencyTuning.Choice begin(int executors, int batch) {
+        return new ConcurrencyTuning.Choice(executors == 0 ? BEGIN.sideBySide() : executors,
+                batch == 0 ? BEGIN.together() : batch);
+    }
+
+    private static @Nullable ConcurrencyTuning tuning(int executors, int batch, ConcurrencyTuning.Choice begin) {
+        return executors != 0 && batch != 0
+                ? null
+                : new ConcurrencyTuning(new ConcurrencyTuning.Bounds(
+                        executors == 0 ? BOUNDS.sideBySideMin() : executors,
+                        executors == 0 ? BOUNDS.sideBySideMax() : executors,
+                        batch == 0 ? BOUNDS.togetherMin() : batch, batch == 0 ? BOUNDS.togetherMax() : batch), begin);
+    }
+
+    /** Other numbers from now on, as in the beginning. What runs goes on; who has more than that at work begins nothing until he has not. */
+    void limit(int executors, int batch) {
+        now = begin(executors, batch);
+        tuning = tuning(executors, batch, now);
     }
 
     private boolean isOwn(Entry entry) {
@@ -159,6 +173,7 @@ final class OwnerRuns {
     void tune() {
         ConcurrencyTuning by = tuning;
         if (by == null) {
+            tunes = false;
             return;
         }
         long waiting = queues.members().stream().filter(entry -> entry.request() != null && isOwn(entry)).count();

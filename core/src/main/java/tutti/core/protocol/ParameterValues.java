@@ -3,6 +3,7 @@ package tutti.core.protocol;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import tutti.core.text.NearestWord;
 
 /** The values of all parameters of a protocol, checked one by one. Immutable. */
@@ -73,6 +74,12 @@ public final class ParameterValues {
     /** Which replicas are in which cluster. */
     public Parameter.Clusters.Division of(Parameter.Clusters parameter) {
         return (Parameter.Clusters.Division) value(parameter);
+    }
+
+    /** Whether they are the same as others, but for parameters of some names. */
+    boolean same(ParameterValues others, Set<String> but) {
+        return values.keySet().equals(others.values.keySet()) && values.entrySet().stream()
+                .allMatch(each -> but.contains(each.getKey()) || each.getValue().equals(others.values.get(each.getKey())));
     }
 
     private Object value(Parameter parameter) {

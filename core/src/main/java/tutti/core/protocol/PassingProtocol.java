@@ -89,6 +89,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public void undertake(int executors, int together) {
+        tell(to -> to.undertake(executors, together));
+    }
+
+    @Override
     public void timer(long timer) {
         tell(to -> to.timer(timer));
     }
@@ -116,6 +121,11 @@ public class PassingProtocol implements Protocol {
     @Override
     public ConcurrencyTuning.@Nullable Choice undertaking() {
         return protocol.undertaking();
+    }
+
+    @Override
+    public OrderedParameters ordered() {
+        return protocol.ordered();
     }
 
     @Override

@@ -127,6 +127,16 @@ public interface Protocol {
     /** The set of nodes that are believed alive changed. Means nothing to a protocol for which the order alone decides. */
     default void view(Set<Integer> members) {}
 
+    /**
+     * The operator of this replica has it undertake other numbers of requests from now on. Nothing is decided by them.
+     *
+     * @param executors how many engine transactions at a time; 0 for what keeps it from being behind
+     * @param together how many requests in one of them, at most; 0 likewise
+     */
+    default void undertake(int executors, int together) {
+        throw new IllegalStateException("this protocol undertakes nothing");
+    }
+
     /** A timer asked for by {@link ReplicaWorld#timer} has run out. */
     void timer(long timer);
 
@@ -165,6 +175,14 @@ public interface Protocol {
     /** How many executors execute how many requests together, as of the last event, if this replica chooses that by itself; else null. */
     default ConcurrencyTuning.@Nullable Choice undertaking() {
         return null;
+    }
+
+    /**
+     * The parameters that the order can change, as of the last position delivered: the same at every replica. The same object as long as nothing
+     * changes.
+     */
+    default OrderedParameters ordered() {
+        return OrderedParameters.NONE;
     }
 
     /**

@@ -19,6 +19,40 @@ public interface ProtocolDescriptor {
     /** What can be chosen about it. */
     List<Parameter> parameters();
 
+    /**
+     * Names of those that {@link #change} changes while it runs, at one position of the order for all replicas. The values that a replica is made with are
+     * those with which the order began.
+     */
+    default Set<String> ordered() {
+        return Set.of();
+    }
+
+    /** Names of those that replicas may have different values of, and that change while one runs: see {@link #configure}. */
+    default Set<String> local() {
+        return Set.of();
+    }
+
+    /**
+     * Tells one replica's side that its {@link #local} parameters have these values from now on.
+     *
+     * @param protocol made by this descriptor
+     */
+    default void configure(Protocol protocol, ParameterValues values) {
+        // There are none.
+    }
+
+    /**
+     * The message that gives {@link #ordered} parameters other values from its position on. It means nothing if somebody else's came first.
+     *
+     * @param replicas all of them
+     * @param present as whoever asks for the change knows them
+     * @param values of all parameters then
+     * @throws IllegalArgumentException if they do not fit these replicas, or cannot follow the present ones
+     */
+    default Message change(Set<Integer> replicas, OrderedParameters present, ParameterValues values) {
+        throw new IllegalArgumentException("protocol " + name() + " has no parameter that the order changes");
+    }
+
     /** What it promises and needs with these values. */
     Claims claims(ParameterValues values);
 

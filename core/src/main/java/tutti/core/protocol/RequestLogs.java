@@ -1,6 +1,7 @@
 package tutti.core.protocol;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import tutti.core.protocol.HybridMessage.Claim;
@@ -15,36 +16,72 @@ import tutti.core.txn.ConflictClasses;
  * log's present one, so that of rivals the first in the order wins and the others' claims are void. For one thread at a time.
  *
  * <p>
- * At first, and whenever it is there, a log belongs to its <i>home</i>: all to the lowest replica if there is one owner, else
- * one after the other to the replicas in turn.
+ * At first, and whenever it is there, a log belongs to its <i>home</i>: all to the first of the {@link Division}'s owners if there is to be one, else
+ * one after the other to these in turn.
+ *
+ * <p>
+ * <b>Another division</b> is a function of the ordered prefix like the rest. With it all logs are at home, each in an epoch behind all that there have been:
+ * a claim that was on its way then was for a log of the former division, and is void. A home that is missing is succeeded as ever.
  */
 final class RequestLogs {
     static final int LOGS_MAX = 1 << 16;
 
     /** All replicas, ascending. */
-    private final int[] replicas;
-    private final boolean oneOwner;
+    private final List<Integer> replicas;
+    private Division division;
+    private OrderedParameters parameters;
     private int[] owners;
     private long[] epochs;
 
     /**
      * At the beginning of the order.
      *
-     * @param count how many logs there are
-     * @param oneOwner whether one replica owns all of them
+     * @throws IllegalArgumentException if an owner is no replica
      */
-    RequestLogs(Set<Integer> replicas, int count, boolean oneOwner) {
-        this.replicas = replicas.stream().mapToInt(Integer::intValue).sorted().toArray();
-        this.oneOwner = oneOwner;
-        this.owners = new int[count];
-        this.epochs = new long[count];
-        for (int log = 0; log < count; log++) {
-            owners[log] = home(log);
+    RequestLogs(Set<Integer> replicas, Division division) {
+        this.replicas = replicas.stream().sorted().toList();
+        this.division = division;
+        this.parameters = division.parameters();
+        this.owners = new int[0];
+        this.epochs = new long[0];
+        if (!this.replicas.containsAll(division.owners())) {
+            throw new IllegalArgumentException(
+                    "owners are " + division.owners() + ", but the replicas are " + this.replicas);
         }
+        begin(0);
+    }
+
+    private void begin(long epoch) {
+        owners = new int[division.logs()];
+        epochs = new long[owners.length];
+        Arrays.fill(epochs, epoch);
+        Arrays.setAll(owners, this::home);
     }
 
     private int home(int log) {
-        return oneOwner ? replicas[0] : replicas[log % replicas.length];
+        List<Integer> turn = division.owners().isEmpty() ? replicas : division.owners();
+        return turn.get(division.oneOwner() ? 0 : log % turn.size());
+    }
+
+    OrderedParameters parameters() {
+        return parameters;
+    }
+
+    /**
+     * Somebody's division was delivered: it counts from this position on, unless another one came first, or nobody may have it.
+     *
+     * @param wanted as of the position of the one that he knew
+     * @return whether it counts
+     */
+    boolean divide(long position, Division wanted) {
+        if (wanted.since() != division.since() || !wanted.mayFollow(division)
+                || !replicas.containsAll(wanted.owners())) {
+            return false;
+        }
+        division = wanted.since(position);
+        parameters = division.parameters();
+        begin(Arrays.stream(epochs).max().orElse(0) + 1);
+        return true;
     }
 
     /**
@@ -79,6 +116,7 @@ final class RequestLogs {
             return claims;
         }
         int[] there = alive.stream().mapToInt(Integer::intValue).sorted().toArray();
+        boolean oneOwner = division.oneOwner();
         for (int log = 0; log < owners.length; log++) {
             int heir = alive.contains(home(log)) ? home(log) : there[oneOwner ? 0 : log % there.length];
             boolean missing = !alive.contains(owners[log]);
@@ -92,7 +130,8 @@ final class RequestLogs {
     /** Whether somebody is to claim something. */
     boolean unsettled(Set<Integer> alive) {
         for (int log = 0; log < owners.length; log++) {
-            if (!alive.contains(owners[log]) || (!oneOwner && owners[log] != home(log) && alive.contains(home(log)))) {
+            if (!alive.contains(owners[log])
+                    || (!division.oneOwner() && owners[log] != home(log) && alive.contains(home(log)))) {
                 return true;
             }
         }
@@ -100,26 +139,30 @@ final class RequestLogs {
     }
 
     /** Owners and epochs, as of a position. */
-    record Image(int[] owners, long[] epochs) {
+    record Image(Division division, int[] owners, long[] epochs) {
         static final Schema<Image> SCHEMA = Schema.part("owners of logs", Image.class).of(
+                Field.of("division", Division.SCHEMA, Image::division),
                 Field.of("owners", Types.ints(LOGS_MAX), Image::owners),
                 Field.of("epochs", Types.longs(LOGS_MAX), Image::epochs), Image::new);
     }
 
     Image image() {
-        return new Image(owners, epochs);
+        return new Image(division, owners, epochs);
     }
 
     /**
      * Begins from an image.
      *
-     * @throws IllegalArgumentException if it is of another number of logs
+     * @throws IllegalArgumentException if it is of an order that began with another division
      */
     void restore(Image image) {
-        if (image.owners().length != owners.length || image.epochs().length != epochs.length) {
-            throw new IllegalArgumentException("a snapshot of " + image.owners().length + " request logs, but this"
-                    + " replica has " + owners.length + ": give all the same parameter logs");
+        if (image.division().since() == 0 && !image.division().equals(division)) {
+            throw new IllegalArgumentException("a snapshot of an order that began with " + image.division().parameters()
+                    .values() + ", but this replica was given " + parameters.values()
+                    + ": give it the values with which the cluster began (`protocol-parameters`)");
         }
+        division = image.division();
+        parameters = division.parameters();
         owners = image.owners().clone();
         epochs = image.epochs().clone();
     }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
@@ -11,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,7 +49,9 @@ class HybridTest {
         Site(int node, int executors) {
             this.node = node;
             this.protocol = new Hybrid(
-                    new Hybrid.Parameters(node, ALL, Hybrid.Mode.HYBRID, LOGS, executors, BATCH, 1, 1), this);
+                    new Hybrid.Parameters(node, ALL, new Division(Hybrid.Mode.HYBRID, LOGS, List.of()), executors,
+                            BATCH, 1, 1),
+                    this);
         }
 
         @Override
@@ -229,6 +233,35 @@ class HybridTest {
     }
 
     @Test
+    void otherNumbersCountFromNowOn() {
+        for (long one = 1; one <= 5; one++) {
+            submit(one, 3 * one);
+        }
+        submit(6, 3L);
+        submit(7, 3L);
+        assertEquals(List.of("undertake 1", "undertake 2"), told(0));
+        Hybrid owner = sites.get(0).protocol;
+        owner.undertake(3, 1);
+        assertEquals(List.of("undertake 3"), told(0));
+        owner.undertake(1, 1);
+        undertaken(0, 1, "a");
+        deliver();
+        undertaken(0, 2, "b");
+        deliver();
+        assertEquals(List.of("commit 1", "committed 1", "commit 2", "committed 2"), told(0), "3 is at work");
+        undertaken(0, 3, "c");
+        deliver();
+        assertEquals(List.of("commit 3", "committed 3", "undertake 4"), told(0));
+        owner.undertake(0, 2);
+        assertEquals(List.of("undertake 5", "undertake 6 and 1 others"), told(0));
+        assertEquals(new ConcurrencyTuning.Choice(8, 2), owner.undertaking());
+        owner.undertake(2, 2);
+        assertNull(owner.undertaking());
+        owner.timer(Hybrid.TUNE_TIMER);
+        assertEquals(List.of(), told(0));
+    }
+
+    @Test
     void aSuccessorGoesOnAndTheFirstOutcomeCounts() {
         submit(1, 2L);
         submit(2, 2L);
@@ -375,6 +408,111 @@ class HybridTest {
         submit(1, 2L);
         assertEquals(List.of("undertake 1"), told(0));
         assertEquals(List.of(), told(1));
+    }
+
+    /** Somebody who knew the division of a position has another one ordered, by way of the descriptor. */
+    private Message change(OrderedParameters known, Map<String, String> values) {
+        return Protocols.STANDARD.choose("hybrid", Map.of("logs", "3")).change(ALL, known, values);
+    }
+
+    private OrderedParameters divided(Map<String, String> values) {
+        order.add(new Ordered(0, change(sites.get(0).protocol.ordered(), values)));
+        deliver();
+        sites.forEach(site -> assertEquals(sites.get(0).protocol.ordered(), site.protocol.ordered()));
+        return sites.get(0).protocol.ordered();
+    }
+
+    @Test
+    void anotherDivisionLosesAndRepeatsNothingThatIsUnderWay() {
+        submit(1, 2L);
+        submit(2, 2L);
+        submit(3, 5L);
+        assertEquals(List.of("undertake 1", "undertake 3"), told(2));
+        OrderedParameters now = divided(Map.of("logs", "1", "owners", "0"));
+        assertEquals(Map.of("execution", "hybrid", "logs", "1", "owners", "0"), now.values());
+        assertEquals(List.of("undertake 1 and 1 others", "undertake 3"), told(0), "its new owner's");
+        undertaken(2, 1, "old");
+        undertaken(0, 1, 2, "new");
+        undertaken(0, 3, "new");
+        undertaken(2, 3, "old");
+        deliver();
+        told(List.of("abort 1", "apply 1 old", "committed 1", "undertake 2", "commit 3", "committed 3"),
+                List.of("apply 1 old", "respond 1 made by 2", "committed 1", "apply 3 new", "respond 3 made by 0",
+                        "committed 3"),
+                List.of("commit 1", "committed 1", "abort 3", "apply 3 new", "committed 3"));
+        undertaken(0, 2, "rest");
+        deliver();
+        assertTrue(told(1).contains("committed 2"));
+        submit(4, 1L);
+        assertEquals(List.of("undertake 4"), told(0).stream().filter(each -> each.startsWith("undertake")).toList());
+    }
+
+    @Test
+    void whatAFormerOwnerHasNotBegunItLeavesToTheNewOne() {
+        submit(1, 2L);
+        submit(2, 5L);
+        submit(3, 8L);
+        assertEquals(List.of("undertake 1", "undertake 2"), told(2), "it has two executors");
+        divided(Map.of("owners", "0,1,0"));
+        told(0);
+        undertaken(2, 1, "rows");
+        deliver();
+        assertEquals(List.of("commit 1", "committed 1"), told(2));
+    }
+
+    @Test
+    void ofTwoDivisionsTheFirstCounts() {
+        OrderedParameters birth = sites.get(0).protocol.ordered();
+        order.add(new Ordered(0, change(birth, Map.of("logs", "7"))));
+        order.add(new Ordered(1, change(birth, Map.of("logs", "9"))));
+        deliver();
+        assertEquals(new OrderedParameters(1, Map.of("execution", "hybrid", "logs", "7", "owners", "in-turn")),
+                sites.get(2).protocol.ordered());
+    }
+
+    @Test
+    void aClaimOfADivisionThatIsOverIsVoid() {
+        sites.get(0).protocol.view(Set.of(0, 1));
+        sites.get(0).protocol.timer(2);
+        Ordered claim = order.remove();
+        divided(Map.of("execution", "passive", "owners", "1"));
+        order.add(claim);
+        deliver();
+        submit(1, 2L);
+        assertEquals(List.of("undertake 1"), told(1), "the one owner of all");
+    }
+
+    @Test
+    void whoBeginsWithASnapshotDividesAsItSays() {
+        divided(Map.of("owners", "2"));
+        submit(1, 0L);
+        assertEquals(List.of("undertake 1"), told(2));
+        Site again = new Site(2, 2);
+        again.protocol.restore(sites.get(0).protocol.snapshot());
+        again.protocol.committed(position, 0);
+        assertEquals(List.of("undertake 1"), again.told());
+        assertEquals(sites.get(0).protocol.ordered(), again.protocol.ordered());
+        Hybrid other = new Hybrid(new Hybrid.Parameters(0, ALL, new Division(Hybrid.Mode.HYBRID, 4, List.of()), 2, 2, 1,
+                1), again);
+        assertTrue(assertThrows(IllegalArgumentException.class,
+                () -> other.restore(new Site(0, 2).protocol.snapshot())).getMessage().contains(
+                        "an order that began with {execution=hybrid, logs=3, owners=in-turn}"));
+    }
+
+    @Test
+    void aDivisionThatCannotBeIsRefusedWhoeverAsks() {
+        OrderedParameters birth = sites.get(0).protocol.ordered();
+        Map.of(Map.of("execution", "active"), "cannot change to or from active",
+                Map.of("owners", "0,3"), "owners are [0, 3], but the nodes are [0, 1, 2]",
+                Map.of("logs", "0"), "valid: 1 to 65536",
+                Map.of("executors", "4"), "is each node's own",
+                Map.of("log", "4"), "nearest: logs").forEach(
+                        (values, why) -> assertTrue(assertThrows(IllegalArgumentException.class,
+                                () -> change(birth, values)).getMessage().contains(why), why));
+        order.add(new Ordered(0, new HybridMessage.Divide(new Division(Hybrid.Mode.ACTIVE, 3, List.of()))));
+        order.add(new Ordered(0, new HybridMessage.Divide(new Division(Hybrid.Mode.HYBRID, 3, List.of(3)))));
+        deliver();
+        assertEquals(birth, sites.get(1).protocol.ordered(), "also from a node that does not look");
     }
 
     @Test

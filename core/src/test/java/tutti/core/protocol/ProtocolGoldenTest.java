@@ -71,7 +71,8 @@ class ProtocolGoldenTest extends GoldenContract {
                         new HybridMessage.Done(List.of(new HybridMessage.Executed(ONE,
                                 new Response("23505", "twice", new byte[]{1, 2}))), WRITES),
                         new HybridMessage.Everywhere(ONE),
-                        new HybridMessage.TakeOver(List.of(new HybridMessage.Claim(3, 4)))),
+                        new HybridMessage.TakeOver(List.of(new HybridMessage.Claim(3, 4))),
+                        new HybridMessage.Divide(new Division(21, Hybrid.Mode.PASSIVE, 32, List.of(2, 0)))),
                 "wice", List.of(NUMBERED, RELAY, new WiceMessage.Stored(21, 20), new WiceMessage.Ask()),
                 "protocol states", List.of(new SnapshotIsolation.Snapshot(IMAGE),
                         new DatabaseStateMachine.Snapshot(DatabaseStateMachine.Reads.BLOOM, IMAGE,
@@ -83,7 +84,8 @@ class ProtocolGoldenTest extends GoldenContract {
                         new TwoPhaseCommit.Snapshot(30, 5, Map.of(0, new TwoPhaseCommit.Member(1, 2))),
                         new Wice.Snapshot(30, 3, "west", Map.of(1, new Wice.Last(4, 5)), Map.of("east", 2, "west", 9),
                                 List.of(RELAY), IMAGE),
-                        new HybridMessage.Snapshot(30, new RequestLogs.Image(new int[]{1, 0}, new long[]{0, 7}),
+                        new HybridMessage.Snapshot(30, new RequestLogs.Image(new Division(21, Hybrid.Mode.HYBRID, 2, List.of(0, 1)), new int[]{1, 0},
+                                new long[]{0, 7}),
                                 List.of(new HybridMessage.Entry(28, ONE, CLASSES, REQUEST),
                                         new HybridMessage.Entry(29, OTHER, CLASSES, null)))));
     }

@@ -35,7 +35,8 @@ import tutti.server.config.NodeConfig;
  * {@code GET /secondaries} tells of the copies of its database within the node, and {@code POST /secondaries?count=N} makes
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
  * {@code keep=P} decides about one; {@code GET /members} tells of the members of the cluster, and {@code POST} with {@code add=N&order=HOST:PORT},
- * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them. {@code POST /comparison} takes steps of {@code tutti compare}, {@code POST /changes} of {@code tutti changes}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them; {@code GET /parameters} tells of the protocol's parameters that the order can change, and
+ * {@code POST} with {@code NAME=VALUE} for each that is to be another one changes them. {@code POST /comparison} takes steps of {@code tutti compare}, {@code POST /changes} of {@code tutti changes}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -159,6 +160,22 @@ public final class AdminServer implements AutoCloseable {
         NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException;
 
         /**
+         * The parameters of the protocol that the order can change. Does not block.
+         *
+         * @throws IOException if the node does not know them now
+         */
+        NodeStatus.Parameters parameters() throws IOException;
+
+        /**
+         * Changes them, at all nodes. Blocks shortly.
+         *
+         * @param wanted values by name, of those that change
+         * @return how they are then
+         * @throws IOException if that cannot be
+         */
+        NodeStatus.Parameters change(Map<String, String> wanted) throws IOException;
+
+        /**
          * Takes a step of a comparison of all nodes' databases. May block for as long as the database takes to be read.
          *
          * @param step what is asked for, by name
@@ -248,6 +265,16 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
             return members();
+        }
+
+        @Override
+        public NodeStatus.Parameters parameters() throws IOException {
+            throw new IOException("this node has no parameters");
+        }
+
+        @Override
+        public NodeStatus.Parameters change(Map<String, String> wanted) throws IOException {
+            return parameters();
         }
     };
 
@@ -418,6 +445,17 @@ public final class AdminServer implements AutoCloseable {
                             () -> StatusJson.write(operations.change(Objects.requireNonNull(wanted))));
                 }
             }
+            case "/parameters" -> {
+                Map<String, String> wanted = parameters(exchange.getRequestURI().getRawQuery());
+                if (reads) {
+                    send(exchange, "application/json", () -> StatusJson.write(operations.parameters()));
+                } else if (method.equals("POST") && wanted.isEmpty()) {
+                    send(exchange, 400, "text/plain", "say what is to change, as in /parameters?logs=128\n");
+                } else {
+                    change(exchange, "GET, HEAD, POST", "application/json",
+                            () -> StatusJson.write(operations.change(wanted)));
+                }
+            }
             default -> {
                 if (reads) {
                     show(exchange, path);
@@ -469,7 +507,7 @@ public final class AdminServer implements AutoCloseable {
                 if (part == null) {
                     send(exchange, 404, "text/plain",
                             "nothing here; there are /health/live, /health/ready, /metrics, /status, /history, /cluster,"
-                                    + " /activity, /secondaries, /positions, /members, /comparison, /changes, /backup, /reload,"
+                                    + " /activity, /secondaries, /positions, /members, /parameters, /comparison, /changes, /backup, /reload,"
                                     + " /flight-recording and /\n");
                 } else {
                     exchange.getResponseHeaders().set("Content-Security-Policy", ClusterPage.POLICY);

@@ -2,8 +2,11 @@ package tutti.server.http;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -140,6 +143,18 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
         public Members {
             nodes = List.copyOf(nodes);
             removed = List.copyOf(removed);
+        }
+    }
+
+    /**
+     * The parameters of the protocol that change from one position of the order on, at all nodes.
+     *
+     * @param since that position; 0 for those with which the cluster began
+     * @param values by name, as configurations have them; none under a protocol that has none of them
+     */
+    public record Parameters(long since, SortedMap<String, String> values) {
+        public Parameters {
+            values = Collections.unmodifiableSortedMap(new TreeMap<>(values));
         }
     }
 

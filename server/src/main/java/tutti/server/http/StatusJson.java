@@ -36,6 +36,20 @@ public final class StatusJson {
         return read(json, NodeStatus.Members.class);
     }
 
+    /** Likewise, of the parameters that the order can change. */
+    public static String write(NodeStatus.Parameters parameters) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(parameters) + "\n";
+    }
+
+    /**
+     * Reads what {@link #write(NodeStatus.Parameters)} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static NodeStatus.Parameters readParameters(String json) {
+        return read(json, NodeStatus.Parameters.class);
+    }
+
     /** An array of positions that some node could not apply. */
     public static String write(List<NodeStatus.Position> positions) {
         return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(positions) + "\n";

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -38,6 +39,16 @@ class ConfigChangesTest {
         assertEquals(5432, changes.config().listen().port());
         assertEquals(Set.of(), ConfigChanges.between(changes.config(), changes.config()).taken().stream()
                 .collect(Collectors.toSet()));
+    }
+
+    @Test
+    void parametersOfTheProtocolThatAreANodesOwnCountAtOnce() throws Exception {
+        NodeConfig before = config("protocol: hybrid", "protocol-parameters: {executors: 4, batch-requests: 8}");
+        ConfigChanges changes = ConfigChanges.between(before,
+                config("protocol: hybrid", "protocol-parameters: {executors: auto, logs: 9}"));
+        assertEquals(List.of("protocol-parameters.batch-requests", "protocol-parameters.executors"), changes.taken());
+        assertEquals(List.of("protocol-parameters.logs"), changes.later());
+        assertEquals(Map.of("executors", "auto"), changes.config().protocolParameters());
     }
 
     @Test

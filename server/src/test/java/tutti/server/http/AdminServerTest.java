@@ -167,6 +167,20 @@ class AdminServerTest {
         }
 
         @Override
+        public NodeStatus.Parameters parameters() {
+            return new NodeStatus.Parameters(7, new TreeMap<>(Map.of("logs", "64")));
+        }
+
+        @Override
+        public NodeStatus.Parameters change(Map<String, String> wanted) throws IOException {
+            if (wanted.containsKey("log")) {
+                throw new IOException("nearest: logs");
+            }
+            decided.set(wanted.toString());
+            return new NodeStatus.Parameters(9, new TreeMap<>(wanted));
+        }
+
+        @Override
         public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
             requireWhole();
             decided.set(change.toString());
@@ -278,6 +292,29 @@ class AdminServerTest {
             assertEquals("", node.decided.get());
             assertEquals(200, send(add.copy().header("Authorization", "Bearer sesame")).statusCode());
             assertEquals(new ReplicaNode.MemberChange.Add(3, "d:7400").toString(), node.decided.get());
+        }
+    }
+
+    @Test
+    void parametersAreShownToAllAndChangedForThoseWhoHaveTheToken() throws Exception {
+        Obeying node = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, node, WATCH, "sesame")) {
+            String url = "http://localhost:" + obeying.port() + "/parameters";
+            assertEquals(node.parameters(),
+                    StatusJson.readParameters(send(HttpRequest.newBuilder(URI.create(url))).body()));
+            HttpRequest.Builder change = HttpRequest.newBuilder(URI.create(url + "?logs=7&owners=0%2C1"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(change.copy()).statusCode());
+            assertEquals("", node.decided.get());
+            change.header("Authorization", "Bearer sesame");
+            assertEquals(403, send(change.copy().header("Origin", "http://elsewhere")).statusCode());
+            assertEquals(400, send(change.copy().uri(URI.create(url))).statusCode());
+            HttpResponse<String> unknown = send(change.copy().uri(URI.create(url + "?log=7")));
+            assertEquals(409, unknown.statusCode());
+            assertEquals("nearest: logs\n", unknown.body());
+            assertEquals(9, StatusJson.readParameters(send(change.copy()).body()).since());
+            assertEquals("{logs=7, owners=0,1}", node.decided.get());
         }
     }
 

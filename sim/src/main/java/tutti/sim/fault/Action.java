@@ -274,6 +274,9 @@ public sealed interface Action {
     /** See {@link FaultKind#MOVE}. */
     record Move(String host) implements OfMembers {}
 
+    /** See {@link FaultKind#PARAMETERS}. */
+    record Parameters() implements Action {}
+
     private static void requireOperation(int operation) {
         if (operation < 1 || operation > 1_000_000) {
             throw new IllegalArgumentException("a process is killed at operation 1 to 1000000, not " + operation);

@@ -1,6 +1,7 @@
 package tutti.sim.fault;
 
 import tutti.sim.kernel.Distribution;
+import tutti.sim.kernel.RandomStream;
 
 /**
  * What faults ask of the simulated engines, and of those who use them. Told in events of the kernel. What lasts is set by a call that replaces what was told of
@@ -57,17 +58,12 @@ public interface EngineFaults {
 
         @Override
         public Change change(Action.OfMembers wanted) {
-            return new Change() {
-                @Override
-                public void giveUp() {
-                    // There is no cluster.
-                }
+            return UNCHANGED;
+        }
 
-                @Override
-                public long made() {
-                    return 0;
-                }
-            };
+        @Override
+        public Change changeParameters(RandomStream random) {
+            return UNCHANGED;
         }
 
         @Override
@@ -76,7 +72,20 @@ public interface EngineFaults {
         }
     };
 
-    /** A change of the members that somebody asks for. */
+    /** Of a simulation without a cluster. */
+    Change UNCHANGED = new Change() {
+        @Override
+        public void giveUp() {
+            // There is no cluster.
+        }
+
+        @Override
+        public long made() {
+            return 0;
+        }
+    };
+
+    /** A change of the cluster that somebody asks for. */
     interface Change {
         /** He does not begin with it any more. */
         void giveUp();
@@ -117,6 +126,13 @@ public interface EngineFaults {
 
     /** Somebody asks nodes for a change of the members, again and again until it is made or given up. */
     Change change(Action.OfMembers wanted);
+
+    /**
+     * Somebody asks nodes for other parameters of their protocol, again and again until he gives up.
+     *
+     * @param random by which he chooses them
+     */
+    Change changeParameters(RandomStream random);
 
     /** How often faults of a kind have done something to the engine of a host so far. */
     long happened(String host, FaultKind kind);

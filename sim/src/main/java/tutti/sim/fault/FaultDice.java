@@ -40,7 +40,7 @@ final class FaultDice {
     /** @param spares hosts without a node; if there are none, members stay the same */
     FaultDice(RandomStream random, FaultProfile profile, List<String> founders, List<String> spares, long safetyNanos) {
         this.random = random;
-        this.profile = spares.isEmpty() ? profile.withoutMembers() : profile;
+        this.profile = spares.isEmpty() ? profile.without(FaultKind.OF_MEMBERS) : profile;
         this.founders = List.copyOf(founders);
         this.spares = List.copyOf(spares);
         hosts = Stream.concat(founders.stream(), spares.stream()).toList();
@@ -194,6 +194,7 @@ final class FaultDice {
             case LEAVE -> new Action.Leave(dice.pick(founders));
             case REPLACE -> new Action.Replace(dice.pick(founders), dice.pick(spares));
             case MOVE -> new Action.Move(dice.pick(founders));
+            case PARAMETERS -> new Action.Parameters();
         };
     }
 

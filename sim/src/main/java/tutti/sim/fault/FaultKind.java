@@ -97,7 +97,9 @@ public enum FaultKind {
     /** A node on a spare host takes the place of another: it is added, and when it has caught up the other is removed. */
     REPLACE(Promise.RECOVERS, Action.Replace.class),
     /** A node is stopped, and started again at another address. */
-    MOVE(Promise.RECOVERS, Action.Move.class);
+    MOVE(Promise.RECOVERS, Action.Move.class),
+    /** The parameters of the protocol that the order can change are changed, again and again. */
+    PARAMETERS(Promise.RECOVERS, Action.Parameters.class);
 
     /** Changes of the members of the cluster, which somebody asks for again and again while they last. */
     public static final Set<FaultKind> OF_MEMBERS = Set.of(JOIN, LEAVE, REPLACE, MOVE);

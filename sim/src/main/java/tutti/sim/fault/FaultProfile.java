@@ -28,8 +28,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
             FaultKind.LOST_SIGHT);
     private static final String MEMBERS = "members";
     private static final Set<FaultKind> ROWS = Set.of(FaultKind.ENGINE_REFUSES, FaultKind.OWN_ROWS);
-    /** Only by its own word. */
-    private static final FaultKind FULL = FaultKind.ENGINE_FULL;
+    /** Only by their own words. */
+    private static final Set<FaultKind> ALONE = Set.of(FaultKind.ENGINE_FULL, FaultKind.PARAMETERS);
 
     public FaultProfile {
         kinds = List.copyOf(EnumSet.copyOf(kinds.isEmpty() ? EnumSet.noneOf(FaultKind.class) : kinds));
@@ -55,10 +55,9 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         return kinds.stream().anyMatch(FaultKind.OF_MEMBERS::contains);
     }
 
-    /** The same without changes of the members. */
-    FaultProfile withoutMembers() {
-        return new FaultProfile(kinds.stream().filter(kind -> !FaultKind.OF_MEMBERS.contains(kind)).toList(), faultsMax,
-                downMax, share);
+    /** The same without some kinds. */
+    public FaultProfile without(Set<FaultKind> some) {
+        return new FaultProfile(kinds.stream().filter(kind -> !some.contains(kind)).toList(), faultsMax, downMax, share);
     }
 
     int downMax(int hosts) {
@@ -76,7 +75,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
      * and directories that it need not recover from by itself, {@code beyond} for those that nothing is promised under, {@code rare}
      * for hosts that are killed at rare operations of files, are gone for good, or are lost sight of by their clients,
      * {@code rows} for effects that some node cannot make, {@code members} for changes of the members of the cluster, which are also
-     * among {@code all}; or words of kinds, like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
+     * among {@code all}, {@code parameters} for changes of the protocol's parameters; or words of kinds, like {@code loss,crash}. With {@code long} among them they last four times as long on average: longer than any timeout.
      *
      * @throws IllegalArgumentException if a word is none of these; it names the nearest
      */
@@ -110,7 +109,7 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
         words.values().forEach(kinds -> {
             kinds.removeAll(RARE);
             kinds.removeAll(ROWS);
-            kinds.remove(FULL);
+            kinds.removeAll(ALONE);
         });
         words.put("rare", EnumSet.copyOf(RARE));
         words.put("rows", EnumSet.copyOf(ROWS));

@@ -221,6 +221,10 @@ public final class Injector {
                 EngineFaults.Change change = engines.change(a);
                 yield new InForce(change::giveUp, change::made);
             }
+            case Action.Parameters _ -> {
+                EngineFaults.Change change = engines.changeParameters(random);
+                yield new InForce(change::giveUp, change::made);
+            }
             case Action.EngineOldCheckpoint a -> {
                 long before = engines.happened(a.host(), FaultKind.ENGINE_OLD_CHECKPOINT);
                 engines.backToCheckpoint(a.host());

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Claims;
@@ -11,6 +12,7 @@ import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.ProtocolDescriptor;
 import tutti.core.protocol.Trait;
 import tutti.core.txn.TablePlacement;
+import tutti.sim.fault.FaultKind;
 import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.kernel.BitMixer;
@@ -86,7 +88,8 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
         List<String> spares = faults.changesMembers() && membersMayChange(chosen, order)
                 ? List.of("n" + replicas, "n" + (replicas + 1))
                 : List.of();
-        FaultPlan plan = FaultPlan.random(seed, faults, hosts, spares, SAFETY_NANOS);
+        FaultProfile possible = protocol.ordered().isEmpty() ? faults.without(Set.of(FaultKind.PARAMETERS)) : faults;
+        FaultPlan plan = FaultPlan.random(seed, possible, hosts, spares, SAFETY_NANOS);
         return new Scenario(seed, chosen, order, engine, TablePlacement.EVERYWHERE, hosts, transactions,
                 order.remembersStops() ? plan : plan.withHostsDown((replicas - 1) / 2));
     }

@@ -83,6 +83,7 @@ public final class ScenarioRun {
     private final Injector injector;
     private final OutcomeQuestions questions;
     private final Membership membership;
+    private final ParameterOperators parameters;
     /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
     private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
     private long begun;
@@ -112,6 +113,7 @@ public final class ScenarioRun {
         Orders orders = Orders.of(scenario, kernel, knobs.fork("order"));
         calm = orders.calm();
         membership = new Membership(kernel, recording, scenario, replicas);
+        parameters = new ParameterOperators(kernel, recording, scenario, replicas);
         boolean changes = scenario.plan().changesMembers();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.plan().allHosts(), scenario.hosts().size(),
                 changes ? Optional.of(membership) : Optional.empty(), new Images(),
@@ -172,6 +174,11 @@ public final class ScenarioRun {
         @Override
         public Change change(Action.OfMembers wanted) {
             return membership.begin(wanted);
+        }
+
+        @Override
+        public Change changeParameters(RandomStream random) {
+            return parameters.begin(random);
         }
 
         @Override
@@ -369,6 +376,7 @@ public final class ScenarioRun {
         if (able < (hasOnePrimary() ? 1 : serving().size())) {
             return "only " + able + " replicas commit transactions that nobody disturbs; " + replicas;
         }
+        parameters.compare(serving());
         serving().forEach(this::lastRead);
         // Replicas tell each other something from time to time: checkers want all that was sent to have arrived.
         return untilRest(kernel.now() + LIVENESS_NANOS) ? "" : "the replicas do not come to rest; " + replicas;
@@ -390,7 +398,8 @@ public final class ScenarioRun {
 
     private boolean isAtRest() {
         List<NodeHost> serving = serving();
-        if (toBegin > 0 || !open.isEmpty() || !membership.isAtRest() || !serving.stream().allMatch(NodeHost::isQuiet)) {
+        if (toBegin > 0 || !open.isEmpty() || !membership.isAtRest() || !parameters.isAtRest()
+                || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }
         return isSame(replica -> replica.database().visible()) && isSame(NodeHost::delivered);

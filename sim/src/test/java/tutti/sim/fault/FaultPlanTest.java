@@ -16,7 +16,7 @@ import tutti.sim.kernel.Nanos;
 class FaultPlanTest {
     private static final List<String> HOSTS = List.of("n1", "n2", "n3", "n4", "n5");
     private static final FaultProfile ALL = FaultProfile.parse("all");
-    private static final FaultProfile EVERY = FaultProfile.parse("all,disks,beyond,rare,rows,engine-full")
+    private static final FaultProfile EVERY = FaultProfile.parse("all,disks,beyond,rare,rows,engine-full,parameters")
             .withDownMax(HOSTS.size());
     private static final String GOOD = """
             # found on a Tuesday

@@ -21,6 +21,7 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
+import tutti.sim.kernel.RandomStream;
 import tutti.sim.machine.SimMachine;
 import tutti.sim.net.Address;
 import tutti.sim.net.Datagram;
@@ -80,6 +81,11 @@ class InjectorTest {
         @Override
         public void lostSight(String host, boolean lost) {
             say(host + " lost sight of " + lost);
+        }
+
+        @Override
+        public Change changeParameters(RandomStream random) {
+            return UNCHANGED;
         }
 
         @Override
