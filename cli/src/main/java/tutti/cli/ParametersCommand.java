@@ -83,7 +83,8 @@ final class ParametersCommand {
 
         @Override
         public Integer call() throws InterruptedException {
-            String query = wanted.entrySet().stream().map(each -> encoded(each.getKey()) + "=" + encoded(each.getValue()))
+            String query = wanted.entrySet().stream()
+                    .map(each -> encoded(each.getKey()) + "=" + encoded(each.getValue()))
                     .collect(Collectors.joining("&"));
             show(Screen.standard(spec.commandLine().getOut()), StatusJson.readParameters(
                     nodes.first(true, PATH + "?" + query, PATIENCE, "the parameters stay as they are").text()));

@@ -66,7 +66,8 @@ final class ParameterChanges {
     void ask(Map<String, String> wanted, Completion<OrderedParameters> done) {
         if (present.values().isEmpty()) {
             done.failed(new EngineFailure("0A000", "protocol " + chosen.name()
-                    + " has no parameter that changes while nodes run; those of `apply` change by `tutti reload`", false));
+                    + " has no parameter that changes while nodes run; those of `apply` change by `tutti reload`",
+                    false));
             return;
         }
         Message change;
@@ -92,8 +93,10 @@ final class ParameterChanges {
         node.schedule(PATIENCE_NANOS, () -> {
             if (asked == mine) {
                 asked = null;
-                done.failed(new EngineFailure("57P03", "the order has not answered in time; `tutti parameters list` tells later whether the"
-                        + " change was made", true));
+                done.failed(new EngineFailure("57P03",
+                        "the order has not answered in time; `tutti parameters list` tells later whether the"
+                                + " change was made",
+                        true));
             }
         });
     }
@@ -125,8 +128,9 @@ final class ParameterChanges {
         if (present.since() == position) {
             mine.done.succeeded(present);
         } else {
-            mine.done.failed(new EngineFailure("55000", "somebody else has changed the parameters at position " + present.since()
-                    + ": ask again", false));
+            mine.done.failed(
+                    new EngineFailure("55000", "somebody else has changed the parameters at position " + present.since()
+                            + ": ask again", false));
         }
     }
 

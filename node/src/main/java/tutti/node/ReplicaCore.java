@@ -119,7 +119,8 @@ final class ReplicaCore {
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping, settlement, parts);
-        this.parameters = new ParameterChanges(settings.node(), settings.replicas(), settings.protocol(), this.protocol, parts);
+        this.parameters = new ParameterChanges(settings.node(), settings.replicas(), settings.protocol(), this.protocol,
+                parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
     }

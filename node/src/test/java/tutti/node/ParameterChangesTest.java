@@ -111,7 +111,8 @@ class ParameterChangesTest extends ReplicaTrio {
         nodes.get(1).change(Map.of("logs", "9"), noting(second));
         await(() -> first.get() != null && second.get() != null);
         assertEquals("changed", first.get());
-        assertTrue(String.valueOf(second.get()).startsWith("55000 somebody else has changed the parameters at position"),
+        assertTrue(
+                String.valueOf(second.get()).startsWith("55000 somebody else has changed the parameters at position"),
                 second::toString);
     }
 
@@ -134,7 +135,8 @@ class ParameterChangesTest extends ReplicaTrio {
         openAll("hybrid");
         assertEquals(List.of(), undertake);
         nodes.get(1).configured(chosen("hybrid"));
-        nodes.get(1).configured(Protocols.STANDARD.choose("hybrid", Map.of("executors", "auto", "batch-requests", "2")));
+        nodes.get(1)
+                .configured(Protocols.STANDARD.choose("hybrid", Map.of("executors", "auto", "batch-requests", "2")));
         nodes.get(2).configured(Protocols.STANDARD.choose("hybrid", Map.of("executors", "1")));
         await(() -> undertake.size() == 2);
         assertEquals(Set.of("1: 0 times 2", "2: 1 times 32"), Set.copyOf(undertake));

@@ -68,11 +68,13 @@ final class HybridDescriptor implements ProtocolDescriptor {
     public Message change(Set<Integer> replicas, OrderedParameters present, ParameterValues values) {
         Division wanted = division(values).since(present.since());
         if ((wanted.mode() == Hybrid.Mode.ACTIVE) != "active".equals(present.values().get(EXECUTION.name()))) {
-            throw new IllegalArgumentException(EXECUTION.name() + " cannot change to or from active while nodes run: it says what their clients may"
+            throw new IllegalArgumentException(EXECUTION.name()
+                    + " cannot change to or from active while nodes run: it says what their clients may"
                     + " hand in; begin a new cluster with a copy of the database");
         }
         if (!replicas.containsAll(wanted.owners())) {
-            throw new IllegalArgumentException(OWNERS.name() + " are " + wanted.owners() + ", but the nodes are " + new TreeSet<>(replicas));
+            throw new IllegalArgumentException(
+                    OWNERS.name() + " are " + wanted.owners() + ", but the nodes are " + new TreeSet<>(replicas));
         }
         return new HybridMessage.Divide(wanted);
     }

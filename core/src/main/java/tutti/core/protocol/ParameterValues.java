@@ -79,7 +79,8 @@ public final class ParameterValues {
     /** Whether they are the same as others, but for parameters of some names. */
     boolean same(ParameterValues others, Set<String> but) {
         return values.keySet().equals(others.values.keySet()) && values.entrySet().stream()
-                .allMatch(each -> but.contains(each.getKey()) || each.getValue().equals(others.values.get(each.getKey())));
+                .allMatch(each -> but.contains(each.getKey())
+                        || each.getValue().equals(others.values.get(each.getKey())));
     }
 
     private Object value(Parameter parameter) {

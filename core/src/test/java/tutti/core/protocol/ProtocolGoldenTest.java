@@ -84,8 +84,10 @@ class ProtocolGoldenTest extends GoldenContract {
                         new TwoPhaseCommit.Snapshot(30, 5, Map.of(0, new TwoPhaseCommit.Member(1, 2))),
                         new Wice.Snapshot(30, 3, "west", Map.of(1, new Wice.Last(4, 5)), Map.of("east", 2, "west", 9),
                                 List.of(RELAY), IMAGE),
-                        new HybridMessage.Snapshot(30, new RequestLogs.Image(new Division(21, Hybrid.Mode.HYBRID, 2, List.of(0, 1)), new int[]{1, 0},
-                                new long[]{0, 7}),
+                        new HybridMessage.Snapshot(30,
+                                new RequestLogs.Image(new Division(21, Hybrid.Mode.HYBRID, 2, List.of(0, 1)),
+                                        new int[]{1, 0},
+                                        new long[]{0, 7}),
                                 List.of(new HybridMessage.Entry(28, ONE, CLASSES, REQUEST),
                                         new HybridMessage.Entry(29, OTHER, CLASSES, null)))));
     }

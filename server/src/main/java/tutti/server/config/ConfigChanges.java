@@ -77,7 +77,8 @@ public record ConfigChanges(NodeConfig config, List<String> taken, List<String> 
     }
 
     /** Those that are a node's own count at once; with another protocol there are others, and none does. */
-    private static Map<String, String> parameters(Record present, Record fresh, List<String> taken, List<String> later) {
+    private static Map<String, String> parameters(Record present, Record fresh, List<String> taken,
+            List<String> later) {
         if (!(present instanceof NodeConfig was && fresh instanceof NodeConfig is)) {
             throw new IllegalStateException(present.getClass() + " has no " + PARAMETERS);
         }

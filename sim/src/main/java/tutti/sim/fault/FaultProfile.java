@@ -57,7 +57,8 @@ public record FaultProfile(List<FaultKind> kinds, int faultsMax, int downMax, in
 
     /** The same without some kinds. */
     public FaultProfile without(Set<FaultKind> some) {
-        return new FaultProfile(kinds.stream().filter(kind -> !some.contains(kind)).toList(), faultsMax, downMax, share);
+        return new FaultProfile(kinds.stream().filter(kind -> !some.contains(kind)).toList(), faultsMax, downMax,
+                share);
     }
 
     int downMax(int hosts) {

@@ -160,7 +160,8 @@ final class ParameterOperators {
                 @Nullable
                 String is = now.values().get(name);
                 if (!Objects.equals(is, value)) {
-                    recording.violated(PARAMETERS, "somebody was told that " + name + " is " + is + ", who had asked for " + value);
+                    recording.violated(PARAMETERS,
+                            "somebody was told that " + name + " is " + is + ", who had asked for " + value);
                 }
             });
         }
