@@ -158,7 +158,8 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     Candidate candidate(TransactionId transaction, Execution execution, long horizon) {
         ReadSet reads = execution.reads().coarser(parameters.rowsPerTableMax());
         boolean byRow = parameters.reads() == Reads.ROWS;
-        return new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes(),
+        long after = index().comparedAfter(execution.begun(), execution.lastCommitted());
+        return new Certify(transaction, execution.begun(), after, horizon, execution.writes(),
                 byRow ? reads.keys() : reads.tableKeys(),
                 byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate()));
     }

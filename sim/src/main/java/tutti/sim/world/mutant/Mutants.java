@@ -15,6 +15,7 @@ import tutti.sim.world.mutant.Mutant.Where;
 /** All mutants there are: what is broken, where it is looked for, who must find it, and how soon. */
 public final class Mutants {
     private static final String CERTIFY = "tutti.core.certify.";
+    private static final String TXN = "tutti.core.txn.";
     private static final String PROTOCOL = "tutti.core.protocol.";
     private static final String NODE = "tutti.node.";
     private static final String RAFT = "tutti.order.raft.";
@@ -351,6 +352,26 @@ public final class Mutants {
             one("cut-forgets-senders", "What was cut from the log still counts as its sender's last message.",
                     Edit.of(GROUP + "MessageLog", "cut", new Change.LeftOut("put")),
                     group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100),
+            // ------------------------------------------------------------------------------ locks that change nothing
+            one("locks-not-certified", "Rows that are locked and not changed are not certified.",
+                    Edit.of(TXN + "RowLock", "write", new Change.Body(0)), locks("si", 40),
+                    new Finder(By.LOCKS, "exclusion"), 5),
+            one("share-is-not-read", "Who shares a row is not compared with who has changed it.",
+                    Edit.of(TXN + "RowLock", "read", new Change.Body(0)), locks("si", 97),
+                    new Finder(By.LOCKS, "exclusion"), 5),
+            one("advisory-lock-is-shared", "An advisory lock excludes nobody who takes it at another node.",
+                    Edit.of(TXN + "RowLock", "advisory", new Change.Condition("SHARE", 1, Jump.PASSED)),
+                    locks("si", 40), new Finder(By.LOCKS, "both held advisory lock"), 3),
+            one("changed-though-locked",
+                    "Who changes a row is compared with who has only locked it as if its engine had seen that lock.",
+                    Edit.of(CERTIFY + "CertificationIndex", "comparedAfter",
+                            new Change.Condition("lastConflicting", 1, Jump.TAKEN)),
+                    locks("si", 40), new Finder(By.LOCKS, "exclusion"), 10),
+            mended("shared-though-locked",
+                    "Who shares an advisory lock is compared with who has had it alone as if its engine had seen that.",
+                    Edit.of(CERTIFY + "CertificationIndex", "comparedAfter",
+                            new Change.Condition("lastConflicting", 1, Jump.TAKEN)),
+                    locks("dbsm", 74), new Finder(By.LOCKS, "both held advisory lock"), 5),
             // ------------------------------------------------------------------------------ tables on some nodes
             one("lacking-table-is-read", "A statement finds a table empty that its node lacks.",
                     Edit.of(DATABASE + "SimTransaction", "begin", new Change.Given("mayExecute", 1)),
@@ -386,6 +407,11 @@ public final class Mutants {
     private static Where withoutPatience() {
         return new Where("akara", Map.of("when-early", "abort-if-blocking", "patience", "60s", "optimistic", "8"),
                 null, OrderKind.IDEAL, "none", 1000, 70_000);
+    }
+
+    /** From a seed on whose scenario has transactions that lock what they do not change. */
+    private static Where locks(String protocol, long firstSeed) {
+        return new Where(protocol, Map.of(), EngineKind.POSTGRES, OrderKind.IDEAL, "none", 500, firstSeed);
     }
 
     private static Where raft(String protocol, String faults) {
