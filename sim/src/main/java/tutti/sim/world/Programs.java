@@ -20,8 +20,6 @@ final class Programs {
     private static final int APPEND_PERCENT = 60;
     private static final double REGISTERS_ONLY = 0.15;
     private static final double LINKS = 0.15;
-    /** Of so many scenarios one has transactions that lock what they do not change, and their node hears of it. */
-    private static final int LOCKING_IN = 4;
     private static final double LOCKS = 0.4;
     private static final int LOCKS_MAX = 2;
     private static final int LOCKED_REGISTERS = 4;
@@ -34,20 +32,21 @@ final class Programs {
     private final ListAppendInputs lists;
     private final double readOnly;
     private final double withRegisters;
-    /** Of its own, so that the other scenarios are as they were before there were any locks. */
+    /** Of its own, so that the rest is as it is without locks. */
     private final RandomStream locks;
     private final boolean locking;
     private long tag;
 
-    Programs(RandomStream random) {
+    /** @param locking whether some lock what they do not change, and their node hears of it */
+    Programs(RandomStream random, boolean locking) {
         this.random = random;
         int keys = (int) random.between(4, 16);
         readOnly = 0.05 + 0.3 * random.nextDouble();
         withRegisters = 0.6 * random.nextDouble();
         lists = new ListAppendInputs(new ListAppendOptions(keys, APPENDS_PER_KEY, 1, OPERATIONS_MAX, APPEND_PERCENT,
                 Catalog.LIST_TABLES), random.nextLong());
-        locks = random.fork("locked rows");
-        locking = locks.nextInt(LOCKING_IN) == 0;
+        locks = random.fork("locks");
+        this.locking = locking;
     }
 
     Program next() {
