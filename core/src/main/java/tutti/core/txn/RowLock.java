@@ -16,7 +16,8 @@ import java.util.function.ObjLongConsumer;
  *
  * Exclusive keys and reads are compared with everything since the transaction began, which is what a lock needs that has left no new version of its row. So
  * whichever of two comes later in the order meets the other exactly where PostgreSQL's locks conflict; and changes, which are {@code UPDATE R} and
- * {@code EXCLUSIVE R}, and references, which are {@code REFERENCE R}, are met likewise. Where a protocol compares no reads, who shares a row locks it as
+ * {@code EXCLUSIVE R}, and references, which are {@code REFERENCE R}, are met likewise, but for one pair: who changes a row behind one that has shared it
+ * refers to nothing that this one has written. Where a protocol compares no reads, who shares a row locks it as
  * {@code NO KEY UPDATE} does, and who shares a key, {@code EXCLUSIVE K}: they exclude each other, too.
  */
 public enum RowLock {

@@ -125,7 +125,8 @@ public final class LockedRows {
     }
 
     private void add(long key, Row row) {
-        rows.merge(key, row, (before, now) -> now.strength().and(before.strength()) == before.strength() ? before : now);
+        rows.merge(key, row,
+                (before, now) -> now.strength().and(before.strength()) == before.strength() ? before : now);
     }
 
     /**

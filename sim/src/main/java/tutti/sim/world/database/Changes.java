@@ -86,7 +86,8 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
     List<Hold> holds() {
         List<Hold> holds = new ArrayList<>();
         rows.forEach((row, change) -> {
-            holds.add(new Hold(row, change.operation == Operation.UPDATE ? RowLock.NO_KEY_UPDATE : RowLock.UPDATE, true));
+            holds.add(new Hold(row,
+                    change.operation == Operation.UPDATE ? RowLock.NO_KEY_UPDATE : RowLock.UPDATE, true));
             if (Catalog.isLink(row) && change.value != null) {
                 holds.add(new Hold(Catalog.referred(change.value), RowLock.KEY_SHARE, false));
             }

@@ -50,7 +50,9 @@ record LockStep(long key, Locks.Mode mode) {
         return switch (step.action()) {
             case APPEND, SET, LINK -> isThere ? Locks.Mode.UPDATE : Locks.Mode.EXCLUSIVE;
             case DELETE -> Locks.Mode.EXCLUSIVE;
-            case LOCK -> kind == EngineKind.HSQLDB ? null : kind.locksAlone() ? mode(kind, step.lock()) : Locks.Mode.EXCLUSIVE;
+            case LOCK -> kind.locksAlone()
+                    ? mode(kind, step.lock())
+                    : kind == EngineKind.HSQLDB ? null : Locks.Mode.EXCLUSIVE;
             case ADVISE -> kind.locksAlone() ? mode(kind, step.lock()) : null;
             case READ -> kind.snapshots() ? null : Locks.Mode.SHARED;
             case SCAN -> null;
