@@ -34,7 +34,7 @@ import tutti.core.txn.WriteSet;
  * </pre>
  *
  * <p>
- * <b>What is certified.</b> Writes as in {@link SnapshotIsolation}. Besides, T with position p commits only if no
+ * <b>What is certified.</b> Writes, and locks that change nothing, as in {@link SnapshotIsolation}. Besides, T with position p commits only if no
  * transaction that committed in (b, p) wrote what T read, where b is a position that was visible before T's first snapshot.
  * No engine certifies reads for us, so they are compared with everything after b and not, like writes, with what is after
  * the commit request only. T's snapshot s may lie above b: a write in (b, s] aborts T without need, and never admits it.
@@ -158,7 +158,8 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     Candidate candidate(TransactionId transaction, Execution execution, long horizon) {
         ReadSet reads = execution.reads().coarser(parameters.rowsPerTableMax());
         boolean byRow = parameters.reads() == Reads.ROWS;
-        return new Certify(transaction, execution.begun(), execution.lastCommitted(), horizon, execution.writes(),
+        long after = index().comparedAfter(execution.begun(), execution.lastCommitted());
+        return new Certify(transaction, execution.begun(), after, horizon, execution.writes(),
                 byRow ? reads.keys() : reads.tableKeys(),
                 byRow ? null : BloomFilter.of(reads.rowKeys(), parameters.falsePositiveRate()));
     }

@@ -2,6 +2,7 @@ package tutti.sim.disk;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
@@ -43,6 +44,8 @@ public final class Disk {
     private long lost;
     private long torn;
     private long reordered;
+    /** Of the crash that is under way, in the order in which files and folders are looked at. */
+    private final List<Remains> remains = new ArrayList<>();
     private @Nullable Kill kill;
     private @Nullable KillBehind killBehind;
 
@@ -204,26 +207,41 @@ public final class Disk {
         kill = null;
         Arrays.fill(freeAt, 0);
         kernel.trace(label, root.crash(unsynced, chance));
-    }
-
-    void lost(int writes) {
-        lost += writes;
-    }
-
-    void torn() {
-        torn++;
-    }
-
-    void reordered() {
-        reordered++;
+        countReordered();
     }
 
     /**
-     * What crashes have made of writes and changes of size that were not safe.
+     * What a crash has left of something that was not safe.
+     *
+     * @param at when it was done
+     * @param some whether anything of it is left
+     * @param all whether all of it is
+     * @param behindGap whether something is missing that the same file or folder was told before
+     */
+    private record Remains(long at, boolean some, boolean all, boolean behindGap) {}
+
+    /** A crash decides about something that was not safe. */
+    void left(long at, boolean some, boolean all, boolean behindGap) {
+        remains.add(new Remains(at, some, all, behindGap));
+        lost += some ? 0 : 1;
+        torn += some && !all ? 1 : 0;
+    }
+
+    /** Of different files, what was done at one instant has no order. */
+    private void countReordered() {
+        remains.sort(Comparator.comparingLong(Remains::at));
+        long firstGap = remains.stream().filter(one -> !one.all).mapToLong(Remains::at).findFirst()
+                .orElse(Long.MAX_VALUE);
+        reordered += remains.stream().filter(one -> one.some && (one.behindGap || one.at > firstGap)).count();
+        remains.clear();
+    }
+
+    /**
+     * What crashes have made of writes, changes of size and changes of names that were not safe.
      *
      * @param lost of which nothing arrived
      * @param torn of which a part arrived
-     * @param reordered that arrived, at least in part, though something of an earlier one to the same file did not
+     * @param reordered that arrived, at least in part, though something of an earlier one, of whatever file, did not
      */
     public record Unsafe(long lost, long torn, long reordered) {}
 

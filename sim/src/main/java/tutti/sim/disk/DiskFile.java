@@ -352,7 +352,7 @@ public final class DiskFile {
         switch (fate) {
             case KEPT, CACHED -> happened.forEach(this::again);
             // What is safe is all there is.
-            case LOST -> disk.lost(happened.size());
+            case LOST -> happened.forEach(operation -> disk.left(operation.at, false, false, false));
             case TORN -> tear(happened, chance);
         }
         if (fate != Unsynced.CACHED) {
@@ -411,14 +411,7 @@ public final class DiskFile {
                 }
                 sector++;
             }
-            if (kept == 0) {
-                disk.lost(1);
-            } else if (kept < count) {
-                disk.torn();
-            }
-            if (kept > 0 && gap) {
-                disk.reordered();
-            }
+            disk.left(operation.at, kept > 0, kept == count, gap);
             gap |= kept < count;
         }
     }

@@ -212,6 +212,7 @@ public final class Folder {
             }
         }
         Set<String> undone = new HashSet<>();
+        boolean gap = false;
         for (Change change : happened) {
             boolean survives = change.safe || switch (fate) {
                 case KEPT, CACHED -> true;
@@ -219,11 +220,16 @@ public final class Folder {
                 case TORN -> chance.chance(0.5);
             };
             List<String> names = Stream.of(change.from, change.to).filter(Objects::nonNull).toList();
-            if (survives && names.stream().noneMatch(undone::contains)) {
+            boolean kept = survives && names.stream().noneMatch(undone::contains);
+            if (kept) {
                 change(change.at, change.from, change.to, change.node, change.safe);
             } else {
                 undone.addAll(names);
             }
+            if (fate == Unsynced.LOST || fate == Unsynced.TORN) {
+                disk.left(change.at, kept, kept, gap);
+            }
+            gap |= !kept;
         }
         if (fate != Unsynced.CACHED) {
             settleAll();

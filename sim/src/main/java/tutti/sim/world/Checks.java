@@ -6,6 +6,7 @@ import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.check.isolation.Isolation;
 import tutti.check.isolation.IsolationCheck;
+import tutti.check.isolation.LockExclusionCheck;
 import tutti.check.isolation.PrefixSnapshotCheck;
 import tutti.check.isolation.PrefixSnapshotCheck.Freshness;
 import tutti.check.isolation.SerialReadsCheck;
@@ -14,6 +15,8 @@ import tutti.check.order.TotalOrderCheck;
 import tutti.check.replica.AcknowledgedHistoryCheck;
 import tutti.check.replica.CommitSequenceCheck;
 import tutti.core.protocol.Guarantee;
+import tutti.core.protocol.Trait;
+import tutti.sim.world.database.Catalog;
 import tutti.workload.listappend.ListAppendHistory;
 
 /**
@@ -21,7 +24,7 @@ import tutti.workload.listappend.ListAppendHistory;
  * protocol claims over such engines. Clients stay at their replica, or count as new ones when they move; and a client that
  * stays sees its own commits under every protocol, since it is answered when they are visible there, or waits for that
  * ({@link ScenarioClient}): hence the session variants of isolation. Where nodes have left out what one of them had acknowledged, they must be equal, and whatever else was
- * acknowledged there.
+ * acknowledged there. What transactions lock excludes where write sets are certified; elsewhere it is for the primary's database, or a class, to see to that.
  */
 final class Checks {
     private Checks() {}
@@ -49,6 +52,9 @@ final class Checks {
         }
         if (scenario.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION) {
             results.add(PrefixSnapshotCheck.check(history, Freshness.STRONG_FOR_UPDATES));
+        }
+        if (scenario.protocol().has(Trait.EXECUTES_AT_ONCE)) {
+            results.add(LockExclusionCheck.check(history, recording.held(), Catalog::name));
         }
         results.add(ListAppendCheck.check(clients, isolation));
         return results;

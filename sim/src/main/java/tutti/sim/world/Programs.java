@@ -2,6 +2,7 @@ package tutti.sim.world;
 
 import java.util.ArrayList;
 import java.util.List;
+import tutti.core.txn.RowLock;
 import tutti.sim.kernel.RandomStream;
 import tutti.sim.world.database.Catalog;
 import tutti.sim.world.database.Program;
@@ -19,20 +20,33 @@ final class Programs {
     private static final int APPEND_PERCENT = 60;
     private static final double REGISTERS_ONLY = 0.15;
     private static final double LINKS = 0.15;
+    private static final double LOCKS = 0.4;
+    private static final int LOCKS_MAX = 2;
+    private static final int LOCKED_REGISTERS = 4;
+
+    private static final List<RowLock> ROWS = List.of(RowLock.UPDATE, RowLock.NO_KEY_UPDATE, RowLock.SHARE,
+            RowLock.SHARE, RowLock.KEY_SHARE);
+    private static final List<RowLock> ADVISORY = List.of(RowLock.UPDATE, RowLock.SHARE);
 
     private final RandomStream random;
     private final ListAppendInputs lists;
     private final double readOnly;
     private final double withRegisters;
+    /** Of its own, so that the rest is as it is without locks. */
+    private final RandomStream locks;
+    private final boolean locking;
     private long tag;
 
-    Programs(RandomStream random) {
+    /** @param locking whether some lock what they do not change, and their node hears of it */
+    Programs(RandomStream random, boolean locking) {
         this.random = random;
         int keys = (int) random.between(4, 16);
         readOnly = 0.05 + 0.3 * random.nextDouble();
         withRegisters = 0.6 * random.nextDouble();
         lists = new ListAppendInputs(new ListAppendOptions(keys, APPENDS_PER_KEY, 1, OPERATIONS_MAX, APPEND_PERCENT,
                 Catalog.LIST_TABLES), random.nextLong());
+        locks = random.fork("locks");
+        this.locking = locking;
     }
 
     Program next() {
@@ -52,7 +66,20 @@ final class Programs {
                 steps.add(random.nextInt(steps.size() + 1), register(reads));
             }
         }
+        if (locking && !reads && locks.chance(LOCKS)) {
+            for (int left = 1 + locks.nextInt(LOCKS_MAX); left > 0; left--) {
+                steps.add(locks.nextInt(steps.size() + 1), lock());
+            }
+        }
         return new Program(++tag, steps);
+    }
+
+    private Step lock() {
+        if (locks.nextInt(3) == 0) {
+            return Step.locking(Action.ADVISE, Catalog.advisory(locks.nextInt(Catalog.ADVISORY_LOCKS)),
+                    locks.pick(ADVISORY));
+        }
+        return Step.locking(Action.LOCK, Catalog.register(locks.nextInt(LOCKED_REGISTERS)), locks.pick(ROWS));
     }
 
     private Step register(boolean reads) {

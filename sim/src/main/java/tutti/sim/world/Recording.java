@@ -11,6 +11,7 @@ import java.util.TreeMap;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.check.history.HistoryRecorder;
+import tutti.check.isolation.LockExclusionCheck;
 import tutti.check.order.DeliveryHistory;
 import tutti.core.txn.TransactionId;
 import tutti.sim.kernel.Clock;
@@ -51,6 +52,7 @@ final class Recording implements WorldLog {
     /** What tables held that some nodes keep: by transaction and table, by node. */
     private final Map<Holding, Map<Integer, Long>> holdings = new LinkedHashMap<>();
     private final List<CheckResult.Violation> violations = new ArrayList<>();
+    private final Map<TransactionId, List<LockExclusionCheck.Hold>> held = new LinkedHashMap<>();
 
     private final boolean mayLeaveOut;
 
@@ -131,6 +133,12 @@ final class Recording implements WorldLog {
         recorder.snapshot(transaction, last(run.snapshot()));
         run.reads().forEach((row, writer) -> recorder.read(transaction, row, writer));
         run.written().forEach(row -> recorder.write(transaction, row));
+        held.put(transaction, run.held());
+    }
+
+    /** What each transaction holds that no other may at the same time. */
+    Map<TransactionId, List<LockExclusionCheck.Hold>> held() {
+        return held;
     }
 
     /** All nodes execute the same: what the first has seen counts. */

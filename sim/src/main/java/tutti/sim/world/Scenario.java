@@ -38,6 +38,10 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
     private static final int MIXED_IN = 3;
     private static final int SERIALIZABLE_IN = 3;
 
+    /** One scenario of so many has locks, from this seed on: those before it, which tests have, keep their meaning. */
+    private static final int LOCKING_IN = 4;
+    private static final long LOCKING_FROM = 1000;
+
     /** How long faults come and go. */
     static final long SAFETY_NANOS = 2 * Nanos.SECOND;
 
@@ -127,6 +131,12 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
     public Guarantee guarantee() {
         Claims claims = protocol.claims();
         return engine == EngineKind.LOCKING ? claims.underReadLocks() : claims.guarantee();
+    }
+
+    /** Whether some transactions lock what they do not change, in some scenarios of protocols that certify that. */
+    public boolean locksRows() {
+        return protocol.has(Trait.EXECUTES_AT_ONCE) && seed >= LOCKING_FROM
+                && Long.remainderUnsigned(BitMixer.mix64(~seed), LOCKING_IN) == 0;
     }
 
     /** Whether some sessions ask for more than the others, in some scenarios of protocols that grant it. */

@@ -100,7 +100,7 @@ public final class ScenarioRun {
                 this::isInMajority);
         recording = new Recording(kernel, scenario.plan().mayUndo(), memories);
         clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
-        programs = new Programs(kernel.random("programs"));
+        programs = new Programs(kernel.random("programs"), scenario.locksRows());
         mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
         toBegin = scenario.transactions();
         Network network = new Network(kernel);

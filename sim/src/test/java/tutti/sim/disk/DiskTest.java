@@ -121,6 +121,42 @@ class DiskTest {
                 "nothing, all, some, the end without the middle");
     }
 
+    /** Of one file, of two, and of names: what was done later is there, and what was done before it is not. */
+    @Test
+    void whatIsLeftThoughSomethingBeforeItIsNotIsCounted() {
+        RandomStream random = kernel.random("reorder");
+        for (int way = 0; way < 3; way++) {
+            long before = host.disk().unsafe().reordered();
+            for (int round = 0; round < 40; round++) {
+                file().truncate(0);
+                host.disk().file("other").truncate(0);
+                file().sync(() -> {});
+                host.disk().file("other").sync(() -> {});
+                kernel.run();
+                if (way == 2) {
+                    host.disk().root().createFile(kernel.now(), "first");
+                    host.disk().root().createFile(kernel.now(), "second");
+                } else {
+                    file().append(bytes(1, 3));
+                    kernel.runUntil(kernel.now() + 1);
+                    (way == 0 ? file() : host.disk().file("other")).append(bytes(1, 3));
+                }
+                host.crash(round % 2 == 0 ? Unsynced.LOST : Unsynced.TORN, random);
+                long reordered = host.disk().unsafe().reordered();
+                if (way == 2 && reordered > before) {
+                    assertEquals(Set.of("log", "other", "second"), host.disk().names());
+                }
+                host.boot();
+                if (reordered > before) {
+                    break;
+                }
+                host.disk().delete("first");
+                host.disk().delete("second");
+            }
+            assertTrue(host.disk().unsafe().reordered() > before, "way " + way);
+        }
+    }
+
     @Test
     void filesAreNamedRenamedAndDeleted() {
         file().append(bytes(1, 3));

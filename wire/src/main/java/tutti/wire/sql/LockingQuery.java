@@ -10,7 +10,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import tutti.engine.postgres.capture.LockedRows.Strength;
+import tutti.core.txn.RowLock;
+import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.catalog.InBandQuery;
 import tutti.engine.postgres.catalog.InBandTables.Lockable;
 import tutti.engine.postgres.catalog.InBandTables.Lockables;
@@ -191,7 +192,7 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             }
             at = from + 1;
             items();
-            Map<String, Strength> locked = clauses(clause);
+            Map<String, RowLock> locked = clauses(clause);
             return locked == null || locked.isEmpty() ? null : with(from, locked);
         }
 
@@ -274,12 +275,12 @@ public record LockingQuery(byte[] text, int at, int inserted) {
         // -------------------------------------------------------------------------------------- the clauses
 
         /** How each item that is locked is; null if that is not understood. */
-        private @Nullable Map<String, Strength> clauses(int first) {
-            Map<String, Strength> locked = new LinkedHashMap<>();
+        private @Nullable Map<String, RowLock> clauses(int first) {
+            Map<String, RowLock> locked = new LinkedHashMap<>();
             at = first;
             while (word(at, "for")) {
                 at++;
-                Strength strength = strength();
+                RowLock strength = strength();
                 if (strength == null) {
                     return null;
                 }
@@ -318,8 +319,8 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             return locked;
         }
 
-        private @Nullable Strength strength() {
-            for (Strength strength : EnumSet.allOf(Strength.class)) {
+        private @Nullable RowLock strength() {
+            for (RowLock strength : EnumSet.allOf(RowLock.class)) {
                 String[] words = strength.name().toLowerCase(Locale.ROOT).split("_", -1);
                 boolean here = true;
                 for (int i = 0; i < words.length; i++) {
@@ -335,14 +336,14 @@ public record LockingQuery(byte[] text, int at, int inserted) {
 
         // -------------------------------------------------------------------------------------- the column
 
-        private LockingQuery with(int from, Map<String, Strength> locked) {
+        private LockingQuery with(int from, Map<String, RowLock> locked) {
             StringBuilder column = new StringBuilder(", pg_catalog.concat(E'\\u00e9").append(MARK).append('\'');
             Set<Setting> settings = EnumSet.noneOf(Setting.class);
             StringBuilder entries = new StringBuilder();
             locked.forEach((name, strength) -> {
                 Item item = items.get(name);
                 Table table = java.util.Objects.requireNonNull(java.util.Objects.requireNonNull(item).table());
-                entries.append(", '").append(strength.letter()).append("', ").append(item.reference())
+                entries.append(", '").append(LockedRows.letter(strength)).append("', ").append(item.reference())
                         .append(".tableoid, ROW(");
                 for (int i = 0; i < table.key().columns().size(); i++) {
                     Table.Column key = table.columns().get(table.key().columns().get(i));

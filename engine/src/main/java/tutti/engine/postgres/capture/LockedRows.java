@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
+import tutti.core.txn.RowLock;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.RowText;
@@ -23,20 +24,7 @@ import tutti.engine.postgres.catalog.TableCatalog;
  * gets keys for them, so that of two concurrent transactions whose locks conflict, at whatever nodes, one is aborted (docs/decisions/0128). Not for use by several threads.
  *
  * <p>
- * <b>The keys.</b> A row that is locked has the key R by which changes of it are certified, and two of its own: L, of who locks it more than {@code KEY SHARE}, and K, of its key.
- *
- * <pre>
- *                  written                                      read
- * UPDATE           EXCLUSIVE R, EXCLUSIVE L, EXCLUSIVE K       READ L
- * NO KEY UPDATE    UPDATE R,    EXCLUSIVE L                    READ L
- * SHARE            REFERENCE R, REFERENCE L                     READ R
- * KEY SHARE        REFERENCE R                                  READ K
- * </pre>
- *
- * Exclusive keys and reads are compared with everything since the transaction began, which is what a lock needs that has left no new version of its row. So
- * whichever of two comes later in the order meets the other exactly where PostgreSQL's locks conflict; and changes, which are {@code UPDATE R} and
- * {@code EXCLUSIVE R}, and references, which are {@code REFERENCE R}, are met likewise. Where a protocol compares no reads, who shares a row locks it as
- * {@code NO KEY UPDATE} does, and who shares a key, {@code EXCLUSIVE K}: they exclude each other, too.
+ * <b>The keys</b> of a row are those that {@link RowLock} says.
  *
  * <p>
  * Each refers to its table's key, and reads it: who locks too many rows of a table to name them locks it as a whole, EXCLUSIVE.
@@ -52,25 +40,8 @@ public final class LockedRows {
     private static final long KEY = KeyHash.seed("locked key");
     private static final long ADVISORY = KeyHash.seed("advisory lock");
 
-    /** How a row is locked, the strongest first: each conflicts with all that the next one conflicts with. */
-    public enum Strength {
-        /** FOR UPDATE. */
-        UPDATE,
-        /** FOR NO KEY UPDATE. */
-        NO_KEY_UPDATE,
-        /** FOR SHARE. */
-        SHARE,
-        /** FOR KEY SHARE. */
-        KEY_SHARE;
-
-        /** The letter that stands for it. */
-        public char letter() {
-            return (char) ('a' + ordinal());
-        }
-    }
-
     /** A row; of an advisory lock the table is null. */
-    private record Row(@Nullable Table table, Strength strength, String text) {
+    private record Row(@Nullable Table table, RowLock strength, String text) {
         String describe() {
             return table == null
                     ? "advisory lock " + text
@@ -84,13 +55,18 @@ public final class LockedRows {
     private final List<String> described = new ArrayList<>();
     private int[] rowOf = {};
 
+    /** The letter that stands for a strength in what {@link #read} reads. */
+    public static char letter(RowLock strength) {
+        return (char) ('a' + strength.ordinal());
+    }
+
     /** Whether nothing has been locked. */
     public boolean isEmpty() {
         return rows.isEmpty() && tables.isEmpty();
     }
 
     /**
-     * Adds what a row of a result tells: entries of a {@linkplain Strength#letter letter}, the object id of the row's own table, and the columns of its key as a row. What is locked of
+     * Adds what a row of a result tells: entries of a {@linkplain #letter letter}, the object id of the row's own table, and the columns of its key as a row. What is locked of
      * tables that are not replicated is left out.
      *
      * @param exact whether values are written as they are where they are certified; otherwise all of each table is taken to be locked
@@ -101,7 +77,7 @@ public final class LockedRows {
         int at = 0;
         while (at < entries.length) {
             int strength = entries[at++] - 'a';
-            if (strength < 0 || strength >= Strength.values().length) {
+            if (strength < 0 || strength >= RowLock.values().length) {
                 throw new IllegalArgumentException("no lock is told at " + (at - 1));
             }
             long oid = 0;
@@ -119,7 +95,7 @@ public final class LockedRows {
                 whole.add(table);
             } else {
                 List<Integer> places = IntStream.range(0, row.columns()).boxed().toList();
-                add(table.key().hash(row, places), new Row(table, Strength.values()[strength],
+                add(table.key().hash(row, places), new Row(table, RowLock.values()[strength],
                         rows.size() < DESCRIBED_MAX ? text(entries, start, at) : ""));
             }
         }
@@ -144,12 +120,13 @@ public final class LockedRows {
                     : "(" + (int) first + ", " + (int) second + ")";
             byte[] bytes = key.getBytes(StandardCharsets.US_ASCII);
             add(KeyHash.finish(KeyHash.part(ADVISORY, bytes, 0, bytes.length)),
-                    new Row(null, parts[3].equals("ShareLock") ? Strength.SHARE : Strength.UPDATE, key));
+                    new Row(null, parts[3].equals("ShareLock") ? RowLock.SHARE : RowLock.UPDATE, key));
         }
     }
 
     private void add(long key, Row row) {
-        rows.merge(key, row, (before, now) -> now.strength().compareTo(before.strength()) < 0 ? now : before);
+        rows.merge(key, row,
+                (before, now) -> now.strength().and(before.strength()) == before.strength() ? before : now);
     }
 
     /**
@@ -194,29 +171,9 @@ public final class LockedRows {
         void add(long key, Row row, boolean compared) {
             described.add(row.describe());
             if (row.table() == null) {
-                put(key, row.strength() == Strength.SHARE && compared ? KeyKind.REFERENCE : KeyKind.EXCLUSIVE);
-                return;
-            }
-            switch (row.strength()) {
-                case UPDATE -> {
-                    put(key, KeyKind.EXCLUSIVE);
-                    put(lock(key), KeyKind.EXCLUSIVE);
-                    put(named(key), KeyKind.EXCLUSIVE);
-                }
-                case NO_KEY_UPDATE -> {
-                    put(key, KeyKind.UPDATE);
-                    put(lock(key), KeyKind.EXCLUSIVE);
-                }
-                case SHARE -> {
-                    put(key, compared ? KeyKind.REFERENCE : KeyKind.UPDATE);
-                    put(lock(key), compared ? KeyKind.REFERENCE : KeyKind.EXCLUSIVE);
-                }
-                case KEY_SHARE -> {
-                    put(key, KeyKind.REFERENCE);
-                    if (!compared) {
-                        put(named(key), KeyKind.EXCLUSIVE);
-                    }
-                }
+                put(key, row.strength().advisory(compared));
+            } else {
+                row.strength().write(keysOf(key), compared, (kind, one) -> put(one, kind));
             }
         }
     }
@@ -225,27 +182,17 @@ public final class LockedRows {
         return row.table() == null ? ADVISORY : row.table().hash();
     }
 
-    private static long lock(long key) {
-        return KeyHash.finish(KeyHash.nullPart(LOCK ^ key));
-    }
-
-    private static long named(long key) {
-        return KeyHash.finish(KeyHash.nullPart(KEY ^ key));
+    private static RowLock.Keys keysOf(long key) {
+        return new RowLock.Keys(key, KeyHash.finish(KeyHash.nullPart(LOCK ^ key)),
+                KeyHash.finish(KeyHash.nullPart(KEY ^ key)));
     }
 
     /** What is to be compared as if it had been read; empty if nothing is. */
     public ReadSet reads() {
         ReadSet.Builder reads = new ReadSet.Builder();
         rows.forEach((key, row) -> {
-            Table table = row.table();
-            switch (row.strength()) {
-                case SHARE -> reads.row(tableOf(row), key);
-                case KEY_SHARE -> reads.row(tableOf(row), named(key));
-                default -> {
-                    if (table != null) {
-                        reads.row(table.hash(), lock(key)); // and by it the table's key
-                    }
-                }
+            if (row.table() != null || row.strength() == RowLock.SHARE) {
+                reads.row(tableOf(row), row.strength().read(keysOf(key))); // and by it the table's key
             }
         });
         return reads.build();

@@ -2,6 +2,7 @@ package tutti.sim.world.database;
 
 import java.util.ArrayList;
 import java.util.List;
+import tutti.core.txn.RowLock;
 
 /**
  * Which rows there may be, and how they are called in write sets, read sets and conflict classes. Rows are named by longs.
@@ -20,11 +21,19 @@ public final class Catalog {
     public static final int LINK_TABLE = 3;
     /** How many registers there may be. */
     public static final int REGISTERS = 12;
+    /** How many advisory locks there are. */
+    public static final int ADVISORY_LOCKS = 3;
     /** How many links there may be. */
     public static final int LINKS = 6;
 
     private static final long REGISTER_BASE = 1L << 40;
     private static final long LINK_BASE = 1L << 41;
+    private static final long ADVISORY_BASE = 1L << 42;
+    /** In place of a table's key, of advisory locks. */
+    static final long ADVISORY_KEY = ADVISORY_BASE - 1;
+
+    private static final long LOCK_KEYS = 1L << 60;
+    private static final long KEY_KEYS = 1L << 61;
     private static final long ROW_KEYS = 1000;
     private static final List<Long> ALL_REGISTERS = all(REGISTER_BASE, REGISTERS);
     private static final List<Long> ALL_LINKS = all(LINK_BASE, LINKS);
@@ -49,6 +58,16 @@ public final class Catalog {
         return LINK_BASE + number;
     }
 
+    /** What stands for an advisory lock in place of a row, 0 to {@link #ADVISORY_LOCKS} exclusive. */
+    public static long advisory(int number) {
+        return ADVISORY_BASE + number;
+    }
+
+    /** Whether it stands for an advisory lock. */
+    static boolean isAdvisory(long row) {
+        return row >= ADVISORY_BASE;
+    }
+
     /** The rows of all links that there may be. */
     static List<Long> allLinks() {
         return ALL_LINKS;
@@ -56,7 +75,7 @@ public final class Catalog {
 
     /** Whether a row is a link. */
     static boolean isLink(long row) {
-        return row >= LINK_BASE;
+        return row >= LINK_BASE && row < ADVISORY_BASE;
     }
 
     /** Whether a row is a register. */
@@ -89,6 +108,12 @@ public final class Catalog {
         return ROW_KEYS + row;
     }
 
+    /** The keys of a row that is locked, or of an advisory lock: of that the first alone. */
+    static RowLock.Keys lockKeys(long row) {
+        long key = rowKey(row);
+        return new RowLock.Keys(key, key | LOCK_KEYS, key | KEY_KEYS);
+    }
+
     /** Key of a table in write and read sets, and its conflict class. */
     public static long tableKey(int table) {
         return 1L + table;
@@ -98,6 +123,8 @@ public final class Catalog {
     public static String name(long row) {
         return isList(row)
                 ? "list " + row
-                : isRegister(row) ? "register " + (row - REGISTER_BASE) : "link " + (row - LINK_BASE);
+                : isRegister(row)
+                        ? "register " + (row - REGISTER_BASE)
+                        : isLink(row) ? "link " + (row - LINK_BASE) : "advisory lock " + (row - ADVISORY_BASE);
     }
 }

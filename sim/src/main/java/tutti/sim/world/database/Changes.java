@@ -8,8 +8,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import tutti.check.isolation.LockExclusionCheck.Hold;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.RowLock;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 
@@ -78,6 +80,19 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
             keys.add(Catalog.tableKey(table), KeyKind.REFERENCE);
         }
         return new WriteSet(keys.build(), to.array());
+    }
+
+    /** What it holds: the rows that it changes, and those that it refers to. */
+    List<Hold> holds() {
+        List<Hold> holds = new ArrayList<>();
+        rows.forEach((row, change) -> {
+            holds.add(new Hold(row,
+                    change.operation == Operation.UPDATE ? RowLock.NO_KEY_UPDATE : RowLock.UPDATE, true));
+            if (Catalog.isLink(row) && change.value != null) {
+                holds.add(new Hold(Catalog.referred(change.value), RowLock.KEY_SHARE, false));
+            }
+        });
+        return holds;
     }
 
     /** What several have changed in one transaction of the database, as one write set. */

@@ -31,6 +31,11 @@ public enum EngineKind {
         return this == POSTGRES || this == LOCKING;
     }
 
+    /** Whether statements lock rows without changing them, and take advisory locks, in ways that nodes are told of (docs/decisions/0128, 0129). */
+    boolean locksAlone() {
+        return this == POSTGRES || this == LOCKING;
+    }
+
     /** Whether clients' statements wait for rows that others hold. */
     boolean clientsWait() {
         return this != HSQLDB;

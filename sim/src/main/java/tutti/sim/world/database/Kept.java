@@ -25,7 +25,7 @@ public record Kept(TablePlacement placement, int node) {
 
     /** Whether a statement may be executed here: a scan names no row, a foreign key those of two tables, which are kept together. */
     boolean mayExecute(Program.Step step) {
-        return placement.keeps(node, Catalog.tableKey(step.table()));
+        return !step.hasTable() || placement.keeps(node, Catalog.tableKey(step.table()));
     }
 
     /** What is made here of changes; perhaps nothing. */

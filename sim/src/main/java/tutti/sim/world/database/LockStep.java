@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.RowLock;
 
 /** One of the locks that a statement or changes need, in the order in which they are taken. */
 record LockStep(long key, Locks.Mode mode) {
@@ -38,20 +39,33 @@ record LockStep(long key, Locks.Mode mode) {
             steps.add(new LockStep(Catalog.rowKey(Catalog.register(step.value())),
                     kind.snapshots() ? Locks.Mode.REFERENCE : Locks.Mode.SHARED));
         }
-        Locks.Mode row = rowMode(kind, step.action(), isThere);
+        Locks.Mode row = rowMode(kind, step, isThere);
         if (row != null) {
             steps.add(new LockStep(Catalog.rowKey(step.row()), row));
         }
         return steps;
     }
 
-    private static Locks.@Nullable Mode rowMode(EngineKind kind, Program.Action action, boolean isThere) {
-        return switch (action) {
+    private static Locks.@Nullable Mode rowMode(EngineKind kind, Program.Step step, boolean isThere) {
+        return switch (step.action()) {
             case APPEND, SET, LINK -> isThere ? Locks.Mode.UPDATE : Locks.Mode.EXCLUSIVE;
             case DELETE -> Locks.Mode.EXCLUSIVE;
-            case LOCK -> kind == EngineKind.HSQLDB ? null : Locks.Mode.EXCLUSIVE;
+            case LOCK -> kind.locksAlone()
+                    ? mode(kind, step.lock())
+                    : kind == EngineKind.HSQLDB ? null : Locks.Mode.EXCLUSIVE;
+            case ADVISE -> kind.locksAlone() ? mode(kind, step.lock()) : null;
             case READ -> kind.snapshots() ? null : Locks.Mode.SHARED;
             case SCAN -> null;
+        };
+    }
+
+    private static Locks.Mode mode(EngineKind kind, RowLock lock) {
+        return switch (lock) {
+            case UPDATE -> Locks.Mode.EXCLUSIVE;
+            case NO_KEY_UPDATE -> Locks.Mode.UPDATE;
+            case SHARE -> Locks.Mode.SHARED;
+            // Who reads under locking shares what it reads.
+            case KEY_SHARE -> kind.snapshots() ? Locks.Mode.REFERENCE : Locks.Mode.SHARED;
         };
     }
 }

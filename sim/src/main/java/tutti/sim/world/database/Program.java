@@ -7,6 +7,7 @@ import java.util.TreeSet;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.RowLock;
 import tutti.core.txn.TransactionId;
 import tutti.workload.listappend.ListAppendOperation;
 
@@ -31,11 +32,11 @@ public record Program(long tag, List<Step> steps) {
     }
 
     /**
-     * What a statement does with its row; {@code SCAN} reads all registers, {@code LOCK} reads for update, {@code LINK} has a
-     * link refer to the register whose number is the step's value.
+     * What a statement does with its row; {@code SCAN} reads all registers, {@code LOCK} reads a row and locks it, {@code LINK} has a
+     * link refer to the register whose number is the step's value, {@code ADVISE} takes an advisory lock.
      */
     public enum Action {
-        READ, SCAN, LOCK, APPEND, SET, DELETE, LINK;
+        READ, SCAN, LOCK, APPEND, SET, DELETE, LINK, ADVISE;
 
         private static final Action[] VALUES = values();
 
@@ -49,13 +50,33 @@ public record Program(long tag, List<Step> steps) {
      * One statement.
      *
      * @param row of the catalog; a list for {@code APPEND}, a register for {@code SET}, a register or link for {@code DELETE}, a
-     *            link for {@code LINK}; 0 for {@code SCAN}
-     * @param value to be appended, or the number of the register
+     *            link for {@code LINK}; 0 for {@code SCAN}; an advisory lock for {@code ADVISE}
+     * @param value to be appended, or the number of the register; of {@code LOCK} and {@code ADVISE} how it is locked
      */
     public record Step(Action action, long row, int value) {
+        /** A statement that locks what its front end tells its node of; others lock for update inside of functions, of which no node hears. */
+        public static Step locking(Action action, long row, RowLock lock) {
+            return new Step(action, row, 1 + lock.ordinal());
+        }
+
         /** Of a statement that needs no value. */
         public Step(Action action, long row) {
             this(action, row, 0);
+        }
+
+        /** How it locks its row, if it does. */
+        RowLock lock() {
+            return value == 0 ? RowLock.UPDATE : RowLock.values()[value - 1];
+        }
+
+        /** Whether its node is told what it locks. */
+        boolean tellsLock() {
+            return (action == Action.LOCK || action == Action.ADVISE) && value > 0;
+        }
+
+        /** Whether it is about rows of a table. */
+        boolean hasTable() {
+            return action != Action.ADVISE;
         }
 
         int table() {
@@ -82,7 +103,7 @@ public record Program(long tag, List<Step> steps) {
     /** Keys of the tables that it touches, also for a foreign key's sake. */
     public TreeSet<Long> tables() {
         TreeSet<Long> tables = new TreeSet<>();
-        steps.forEach(step -> {
+        steps.stream().filter(Step::hasTable).forEach(step -> {
             tables.add(Catalog.tableKey(step.table()));
             // A link and the register that it refers to come along with each other.
             if (step.action == Action.LINK) {

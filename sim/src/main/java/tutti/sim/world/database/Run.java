@@ -7,7 +7,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.LongFunction;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import tutti.check.isolation.LockExclusionCheck;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.workload.listappend.ListAppendOperation;
@@ -23,6 +25,9 @@ public final class Run {
     private final TreeMap<Long, int @Nullable []> writes = new TreeMap<>();
     private final List<ListAppendOperation> operations = new ArrayList<>();
     private final ReadSet.Builder readSet = new ReadSet.Builder();
+    private final LockedRows locked = new LockedRows();
+    private boolean holdsLocked;
+    private List<LockExclusionCheck.Hold> held = List.of();
     private long seen;
     private int next;
     private long snapshot;
@@ -67,7 +72,11 @@ public final class Run {
                 if (step.action() == Program.Action.LOCK && kind == EngineKind.H2 && value != null) {
                     writes.put(row, value);
                 }
+                if (value != null) {
+                    lock(step);
+                }
             }
+            case ADVISE -> lock(step);
             case SCAN -> {
                 readSet.scan(Catalog.tableKey(Catalog.REGISTER_TABLE));
                 Catalog.allRegisters().forEach(register -> read(register, reader));
@@ -95,6 +104,12 @@ public final class Run {
             }
         }
         return true;
+    }
+
+    private void lock(Program.Step step) {
+        if (step.tellsLock() && kind.locksAlone()) {
+            locked.add(step.row(), step.lock());
+        }
     }
 
     private boolean isReferred(long register, LongFunction<Store.Version> reader) {
@@ -145,7 +160,24 @@ public final class Run {
             }
         });
         written = List.copyOf(rows.keySet());
-        return new Changes(transaction, rows);
+        Changes changes = new Changes(transaction, rows);
+        held = changes.holds();
+        return changes;
+    }
+
+    /** What it has locked and not changed, of what a front end is told. */
+    public LockedRows locked() {
+        return locked;
+    }
+
+    /** It commits with what it has {@link #locked}, which it holds. */
+    public void holdsLocked() {
+        holdsLocked = true;
+    }
+
+    /** What it holds that nobody else may: what it changes, refers to, and has locked. */
+    public List<LockExclusionCheck.Hold> held() {
+        return holdsLocked ? Stream.concat(held.stream(), locked.holds()).toList() : held;
     }
 
     /** The rows that it has changed, ascending; known when it has executed all. */

@@ -25,6 +25,8 @@ public record Finder(By by, String words) {
         PREFIX_SNAPSHOT("PrefixSnapshotCheck", "snapshots"),
         /** Who asks for it is serializable, from versions and positions. */
         SERIAL_READS("SerialReadsCheck", "serializable transactions"),
+        /** What is locked excludes, from positions. */
+        LOCKS("LockExclusionCheck", "locks exclude"),
         /** Isolation, from what clients saw. */
         LIST_APPEND("ListAppendCheck", "list-append"),
         /** What the world notes at each event: decisions, answers, foreign keys. */

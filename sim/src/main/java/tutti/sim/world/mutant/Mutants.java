@@ -15,6 +15,7 @@ import tutti.sim.world.mutant.Mutant.Where;
 /** All mutants there are: what is broken, where it is looked for, who must find it, and how soon. */
 public final class Mutants {
     private static final String CERTIFY = "tutti.core.certify.";
+    private static final String TXN = "tutti.core.txn.";
     private static final String PROTOCOL = "tutti.core.protocol.";
     private static final String NODE = "tutti.node.";
     private static final String RAFT = "tutti.order.raft.";
@@ -42,7 +43,7 @@ public final class Mutants {
                     ideal("si", "none"), new Finder(By.SERIAL_READS, "stale read"), 20),
             one("snapshot-misdated", "A snapshot is taken for as new as the end of its transaction.",
                     Edit.of(PROTOCOL + "DatabaseStateMachine", "candidate",
-                            new Change.Instead("begun", "lastCommitted")),
+                            new Change.Instead("begun", "lastCommitted")).at(0, 2),
                     ideal("dbsm", "none", "reads", "rows"), new Finder(By.ISOLATION, "G2-item"), 20),
             one("filter-not-asked", "Rows that were read are not looked for in what was written.",
                     Edit.of(PROTOCOL + "DatabaseStateMachine", "stale", new Change.Given("mayContain", 0)),
@@ -266,6 +267,10 @@ public final class Mutants {
             one("file-not-named-safely", "A new file of the log may lose its name in a crash.",
                     Edit.of(RAFT + "SegmentedLog", "create", new Change.LeftOut("sync")),
                     raft("si", "kill,power-loss"), new Finder(By.ASSERTION, "the log in"), 5),
+            one("deletions-without-order",
+                    "Old files of the log are deleted one after the other, and nothing keeps that order.",
+                    Edit.of(RAFT + "SegmentedLog", "remove", new Change.LeftOut("sync")),
+                    raft("si", "kill-behind"), new Finder(By.ASSERTION, "are missing before"), 20),
             mended("silence-of-a-former-life", "A node gives up as soon as another takes its former life for alive.",
                     Edit.of(PEER + "PeerNetwork$Outbound", "refused",
                             new Change.Instead("patienceNanos", "aliveNanos")),
@@ -357,6 +362,26 @@ public final class Mutants {
             one("cut-forgets-senders", "What was cut from the log still counts as its sender's last message.",
                     Edit.of(GROUP + "MessageLog", "cut", new Change.LeftOut("put")),
                     group("si", "network,crash"), new Finder(By.ASSERTION, "cannot have position"), 100),
+            // ------------------------------------------------------------------------------ locks that change nothing
+            one("locks-not-certified", "Rows that are locked and not changed are not certified.",
+                    Edit.of(TXN + "RowLock", "write", new Change.Body(0)), locks("si", 1004),
+                    new Finder(By.LOCKS, "exclusion"), 3),
+            one("share-is-not-read", "Who shares a row is not compared with who has changed it.",
+                    Edit.of(TXN + "RowLock", "read", new Change.Body(0)), locks("si", 1071),
+                    new Finder(By.LOCKS, "exclusion"), 5),
+            one("advisory-lock-is-shared", "An advisory lock excludes nobody who takes it at another node.",
+                    Edit.of(TXN + "RowLock", "advisory", new Change.Condition("SHARE", 1, Jump.PASSED)),
+                    locks("si", 1000), new Finder(By.LOCKS, "both held advisory lock"), 3),
+            one("changed-though-locked",
+                    "Who changes a row is compared with who has only locked it as if its engine had seen that lock.",
+                    Edit.of(CERTIFY + "CertificationIndex", "comparedAfter",
+                            new Change.Condition("lastConflicting", 1, Jump.TAKEN)),
+                    locks("si", 1081), new Finder(By.LOCKS, "exclusion"), 5),
+            mended("shared-though-locked",
+                    "Who shares an advisory lock is compared with who has had it alone as if its engine had seen that.",
+                    Edit.of(CERTIFY + "CertificationIndex", "comparedAfter",
+                            new Change.Condition("lastConflicting", 1, Jump.TAKEN)),
+                    locks("dbsm", 1070), new Finder(By.LOCKS, "both held advisory lock"), 5),
             // ------------------------------------------------------------------------------ tables on some nodes
             one("lacking-table-is-read", "A statement finds a table empty that its node lacks.",
                     Edit.of(DATABASE + "SimTransaction", "begin", new Change.Given("mayExecute", 1)),
@@ -392,6 +417,11 @@ public final class Mutants {
     private static Where withoutPatience() {
         return new Where("akara", Map.of("when-early", "abort-if-blocking", "patience", "60s", "optimistic", "8"),
                 null, OrderKind.IDEAL, "none", 1000, 70_000);
+    }
+
+    /** From a seed on whose scenario has transactions that lock what they do not change. */
+    private static Where locks(String protocol, long firstSeed) {
+        return new Where(protocol, Map.of(), EngineKind.POSTGRES, OrderKind.IDEAL, "none", 500, firstSeed);
     }
 
     private static Where raft(String protocol, String faults) {

@@ -16,6 +16,7 @@ import tutti.core.txn.WriteSet;
 import tutti.node.TransactionNames;
 import tutti.node.Transactions;
 import tutti.sim.kernel.Nanos;
+import tutti.sim.world.database.LockedRows;
 import tutti.sim.world.database.Run;
 import tutti.sim.world.database.RunResponse;
 import tutti.sim.world.database.SimTransaction;
@@ -275,7 +276,14 @@ final class SimulatedSession implements LocalTransaction {
             // Its node has had it rolled back, and goes on with it.
             return;
         }
-        WriteSet writes = of.capture();
+        WriteSet changes = of.capture();
+        LockedRows locked = of.run().locked();
+        WriteSet writes = changes.isEmpty() || locked.isEmpty()
+                ? changes
+                : locked.addTo(changes, node.takesReads() || node.needsReads());
+        if (!changes.isEmpty()) {
+            of.run().holdsLocked();
+        }
         executed = of.run();
         life.log().executed(of.run());
         if (writes.isEmpty()) {
@@ -302,8 +310,15 @@ final class SimulatedSession implements LocalTransaction {
         if (booked != null) {
             booked.isFor(id);
         }
-        ticket().executed(writes,
-                node.needsReads() || (submission.serializable() && node.takesReads()) ? of.reads() : ReadSet.EMPTY);
+        ticket().executed(writes, reads(of, locked));
+    }
+
+    /** What its node is told that it has read: that, if it is told anything, or else what it has locked. */
+    private ReadSet reads(SimTransaction of, LockedRows locked) {
+        ReadSet told = node.needsReads() || (submission.serializable() && node.takesReads())
+                ? of.reads()
+                : ReadSet.EMPTY;
+        return told.isEmpty() && node.takesReads() ? locked.reads() : told;
     }
 
     // ------------------------------------------------------------------------------------------ from the node
