@@ -242,7 +242,7 @@ public final class Mutants {
             mended("edge-of-the-snapshot", "An append that begins right behind a follower's snapshot is refused.",
                     Edit.of(RAFT + "SnapshotEdge", "behind",
                             new Change.Condition("lastLogOrSnapshotIndex", 3, Jump.TAKEN)),
-                    new Where("si", Map.of(), null, OrderKind.RAFT, "partition,power-loss,kill,long", 1000, 130),
+                    new Where("si", Map.of(), null, OrderKind.RAFT, "partition,power-loss,kill,long", 1000, 464),
                     new Finder(By.LIVENESS, "open"), 60),
             one("batch-counts-twice", "A batch that its sender has repeated counts each time.",
                     Edit.of(BATCH + "SenderTable", "accept", new Change.Condition("lastSequence", 1, Jump.PASSED)),
