@@ -3,7 +3,7 @@ package tutti.group;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * Total order within one view by a fixed sequencer (D5.1 section 2.3.3): members multicast their messages, one of them
@@ -31,6 +31,8 @@ final class FixedSequencer {
     private record Decided(Packet.Run run, long position) {}
 
     private final ArrayDeque<Decided> decided = new ArrayDeque<>();
+    /** What was decided first cannot be, and so nothing behind it. */
+    private boolean impossible;
     /** How many of the first run's data messages are not in the log. */
     private int ofFirst;
     private long nextDecided;
@@ -90,9 +92,6 @@ final class FixedSequencer {
     void decided(Packet.Order order) {
         long position = order.firstPosition();
         for (Packet.Run run : order.runs()) {
-            if (run.member() >= memberIds.length) {
-                throw new IllegalArgumentException("no member at place " + run.member() + " of view " + view);
-            }
             decided.addLast(new Decided(run, position));
             position = 0;
         }
@@ -102,28 +101,34 @@ final class FixedSequencer {
     }
 
     /**
-     * Puts into the log what is decided on and has been received, in order.
+     * Puts into the log what is decided on and has been received, in order, up to what the sequencer cannot have decided.
      *
-     * @param log takes each message
+     * @param log takes each message, or says that it cannot be the next one
      * @param next the position after the log's last
-     * @throws IllegalArgumentException if the sequencer decided on something that cannot be
      */
-    void drain(long next, Consumer<Ordered> log) {
+    void drain(long next, Predicate<Ordered> log) {
         long position = next;
-        for (Decided first = decided.peekFirst(); first != null; first = decided.peekFirst()) {
+        for (Decided first = decided.peekFirst(); first != null && !impossible; first = decided.peekFirst()) {
             Packet.Run run = first.run();
-            Packet.Data data = waiting.get(run.member()).pollFirst();
+            Packet.Data data = waiting.get(run.member()).peekFirst();
             if (data == null) {
                 break;
             }
-            if (ofFirst == run.dataMessages()) {
-                check(first, data, position);
+            impossible = ofFirst == run.dataMessages() && !fits(first, data, position);
+            if (impossible) {
+                break;
             }
             long number = data.firstNumber();
             for (byte[] payload : data.payloads()) {
-                log.accept(new Ordered(position++, view, memberIds[run.member()], incarnations[run.member()],
-                        number++, payload));
+                impossible |= !log.test(new Ordered(position, view, memberIds[run.member()],
+                        incarnations[run.member()], number++, payload));
+                if (impossible) {
+                    nextDecided = position;
+                    return;
+                }
+                position++;
             }
+            waiting.get(run.member()).removeFirst();
             if (--ofFirst == 0) {
                 decided.removeFirst();
                 Decided following = decided.peekFirst();
@@ -133,10 +138,13 @@ final class FixedSequencer {
         nextDecided = position;
     }
 
-    private void check(Decided first, Packet.Data data, long position) {
-        if (data.firstNumber() != first.run().firstNumber() || (first.position() > 0 && first.position() != position)) {
-            throw new IllegalArgumentException("the sequencer of view " + view + " decided " + first
-                    + ", but here is message " + data.firstNumber() + " for position " + position);
-        }
+    private static boolean fits(Decided first, Packet.Data data, long position) {
+        return data.firstNumber() == first.run().firstNumber()
+                && (first.position() == 0 || first.position() == position);
+    }
+
+    /** Whether the sequencer has decided what cannot be: nothing is put into the log any more. */
+    boolean impossible() {
+        return impossible;
     }
 }

@@ -132,17 +132,30 @@ public final class GroupMember {
      * A packet came.
      *
      * @param from the other member that sent it
-     * @throws IllegalArgumentException if no correct member could have sent it; the member must not be used any more
+     * @return whether a correct member can have sent it; if not, it is left out
      */
-    public void received(long now, int from, Packet packet) {
+    public boolean received(long now, int from, Packet packet) {
         int member = parameters.members().indexOf(from);
         if (member < 0 || member == self) {
             throw new IllegalArgumentException("a packet from member " + from);
         }
         if (!membership.takesPart()) {
-            return;
+            return true;
         }
-        peers.heard(member, now);
+        boolean possible = true;
+        try {
+            InView in = inView;
+            ImpossiblePacket.unless(in == null || !in.disbelieves(member), "the sequencer has decided what cannot be");
+            peers.heard(member, now);
+            take(member, packet, now);
+        } catch (ImpossiblePacket wrong) {
+            possible = false;
+        }
+        finish(now);
+        return possible;
+    }
+
+    private void take(int member, Packet packet, long now) {
         switch (packet) {
             case Packet.Alive p -> membership.received(member, p, now);
             case Packet.Prepare p -> membership.received(member, p, now);
@@ -177,7 +190,6 @@ public final class GroupMember {
                 }
             }
         }
-        finish(now);
     }
 
     private @Nullable InView concerned(long view, int member) {

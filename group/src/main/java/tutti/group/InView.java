@@ -64,21 +64,43 @@ final class InView {
     void accepted(long serial, long incarnation) {
         acceptedSerial = serial;
         submissions.begin(log.lastNumber(links.id(view.members()[place]), incarnation));
-        order.drain(log.end() + 1, writer::append);
+        order.drain(log.end() + 1, this::append);
+    }
+
+    /** Whether that member is the sequencer and has decided what cannot be: nothing that it says in this view is heard any more. */
+    boolean disbelieves(int member) {
+        return order.impossible() && isSequencer(member);
+    }
+
+    private boolean isSequencer(int member) {
+        return View.maker(view.number(), links.configured()) == member;
     }
 
     /** A stream's message came. */
     void received(int member, Packet.Stream packet, long now) {
         int from = view.place(member);
+        if (packet.body() instanceof Packet.Order decision) {
+            ImpossiblePacket.unless(isSequencer(member), "it is not the sequencer");
+            ImpossiblePacket.unless(decision.runs().stream().allMatch(run -> run.member() < logged.length),
+                    "no such member in the view");
+        }
         told(from, packet.logged());
         if (streams.received(from, packet.sequence(), packet.body(), now)) {
             for (Packet.Body body = streams.next(from); body != null; body = streams.next(from)) {
                 handUp(from, body);
             }
             if (acceptedSerial > 0) {
-                order.drain(log.end() + 1, writer::append);
+                order.drain(log.end() + 1, this::append);
             }
         }
+    }
+
+    private boolean append(Ordered message) {
+        boolean follows = log.follows(message);
+        if (follows) {
+            writer.append(message);
+        }
+        return follows;
     }
 
     private void handUp(int from, Packet.Body body) {
@@ -87,13 +109,7 @@ final class InView {
                 spontaneous.received(view.members()[from], view.incarnations()[from], data);
                 order.data(from, data);
             }
-            case Packet.Order decision -> {
-                if (View.maker(view.number(), links.configured()) != view.members()[from]) {
-                    throw new IllegalArgumentException(
-                            "member " + links.id(view.members()[from]) + " is not the sequencer");
-                }
-                order.decided(decision);
-            }
+            case Packet.Order decision -> order.decided(decision);
         }
     }
 
@@ -120,10 +136,7 @@ final class InView {
     }
 
     void received(int member, Packet.Gossip packet, long now) {
-        if (packet.stable().length != logged.length) {
-            throw new IllegalArgumentException(
-                    packet.stable().length + " members in a gossip of a view of " + logged.length);
-        }
+        ImpossiblePacket.unless(packet.stable().length == logged.length, "other members than the view's");
         int from = view.place(member);
         told(from, packet.logged());
         streams.told(from, packet.sent(), now);
@@ -163,12 +176,12 @@ final class InView {
                 Packet.Order decision = order.decide(runsMax);
                 multicast(decision);
                 order.decided(decision);
-                order.drain(log.end() + 1, writer::append);
+                order.drain(log.end() + 1, this::append);
             } else if (submissions.ready() && streams.room(dataWindow)) {
                 Packet.Data data = submissions.next();
                 multicast(data);
                 handUp(place, data);
-                order.drain(log.end() + 1, writer::append);
+                order.drain(log.end() + 1, this::append);
             } else {
                 return;
             }

@@ -124,16 +124,17 @@ final class LogTransfer {
         long matched = probe;
         for (Ordered message : answer.messages()) {
             long position = message.position();
-            if (position != matched + 1) {
-                throw new IllegalArgumentException("position " + position + " follows " + matched);
-            }
+            ImpossiblePacket.unless(position == matched + 1, "positions do not follow each other");
             if (position > target) {
                 break;
             }
             if (!holds(position, message.view())) {
+                ImpossiblePacket.unless(position > Math.min(delivered.getAsLong(), log.end()),
+                        "another message was delivered at that position");
                 if (position <= log.end()) {
                     writer.write(new StableRecord.Cut(position - 1));
                 }
+                ImpossiblePacket.unless(log.follows(message), "it cannot be the next message");
                 writer.append(message);
             }
             matched = position;
@@ -170,6 +171,7 @@ final class LogTransfer {
         if (!active || from != source || answer.view() != view || answer.after() != probe) {
             return false;
         }
+        ImpossiblePacket.unless(answer.firstRetained() > answer.after() + 1, "what follows is not forgotten");
         if (log.remembers() || answer.firstRetained() > delivered.getAsLong() + 1) {
             return true;
         }

@@ -72,6 +72,8 @@ import org.jspecify.annotations.Nullable;
  * network is timely at last, all hear the same, one tries, and it is heard.
  */
 final class Membership {
+    private static final long VIEW_MAX = 1L << 62;
+
     private enum Status {
         /** The new life is not on stable storage: nothing is said. */
         STARTING,
@@ -414,7 +416,19 @@ final class Membership {
         status = Status.OUTSIDE;
     }
 
+    /** Numbers of views are far from their end, or one would have come before. */
+    private static void requireView(long number) {
+        ImpossiblePacket.unless(number <= VIEW_MAX, "no view has that number");
+    }
+
+    private void requireMaker(int from, long number) {
+        requireView(number);
+        ImpossiblePacket.unless(View.maker(number, links.configured()) == from, "it does not make that view");
+    }
+
     void received(int from, Packet.Alive said, long now) {
+        requireView(said.promised());
+        requireView(said.installed());
         peers.alive(from, said);
         long theirs = said.installed();
         boolean made = theirs > 0 && View.maker(theirs, links.configured()) == from;
@@ -426,11 +440,9 @@ final class Membership {
     }
 
     void received(int from, Packet.Prepare asked, long now) {
-        peers.seen(asked.view());
-        if (View.maker(asked.view(), links.configured()) != from) {
-            throw new IllegalArgumentException("member " + links.id(from) + " does not make view " + asked.view());
-        }
+        requireMaker(from, asked.view());
         learn(asked.lives());
+        peers.seen(asked.view());
         if (asked.view() > log.promised()) {
             promise(asked.view(), now);
         } else if (asked.view() < log.promised()) {
@@ -557,20 +569,21 @@ final class Membership {
     }
 
     void received(int from, Packet.Install made, long now) {
+        requireMaker(from, made.view());
+        int[] in = made.members();
+        ImpossiblePacket.unless(in.length > 0 && in[in.length - 1] < links.configured()
+                && Arrays.binarySearch(in, from) >= 0, "no such members, or not the one that makes the view");
         peers.seen(made.view());
-        if (View.maker(made.view(), links.configured()) != from) {
-            throw new IllegalArgumentException("member " + links.id(from) + " does not make view " + made.view());
-        }
         if (made.view() < log.promised() || made.view() <= lastInstalled) {
             return;
         }
         View offered = new View(made.view(), made.members(), made.incarnations(), made.start(), made.startView());
         int place = offered.place(self);
-        boolean in = place >= 0 && made.incarnations()[place] == log.incarnation();
+        boolean here = place >= 0 && made.incarnations()[place] == log.incarnation();
         if (made.view() > log.promised()) {
             promise(made.view(), now);
         }
-        if (in) {
+        if (here) {
             enter(offered, now);
             if (accepted) {
                 nowCommitted.accept(made.committed());

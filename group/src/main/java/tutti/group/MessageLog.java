@@ -215,9 +215,14 @@ public final class MessageLog {
         return senders.getOrDefault(id, Sender.UNHEARD);
     }
 
+    /** Whether a message can be appended. */
+    boolean follows(Ordered message) {
+        return message.position() == end() + 1 && message.view() >= viewAt(end())
+                && next(message.sender(), message.incarnation(), message.number());
+    }
+
     void append(Ordered message) {
-        if (message.position() != end() + 1 || message.view() < viewAt(end())
-                || !next(message.sender(), message.incarnation(), message.number())) {
+        if (!follows(message)) {
             throw new IllegalArgumentException("message " + message.number() + " of incarnation "
                     + message.incarnation() + " of member " + message.sender() + " cannot have position "
                     + message.position() + " of view " + message.view() + " after position " + end() + " of view "

@@ -58,7 +58,7 @@ final class Peers {
     /** Somebody knows of these lives. */
     void lives(long[] known) {
         if (known.length != lives.length) {
-            throw new IllegalArgumentException(known.length + " lives in a group of " + lives.length + " members");
+            throw new ImpossiblePacket(known.length + " lives in a group of " + lives.length + " members");
         }
         for (int i = 0; i < known.length; i++) {
             lives[i] = Math.max(lives[i], known[i]);

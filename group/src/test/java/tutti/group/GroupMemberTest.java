@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -265,5 +266,70 @@ class GroupMemberTest {
                 messages, seconds, messages / seconds, (double) network.packets / messages,
                 (network.now - virtual) / 1e6);
         assertEquals(messages, network.order.size());
+    }
+
+    /** As one of a faulty member that the others believe, or one that was forged where nobody proves anything. */
+    private static List<Packet> impossible(long view, long end) {
+        long[] lives = {1, 1, 1};
+        byte[] payload = {1};
+        Ordered far = new Ordered(end + 7, view, 0, 1, 1, payload);
+        Ordered unheard = new Ordered(1, view, 0, 1, 999, payload);
+        return List.of(new Packet.Gossip(view, 0, 0, 1, new long[]{1}, 1, new long[]{1}),
+                new Packet.Gossip(view, 0, 0, 1, new long[9], 1, new long[9]),
+                new Packet.Prepare(view + 3, lives), new Packet.Prepare(view + 2, new long[7]),
+                new Packet.Prepare(Long.MAX_VALUE - 1, lives), new Packet.Alive(1, Long.MAX_VALUE, 0, 0, 0, true),
+                new Packet.Alive(1, 1, Long.MAX_VALUE, 0, 0, true),
+                new Packet.Install(view + 3, new int[]{0, 1}, new long[]{1, 1}, 0, 0, 0),
+                new Packet.Install(view + 2, new int[]{0, 1, 2, 55}, new long[]{1, 1, 1, 1}, 0, 0, 0),
+                new Packet.Install(view + 2, new int[]{}, new long[]{}, 0, 0, 0),
+                new Packet.Stream(view, 1, 0, new Packet.Order(1, List.of(new Packet.Run(0, 1, 1)))),
+                new Packet.Entries(view, 0, 0, 0, List.of(far)), new Packet.Entries(view, 0, 0, 0, List.of(unheard)),
+                new Packet.Forgotten(view, 0, 0));
+    }
+
+    @Test
+    void aPacketThatCannotBeTrueIsLeftOutAndCostsNobodyItsOrder() {
+        var network = group(3);
+        submit(network, 1, 10);
+        converge(network);
+        long view = network.hosts.get(0).disk.accepted();
+        int refused = 0;
+        for (Packet packet : impossible(view, 10)) {
+            for (int to = 0; to < 2; to++) {
+                refused += network.hosts.get(to).member().received(network.now, 2, packet) ? 0 : 1;
+            }
+        }
+        assertTrue(refused >= 22, refused + " were refused");
+        for (int member = 0; member < 3; member++) {
+            submit(network, member, 10);
+        }
+        converge(network);
+        assertEquals(40, network.order.size());
+        network.hosts.forEach(host -> assertEquals(view, host.disk.accepted(), "in the same view"));
+    }
+
+    /** The sequencer's next decision is one on messages that nobody has sent so; the others go on without what it says. */
+    @Test
+    void whatTheSequencerCannotHaveDecidedEndsItsViewAndNoMember() {
+        var network = group(3);
+        submit(network, 1, 10);
+        converge(network);
+        long view = network.hosts.get(0).disk.accepted();
+        int sequencer = View.maker(view, 3);
+        int other = (sequencer + 1) % 3;
+        int third = (sequencer + 2) % 3;
+        network.forged = true;
+        for (int to : new int[]{other, third}) {
+            GroupMember member = network.hosts.get(to).member();
+            for (long sequence = 1; sequence < 40; sequence++) {
+                member.received(network.now, sequencer, new Packet.Stream(view, sequence, 0,
+                        new Packet.Order(999, List.of(new Packet.Run(other, 999, 1)))));
+            }
+        }
+        submit(network, other, 10);
+        submit(network, third, 10);
+        converge(network);
+        assertEquals(30, network.order.size());
+        assertTrue(network.hosts.get(other).disk.accepted() > view, "in another view");
     }
 }

@@ -346,6 +346,8 @@ final class TestNetwork {
     private final Map<Identity, byte[]> payloads = new HashMap<>();
     private final PriorityQueue<Event> events = new PriorityQueue<>();
     private long sequence;
+    /** Somebody else has spoken for a member, which may be disbelieved now. */
+    boolean forged;
     long now;
     private static final long EVENTS_MAX = 5_000_000;
     private long happened;
@@ -402,7 +404,9 @@ final class TestNetwork {
             at(now + delay, () -> {
                 GroupMember receiver = hosts.get(to).member;
                 if (receiver != null) {
-                    receiver.received(now, from, bytes == null ? packet : Packet.SET.decode(bytes.duplicate()));
+                    boolean possible = receiver.received(now, from,
+                            bytes == null ? packet : Packet.SET.decode(bytes.duplicate()));
+                    assertTrue(possible || forged, () -> "a correct member's packet is refused: " + packet);
                 }
             });
         }

@@ -336,7 +336,9 @@ public final class GroupOrder extends DeliveringOrder {
             return false;
         }
         switch ((Frame) message) {
-            case Frame.PacketFrame(Packet packet) -> take(to, from, packet);
+            case Frame.PacketFrame(Packet packet) -> {
+                return take(to, from, packet);
+            }
             case Frame.Letter letter -> {
                 return unicast.received(from, letter);
             }
@@ -346,9 +348,10 @@ public final class GroupOrder extends DeliveringOrder {
         return true;
     }
 
-    private void take(GroupMember to, int from, Packet packet) {
-        to.received(now(), from, packet);
+    private boolean take(GroupMember to, int from, Packet packet) {
+        boolean possible = to.received(now(), from, packet);
         settle(to);
+        return possible;
     }
 
     private void refuse(InetSocketAddress from) {
@@ -357,7 +360,7 @@ public final class GroupOrder extends DeliveringOrder {
             refusedTold = true;
             LOG.warn(
                     "node {}: a datagram from {} is dropped, and {} have been in all: damaged, doubled, of a release that speaks"
-                            + " otherwise, or not of this group; see that all nodes have the same cluster and members, and that"
+                            + " otherwise, untrue, or not of this group; see that all nodes have the same cluster and members, and that"
                             + " nobody else sends to this port",
                     config.self(),
                     from, refused);
@@ -406,8 +409,8 @@ public final class GroupOrder extends DeliveringOrder {
                 return;
             }
             GroupMember to = member;
-            if (to != null) {
-                take(to, from, packet);
+            if (to != null && !take(to, from, packet)) {
+                refuse(config.members().get(from));
             }
         }
     }

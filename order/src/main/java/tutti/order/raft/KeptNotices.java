@@ -55,9 +55,8 @@ final class KeptNotices {
         }
         try {
             long now = clock.nanoTime();
-            if (now - savedNanos > NOTES_NANOS) {
+            if (now - savedNanos > NOTES_NANOS && !met.saveNext()) {
                 savedNanos = now;
-                met.save();
             }
             PeerMessage.Kept kept = new PeerMessage.Kept(directory.term(), directory.votedFor() != null,
                     committed.index());

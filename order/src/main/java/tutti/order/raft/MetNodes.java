@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.order.peer.Greeting;
@@ -77,7 +78,9 @@ final class MetNodes {
 
     private final int self;
     private final Directory directory;
-    private final Map<Integer, Known> nodes = new TreeMap<>();
+    private final NavigableMap<Integer, Known> nodes = new TreeMap<>();
+    /** The last node of which something was noted in this turn. */
+    private int savedLast = -1;
     /** With what nodes have come that have not promised anything since. */
     private final Map<Integer, Greeting.Hello> greeted = new HashMap<>();
     /** What others have acknowledged to this node as the leader of a term; the last of it need not be committed. */
@@ -287,19 +290,25 @@ final class MetNodes {
     }
 
     /**
-     * Notes in files what was heard since.
+     * Notes in its file what was heard of the next node since, if anything was: of one at a time, since a file takes two forced writes, and
+     * nothing else is done meanwhile.
      *
+     * @return whether a file was written; if not, there is nothing more to note of any node behind the last one
      * @throws IOException if that fails
      */
-    void save() throws IOException {
-        for (Map.Entry<Integer, Known> each : nodes.entrySet()) {
+    boolean saveNext() throws IOException {
+        for (Map.Entry<Integer, Known> each : nodes.tailMap(savedLast, false).entrySet()) {
             Known known = each.getValue();
             // Somebody may have removed it, so that the node can come with another directory.
             if (!known.saved && directory.exists(MET + each.getKey())) {
                 RaftFiles.write(directory, MET + each.getKey(), known.met);
                 known.saved = true;
+                savedLast = each.getKey();
+                return true;
             }
         }
+        savedLast = -1;
+        return false;
     }
 
     /** What helps a node that has lost its directory. */

@@ -136,12 +136,12 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                     groups.before(checkpoints.newest().index()), time,
                     machine.random("order elections " + config.self()), transport, committed, this::reported,
                     this::fail);
-            transport.attach(raft);
             membership = new Membership(config.self(), files, members, groups, peers, loop, raft, host);
             kept = new KeptNotices(config, machine.clock(), loop, directory, met, log, committed, peers, membership,
                     host);
             preference = new LeaderPreference(config, time, raft, peers);
-            elections = new Elections(config, loop, time, raft, this::publishView);
+            elections = new Elections(config, loop, machine.clock(), time, raft, this::publishView);
+            transport.attach(raft, elections);
         } catch (IOException | RuntimeException e) {
             for (AutoCloseable closeable : opened.reversed()) {
                 closeAfter(e, closeable);
@@ -420,6 +420,9 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         int now = endpoint == null ? -1 : Node.id(endpoint);
         if (now != leader) {
             leader = now;
+            if (now >= 0) {
+                elections.led(report.getTerm().getTerm());
+            }
             LOGGER.info("node {}: the leader is {} in term {}", config.self(), now < 0 ? "not known" : "node " + now,
                     report.getTerm().getTerm());
             publishView();

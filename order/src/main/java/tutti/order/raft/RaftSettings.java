@@ -25,8 +25,10 @@ final class RaftSettings {
     /** Entries in one append. */
     static final int ENTRIES_PER_APPEND = 256;
     private static final int ELECTION_MILLIS = 1500;
-    /** Elections are spread over ten times what MicroRaft asks for: its milliseconds are short here. */
+    /** Elections are spread over ten times what MicroRaft asks for, 100 ms: its milliseconds are short here. */
     private static final int SPREAD = 10;
+    /** What an election is given at most, in MicroRaft's milliseconds. */
+    static final int ELECTION_MILLIS_MAX = ELECTION_MILLIS + SPREAD * 100;
     /** Log entries in MicroRaft's memory before it forgets; they are small, see {@link Operation}. */
     private static final int ENTRIES_IN_MEMORY = 16_384;
     private static final int UNCOMMITTED_ENTRIES_MAX = 4096;

@@ -6,6 +6,7 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import tutti.runtime.Loop;
 
 /**
@@ -24,6 +25,7 @@ final class RaftTime implements RaftNodeExecutor {
     private final long originNanos;
     /** By how much {@link #missLeader} has put the clock forward. */
     private long aheadMillis;
+    private @Nullable Elections elections;
 
     /** @param speed how many of MicroRaft's seconds pass in one second of the machine */
     RaftTime(Loop loop, tutti.runtime.Clock machine, double speed) {
@@ -31,6 +33,16 @@ final class RaftTime implements RaftNodeExecutor {
         this.machine = machine;
         this.speed = speed;
         originNanos = machine.nanoTime();
+    }
+
+    /** Names who keeps the times of pre-votes and elections. */
+    void elections(Elections keeper) {
+        elections = keeper;
+    }
+
+    /** How many nanoseconds of the machine a time of MicroRaft's takes. */
+    long nanos(long delay, TimeUnit unit) {
+        return (long) (unit.toNanos(delay) / speed);
     }
 
     @Override
@@ -46,7 +58,10 @@ final class RaftTime implements RaftNodeExecutor {
     /** Hands a task in after a delay in MicroRaft's time. */
     @Override
     public void schedule(Runnable task, long delay, TimeUnit unit) {
-        var _ = loop.schedule((long) (unit.toNanos(delay) / speed), task);
+        long nanos = nanos(delay, unit);
+        if (elections == null || !elections.keeps(task, nanos)) {
+            var _ = loop.schedule(nanos, task);
+        }
     }
 
     /** Puts the clock forward until a leader that was heard last now is missed. */

@@ -8,7 +8,9 @@ import io.microraft.impl.state.RaftState;
 import io.microraft.model.message.AppendEntriesRequest;
 import io.microraft.model.message.AppendEntriesSuccessResponse;
 import io.microraft.model.message.InstallSnapshotRequest;
+import io.microraft.model.message.PreVoteRequest;
 import io.microraft.model.message.RaftMessage;
+import io.microraft.model.message.VoteResponse;
 import io.microraft.transport.Transport;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -52,6 +54,7 @@ final class RaftTransport implements Transport {
     private final CommitNotices notices;
     private final Host host;
     private @Nullable RaftNodeImpl attached;
+    private @Nullable Elections elections;
 
     /* The last answer to an append: to whom, in which term, how far the log was the leader's, when. */
     private int answeredTo = -1;
@@ -71,9 +74,10 @@ final class RaftTransport implements Transport {
         notices = new CommitNotices(loop, clock, this::sendNotice);
     }
 
-    /** Names whose messages these are. */
-    void attach(RaftNodeImpl raft) {
+    /** Names whose messages these are, and who is told of the votes among them. */
+    void attach(RaftNodeImpl raft, Elections ofRaft) {
         attached = raft;
+        elections = ofRaft;
     }
 
     private RaftNodeImpl raft() {
@@ -111,6 +115,11 @@ final class RaftTransport implements Transport {
                 // MicroRaft's notion of what the follower lacks may be older than what catchUp has sent it since.
                 case AppendEntriesRequest m when m.getPreviousLogIndex() + 1 < log.firstIndex() ->
                     ask(to, m.getFlowControlSequenceNumber());
+                case PreVoteRequest _ when elections != null && elections.waitsForAnother() -> LOGGER.trace("node {} may be asked later", to);
+                case VoteResponse m when elections != null && m.isGranted() -> {
+                    elections.voted();
+                    write(to, m);
+                }
                 default -> write(to, message);
             }
         } catch (IOException e) {
@@ -193,8 +202,13 @@ final class RaftTransport implements Transport {
         } else if (message instanceof AppendEntriesRequest append) {
             raft().handle(SnapshotEdge.behind(raft(), append));
         } else {
-            if (come instanceof PeerMessage.PreVoteResponse(int term, boolean granted) && !granted) {
-                adopt(term);
+            if (come instanceof PeerMessage.PreVoteResponse(int term, boolean granted)) {
+                if (!granted) {
+                    adopt(term);
+                } else if (term != raft().state().term() + 1) {
+                    // To a question of an earlier term. MicroRaft 0.7 would count it for the present one.
+                    return;
+                }
             }
             raft().handle(message);
         }
