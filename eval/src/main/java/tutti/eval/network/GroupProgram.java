@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.stream.IntStream;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
 import tutti.group.GroupEffects;
@@ -72,7 +73,7 @@ final class GroupProgram implements SocketProgram, GroupEffects {
         this.payload = new byte[size];
         this.delivered = delivered;
         this.tally = tally;
-        List<Integer> all = java.util.stream.IntStream.range(0, members).boxed().toList();
+        List<Integer> all = IntStream.range(0, members).boxed().toList();
         GroupParameters.Flow flow = new GroupParameters.Flow(WINDOW, BUFFER_BYTES, BATCH_BYTES, PAYLOAD_BYTES_MAX,
                 QUEUE_BYTES, BYTES_PER_SECOND, QUEUE_BYTES, FETCH_BYTES, JOIN_LAG);
         try {

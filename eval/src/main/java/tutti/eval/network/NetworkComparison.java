@@ -11,7 +11,7 @@ import tutti.report.Chart;
 
 /** Figure 2.10: every quantity by size, real and simulated, with 95 percent intervals over the rounds. */
 final class NetworkComparison {
-    private static final double US_PER_LINE = 100;
+    private static final double DECIMAL_BELOW = 100;
 
     private final int[] sizes;
     /** By quantity, size and world (real, simulated): of each round. */
@@ -59,7 +59,7 @@ final class NetworkComparison {
     }
 
     private static String text(Estimate estimate) {
-        return estimate.text(estimate.mean() < US_PER_LINE ? 1 : 0);
+        return estimate.text(estimate.mean() < DECIMAL_BELOW ? 1 : 0);
     }
 
     /** Real and simulated over the size of messages. */

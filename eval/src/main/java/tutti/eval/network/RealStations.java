@@ -24,7 +24,7 @@ final class RealStations implements Stations {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     @Override
-    public long run(List<SocketProgram> programs, Window window) throws InterruptedException {
+    public long[] run(List<SocketProgram> programs, Window window) throws InterruptedException {
         List<Station> stations = new ArrayList<>();
         AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
         try {
@@ -54,7 +54,7 @@ final class RealStations implements Stations {
         if (failed.get() != null) {
             throw new IllegalStateException("a station has failed", failed.get());
         }
-        return stations.stream().mapToLong(station -> station.usedNanos).sum();
+        return stations.stream().mapToLong(station -> station.usedNanos).toArray();
     }
 
     /** A socket on the loopback interface, with buffers as all stations have them. */

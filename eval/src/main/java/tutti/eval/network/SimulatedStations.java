@@ -19,7 +19,6 @@ import tutti.sim.kernel.Label;
 final class SimulatedStations implements Stations {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
     private static final Label WAKE = Label.of("station", "wakes up");
-    private static final Label WINDOW = Label.of("station", "window");
     /** As in the scenario one-database: Linux gives a processor at once to whoever wakes up. */
     private static final long QUANTUM_NANOS = 50_000;
     /** What the operating system counts of a buffer for a datagram beside its bytes, about. */
@@ -34,18 +33,16 @@ final class SimulatedStations implements Stations {
     }
 
     @Override
-    public long run(List<SocketProgram> programs, Window window) {
+    public long[] run(List<SocketProgram> programs, Window window) {
         Kernel kernel = new Kernel(1);
         CpuPool cpu = new CpuPool(kernel, "machine", processors, QUANTUM_NANOS);
         List<Station> stations = new ArrayList<>();
         for (SocketProgram program : programs) {
-            stations.add(new Station(kernel, cpu, program, window.until(), stations));
+            stations.add(new Station(kernel, cpu, program, window, stations));
         }
-        long[] before = {0};
-        kernel.schedule(window.from(), WINDOW, () -> before[0] = cpu.busyNanos());
         stations.forEach(Station::start);
         kernel.runUntil(window.until());
-        return cpu.busyNanos() - before[0];
+        return stations.stream().mapToLong(station -> station.usedNanos).toArray();
     }
 
     private record Sent(int to, byte[] bytes) {}
@@ -56,7 +53,7 @@ final class SimulatedStations implements Stations {
         private final Kernel kernel;
         private final CpuPool cpu;
         private final SocketProgram program;
-        private final long end;
+        private final Window window;
         private final List<Station> all;
         private final int self;
         private final ArrayDeque<Received> queue = new ArrayDeque<>();
@@ -66,15 +63,16 @@ final class SimulatedStations implements Stations {
         private int read;
         private boolean asleep;
         private long alarm = Kernel.NO_EVENT;
+        private long usedNanos;
         /* Of the event that the program is told. */
         private long since;
         private long chargedNanos;
 
-        Station(Kernel kernel, CpuPool cpu, SocketProgram program, long end, List<Station> all) {
+        Station(Kernel kernel, CpuPool cpu, SocketProgram program, Window window, List<Station> all) {
             this.kernel = kernel;
             this.cpu = cpu;
             this.program = program;
-            this.end = end;
+            this.window = window;
             this.all = all;
             this.self = all.size();
         }
@@ -115,15 +113,20 @@ final class SimulatedStations implements Stations {
             long took = Math.max(1, chargedNanos + measured());
             List<Sent> leaving = sent;
             sent = new ArrayList<>();
-            cpu.execute(took, () -> {
+            use(took, () -> {
                 leaving.forEach(one -> all.get(one.to).receive(self, one.bytes));
-                if (kernel.now() < end) {
-                    if (busy) {
-                        step();
-                    } else {
-                        cpu.execute(Math.max(1, costs.sleepNanos()), this::sleep);
-                    }
+                if (busy) {
+                    step();
+                } else {
+                    use(Math.max(1, costs.sleepNanos()), this::sleep);
                 }
+            });
+        }
+
+        private void use(long nanos, Runnable then) {
+            cpu.execute(nanos, () -> {
+                usedNanos += window.has(kernel.now()) ? nanos : 0;
+                then.run();
             });
         }
 
@@ -134,7 +137,7 @@ final class SimulatedStations implements Stations {
         private void sleep() {
             if (queue.isEmpty()) {
                 asleep = true;
-                alarm = kernel.schedule(alarms.sleepTicks(kernel.now(), end) * TICK_NANOS, WAKE, this::wake);
+                alarm = kernel.schedule(alarms.sleepTicks(kernel.now(), window.until()) * TICK_NANOS, WAKE, this::wake);
             } else {
                 step();
             }

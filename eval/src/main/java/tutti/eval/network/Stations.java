@@ -16,7 +16,7 @@ interface Stations {
     /**
      * Runs programs until the window ends.
      *
-     * @return processor time in nanoseconds that all of them have used within the window
+     * @return processor time in nanoseconds that each of them has used within the window
      */
-    long run(List<SocketProgram> programs, Window window) throws InterruptedException;
+    long[] run(List<SocketProgram> programs, Window window) throws InterruptedException;
 }

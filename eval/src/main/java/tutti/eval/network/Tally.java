@@ -39,6 +39,10 @@ final class Tally {
         return messages;
     }
 
+    long bytes() {
+        return bytes;
+    }
+
     double bytesPerSecond() {
         return bytes / window.seconds();
     }
