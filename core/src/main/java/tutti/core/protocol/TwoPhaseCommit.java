@@ -48,11 +48,10 @@ import tutti.core.txn.WriteSet;
  * then waits in the engine, which says for whom ({@link #blocked}).
  *
  * <p>
- * <b>Deadlocks.</b> Where two need the same lock, and each has it at its own replica, each will wait at the other's. Whoever of the
- * two coordinators knows it first aborts its own transaction, if that is the younger one, at once ({@link #executed},
- * {@link #giveWayTo}). So who is asked for keeps its place in the engine's queue: if it gave way to everybody who had the lock before
- * it, and those came again, it would never get it. All other
- * circles are found by what is told: each replica tells the members who waits there for whom, in here or in the engine. In each set of
+ * <b>Deadlocks.</b> What has run, and has a lock for which an older one waits in the engine, would wait for that one at its coordinator:
+ * it is aborted at once ({@link #executed}). So the older one keeps its place in the engine's queue. If it gave way to everybody who
+ * had the lock before it, and those came again after their abort, it would never get it. All other circles are found by what is
+ * told: each replica tells the members who waits there for whom, in here or in the engine. In each set of
  * transactions that all wait for one another the youngest is aborted by its coordinator ({@link WaitGraph}). No
  * deadlock lasts: let T1, T2, …, T1 wait for one another, each for the next one.
  * <ul>
@@ -362,19 +361,8 @@ public final class TwoPhaseCommit implements Protocol {
     private void asked(Prepare prepare) {
         Member coordinator = members.get(prepare.transaction().node());
         if (coordinator == null || coordinator.incarnation() <= prepare.transaction().incarnation()) {
-            giveWayTo(prepare);
             participations.asked(prepare, delivered);
             tick();
-        }
-    }
-
-    /** Whoever collects votes here for a lock that it has already is waited for here, and waits there for what is asked. */
-    private void giveWayTo(Prepare prepare) {
-        for (TransactionId holder : locks.inTheWay(prepare.transaction(), prepare.writes().keys())) {
-            Local own = local.get(holder);
-            if (own != null && own.phase == Phase.PREPARING && WaitGraph.isOlder(prepare.transaction(), holder)) {
-                abort(own, new AbortReason.Failed(DEADLOCK));
-            }
         }
     }
 

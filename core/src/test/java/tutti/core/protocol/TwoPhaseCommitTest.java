@@ -151,31 +151,4 @@ class TwoPhaseCommitTest {
         assertEquals(List.of(LATER), world.aborted);
         assertEquals(List.of(), world.answers);
     }
-
-    /** Its coordinator holds the locks for which this one asks there. */
-    @Test
-    void whatCollectsVotesGivesWayAtOnceToAnOlderOneWithTheSameLocks() {
-        execute();
-        protocol.received(1, new Prepare(OTHER, 0, OWN_WRITES));
-        assertEquals(List.of(DEADLOCK), world.answers);
-        assertEquals(List.of(OTHER), world.prepared);
-    }
-
-    @Test
-    void whatCollectsVotesIsWaitedForByAYoungerOneAndByWhomItDoesNotMeet() {
-        execute();
-        protocol.received(1, new Prepare(LATER, 0, OWN_WRITES));
-        protocol.received(1, new Prepare(OTHER, 0, writes(2)));
-        assertEquals(List.of(OTHER), world.prepared);
-        assertEquals(List.of(), world.answers);
-    }
-
-    @Test
-    void whatIsDecidedGivesWayToNobody() {
-        execute();
-        protocol.received(1, new Vote(OWN, 0, true));
-        protocol.received(1, new Prepare(OTHER, 0, OWN_WRITES));
-        assertEquals(List.of(), world.answers);
-        assertEquals(List.of(), world.aborted);
-    }
 }

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
  */
 record Benchmark(int members, long warmUpNanos, long nanos) {
     /** A group's first view has to be made before anything is ordered. */
-    private static final long GROUP_BEGINS_NANOS = 500_000_000;
+    private static final long GROUP_BEGINS_NANOS = 200_000_000;
 
     /** What is measured, and in what. */
     enum Quantity {

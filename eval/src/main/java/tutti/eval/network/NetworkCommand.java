@@ -2,6 +2,7 @@ package tutti.eval.network;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -42,8 +43,8 @@ public final class NetworkCommand implements Callable<Integer> {
             + " that which does not count (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--rounds", paramLabel = "N", defaultValue = "5", description = "How often everything is repeated, both worlds"
-            + " in turns, after a round that does not count (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "5", description = "How often everything is repeated, sockets are"
+            + " measured anew and both worlds follow in turns, after a round that does not count (default: ${DEFAULT-VALUE}).")
     private int rounds;
 
     @Option(names = "--out", paramLabel = "DIR", description = "Where charts (SVG, CSV), a page and all numbers (JSON) go.")
@@ -64,14 +65,14 @@ public final class NetworkCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         ground.lines().forEach(screen::line);
-        SocketCosts costs = SocketCosts.measure();
-        screen.line("a socket: " + costs.describe());
+        List<SocketCosts> costs = new ArrayList<>();
         long nanos = Math.round(seconds * 1e9);
         Benchmark benchmark = new Benchmark(members, nanos / 2, nanos);
         Stations real = new RealStations();
-        Stations simulated = new SimulatedStations(costs, Runtime.getRuntime().availableProcessors());
         NetworkComparison comparison = new NetworkComparison(sizes);
         for (int round = 0; round <= rounds; round++) {
+            costs.add(SocketCosts.measure());
+            Stations simulated = new SimulatedStations(costs.getLast(), Runtime.getRuntime().availableProcessors());
             for (int size = 0; size < sizes.length; size++) {
                 screen.live(List.of(String.format(Locale.ROOT, "round %d of %d, %d bytes", round, rounds, sizes[size])));
                 double[] here = benchmark.measure(real, sizes[size]);
@@ -83,6 +84,8 @@ public final class NetworkCommand implements Callable<Integer> {
             }
         }
         screen.live(List.of());
+        costs.removeFirst();
+        costs.forEach(one -> screen.line("a socket: " + one.describe()));
         Screen.table(comparison.table()).forEach(screen::line);
         if (out != null) {
             write(out, comparison, costs, ground);
@@ -106,7 +109,7 @@ public final class NetworkCommand implements Callable<Integer> {
         }
     }
 
-    private void write(Path directory, NetworkComparison comparison, SocketCosts costs, MeasurementConditions ground)
+    private void write(Path directory, NetworkComparison comparison, List<SocketCosts> costs, MeasurementConditions ground)
             throws Exception {
         Files.createDirectories(directory);
         Page page = new Page("Real and simulated network", ground.startedAt() + ", by tutti sim network");
@@ -127,7 +130,7 @@ public final class NetworkCommand implements Callable<Integer> {
         json.put("machine", ground.machine());
         json.put("members", members);
         json.put("seconds", seconds);
-        json.put("socket", costs.describe());
+        json.put("sockets", costs.stream().map(SocketCosts::describe).toList());
         json.put("values", comparison.json());
         BenchFiles.writeJson(directory.resolve("network.json"), json);
     }

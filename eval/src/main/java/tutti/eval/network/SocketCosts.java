@@ -31,7 +31,6 @@ record SocketCosts(Line send, Line receive, long pollNanos, long sleepNanos, lon
     private static final int LARGE_BYTES = 16_384;
     private static final int BURSTS = 1000;
     private static final int BURST = 16;
-    private static final double MEDIAN = 0.5;
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     /**
@@ -51,14 +50,13 @@ record SocketCosts(Line send, Line receive, long pollNanos, long sleepNanos, lon
         }
     }
 
-    /** Measures, for some seconds. */
+    /** Measures, for a second. */
     static SocketCosts measure() throws IOException, InterruptedException {
         long[] clock = new long[BURSTS];
         for (int i = 0; i < clock.length; i++) {
             clock[i] = -THREADS.getCurrentThreadCpuTime() + THREADS.getCurrentThreadCpuTime();
         }
-        long clockNanos = quantile(clock, MEDIAN);
-        burst(SMALLEST_BYTES, clockNanos);
+        long clockNanos = Math.round(mean(clock));
         double[] small = burst(SMALLEST_BYTES, clockNanos);
         double[] large = burst(LARGE_BYTES, clockNanos);
         int buffer;
@@ -69,7 +67,7 @@ record SocketCosts(Line send, Line receive, long pollNanos, long sleepNanos, lon
         Line send = Line.through(small[0], large[0]);
         Line receive = Line.through(small[1], large[1]);
         long poll = Math.round(small[2]);
-        Window window = new Window(500_000_000, 1_500_000_000);
+        Window window = new Window(100_000_000, 500_000_000);
         Tally trips = new Tally(window);
         long[] used = new RealStations().run(List.of(new UdpPrograms.Caller(SMALLEST_BYTES, trips), new UdpPrograms.Echo()),
                 window);
@@ -79,7 +77,7 @@ record SocketCosts(Line send, Line receive, long pollNanos, long sleepNanos, lon
                 Math.max(0, Math.round(trips.medianNanos() / 2) - socket), clockNanos, buffer);
     }
 
-    /** Medians of sending, receiving and not receiving a datagram. */
+    /** Means of sending, receiving and not receiving a datagram. */
     private static double[] burst(int bytes, long clockNanos) throws IOException {
         long[][] nanos = new long[3][BURSTS];
         try (DatagramChannel from = RealStations.open(); DatagramChannel to = RealStations.open()) {
@@ -107,13 +105,11 @@ record SocketCosts(Line send, Line receive, long pollNanos, long sleepNanos, lon
             }
         }
         return Arrays.stream(nanos).mapToDouble(
-                of -> Math.max(0, (double) (quantile(of, MEDIAN) - clockNanos) / BURST)).toArray();
+                of -> Math.max(0, (mean(of) - clockNanos) / BURST)).toArray();
     }
 
-    private static long quantile(long[] values, double share) {
-        long[] sorted = values.clone();
-        Arrays.sort(sorted);
-        return sorted[(int) (share * (sorted.length - 1))];
+    private static double mean(long[] values) {
+        return Arrays.stream(values).average().orElse(0);
     }
 
     /** For people and programs. */
