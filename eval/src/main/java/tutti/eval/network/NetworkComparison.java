@@ -2,6 +2,7 @@ package tutti.eval.network;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -15,29 +16,35 @@ final class NetworkComparison {
 
     private final int[] sizes;
     /** By quantity, size and world (real, simulated): of each round. */
-    private final List<List<List<List<Double>>>> seen = new ArrayList<>();
+    private final Map<Benchmark.Quantity, List<List<List<Double>>>> seen = new EnumMap<>(Benchmark.Quantity.class);
 
     NetworkComparison(int[] sizes) {
         this.sizes = sizes.clone();
-        for (Benchmark.Quantity _ : Benchmark.Quantity.values()) {
+        for (Benchmark.Quantity quantity : Benchmark.Quantity.values()) {
             List<List<List<Double>>> ofQuantity = new ArrayList<>();
             for (int _ : sizes) {
                 ofQuantity.add(List.of(new ArrayList<>(), new ArrayList<>()));
             }
-            seen.add(ofQuantity);
+            seen.put(quantity, ofQuantity);
         }
     }
 
-    /** Adds a round's values of all quantities at the size with this number. */
+    /** Adds a round's values of all quantities at the size with this number, but for those of which nothing was seen. */
     void add(int size, boolean simulated, double[] values) {
-        for (int quantity = 0; quantity < values.length; quantity++) {
-            seen.get(quantity).get(size).get(simulated ? 1 : 0).add(values[quantity]);
+        Benchmark.Quantity[] quantities = Benchmark.Quantity.values();
+        for (int i = 0; i < values.length; i++) {
+            if (Double.isFinite(values[i])) {
+                of(quantities[i], size, simulated).add(values[i]);
+            }
         }
+    }
+
+    private List<Double> of(Benchmark.Quantity quantity, int size, boolean simulated) {
+        return seen.getOrDefault(quantity, List.of()).get(size).get(simulated ? 1 : 0);
     }
 
     private Estimate estimate(Benchmark.Quantity quantity, int size, boolean simulated) {
-        return Estimate.of(seen.get(quantity.ordinal()).get(size).get(simulated ? 1 : 0).stream()
-                .mapToDouble(Double::doubleValue).toArray());
+        return Estimate.of(of(quantity, size, simulated).stream().mapToDouble(Double::doubleValue).toArray());
     }
 
     private double error(Benchmark.Quantity quantity, int size) {
@@ -86,9 +93,8 @@ final class NetworkComparison {
         for (Benchmark.Quantity quantity : Benchmark.Quantity.values()) {
             List<Map<String, Object>> values = new ArrayList<>();
             for (int size = 0; size < sizes.length; size++) {
-                values.add(Map.of("bytes", sizes[size], "unit", quantity.unit(), "real",
-                        seen.get(quantity.ordinal()).get(size).get(0), "simulated",
-                        seen.get(quantity.ordinal()).get(size).get(1), "error", error(quantity, size)));
+                values.add(Map.of("bytes", sizes[size], "unit", quantity.unit(), "real", of(quantity, size, false),
+                        "simulated", of(quantity, size, true)));
             }
             all.put(quantity.label(), values);
         }

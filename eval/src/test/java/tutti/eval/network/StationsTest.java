@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLongArray;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -82,10 +83,11 @@ class StationsTest {
                 }).execute(args);
     }
 
+    @Tag("long")
     @Test
     void bothWorldsAreMeasuredComparedAndWritten(@TempDir Path directory) throws Exception {
         StringWriter out = new StringWriter();
-        assertEquals(0, run(out, "--sizes", "64", "--rounds", "1", "--seconds", "0.05", "--out", directory.toString()),
+        assertEquals(0, run(out, "--sizes", "4000", "--rounds", "1", "--seconds", "0.02", "--out", directory.toString()),
                 out::toString);
         JsonNode found = JsonMapper.builder().build().readTree(Files.readString(directory.resolve("network.json")));
         JsonNode trip = found.get("values").get("UDP, round trip").get(0);
