@@ -44,7 +44,7 @@ final class Rooms {
             entry("bench",
                     Set.of("core", "runtime", "pgwire", "order", "engine", "node", "session", "sim", "macro", "grid",
                             "workload", "server", "cluster", "report", "command")),
-            entry("eval", Set.of("core", "engine", "sim", "model", "workload", "report", "command", "yaml")),
+            entry("eval", Set.of("core", "group", "engine", "sim", "model", "workload", "report", "command", "yaml")),
             entry("cli",
                     Set.of("core", "runtime", "node", "sim", "minha", "workload", "check", "server", "cluster", "bench",
                             "eval", "report", "command"))));

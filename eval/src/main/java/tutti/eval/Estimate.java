@@ -15,13 +15,13 @@ import tutti.model.RunResult;
  * @param halfWidth of the interval; 0 if there is one repetition only
  * @param repetitions how many
  */
-record Estimate(double mean, double halfWidth, int repetitions) {
+public record Estimate(double mean, double halfWidth, int repetitions) {
     static Estimate of(List<RunResult> results, ToDoubleFunction<RunResult> value) {
         return of(results.stream().mapToDouble(value).toArray());
     }
 
     /** Of one value for each repetition. */
-    static Estimate of(double[] values) {
+    public static Estimate of(double[] values) {
         int n = values.length;
         double mean = Arrays.stream(values).average().orElse(Double.NaN);
         if (n < 2) {
@@ -33,7 +33,7 @@ record Estimate(double mean, double halfWidth, int repetitions) {
     }
 
     /** With so many decimals, and the interval if there is one. */
-    String text(int decimals) {
+    public String text(int decimals) {
         String text = String.format(Locale.ROOT, "%." + decimals + "f", mean);
         return repetitions < 2 ? text : text + String.format(Locale.ROOT, " ± %." + decimals + "f", halfWidth);
     }

@@ -96,11 +96,15 @@ final class LockTable {
         return acquireOrWait(asking);
     }
 
-    /** A transaction takes its snapshot, and will lock its rows one by one. */
+    /** A transaction takes its snapshot, if it has one, and will lock its rows one by one. */
     void begin(LockHolder stepping) {
         stepping.reached = 0;
-        stepping.snapshot = commits;
-        snapshots.add(stepping);
+        if (stepping.isBoundToSnapshot()) {
+            stepping.snapshot = commits;
+            snapshots.add(stepping);
+        } else {
+            stepping.snapshot = Long.MAX_VALUE;
+        }
     }
 
     /** Asks for the next row of a transaction that locks them one by one. */

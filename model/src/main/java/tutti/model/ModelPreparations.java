@@ -10,9 +10,10 @@ import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
 
 /**
- * What is prepared at one site for other replicas, as two-phase commit asks for it: a write set takes all its locks at
- * once, waiting for transactions of this site that run, is made by a processor, and is kept until it is decided. While it
- * waits, its protocol is told for whom, now and then.
+ * What is prepared at one site for other replicas, as two-phase commit asks for it: a write set takes its locks, waiting for
+ * transactions of this site that run, is made by a processor, and is kept until it is decided. While it waits, its protocol is told
+ * for whom, now and then. It takes all locks at once, or row by row where transactions do: among those who hold some of its rows
+ * and wait for others there would never be a moment at which all are free.
  */
 final class ModelPreparations {
     private static final Label AGAIN = Label.of("model", "prepare again");
@@ -30,6 +31,8 @@ final class ModelPreparations {
         final @Nullable Work work;
         boolean ended;
         boolean granted;
+        /** How often it has begun to wait; only the last time is looked after. */
+        int waits;
         CpuPool.@Nullable Job job;
 
         Prepared(TransactionId id, @Nullable Work work) {
@@ -40,6 +43,15 @@ final class ModelPreparations {
 
         @Override
         void acquired() {
+            if (isStepwise() && reached < exclusive.length) {
+                lock(this);
+            } else {
+                make();
+            }
+        }
+
+        /** It has all its locks. */
+        private void make() {
             granted = true;
             double nanos = work == null ? 0 : site.world().calibration().rows().applying(work);
             job = site.cpu().execute(site.world().scaled(nanos), () -> {
@@ -91,12 +103,32 @@ final class ModelPreparations {
         if (prepared.ended || replica.isOver()) {
             return;
         }
-        if (site.locks().acquire(prepared)) {
-            prepared.acquired();
+        if (prepared.work != null && !prepared.work.statements.isEmpty()) {
+            site.locks().begin(prepared);
+            lock(prepared);
+        } else if (site.locks().acquire(prepared)) {
+            prepared.make();
         } else {
-            waits.watch(prepared, () -> !prepared.ended && !prepared.granted && !replica.isOver(),
-                    holders -> tell(prepared, () -> replica.protocol().blocked(prepared.id, holders)));
+            watch(prepared);
         }
+    }
+
+    /** It asks for the rows that it has not got. */
+    private void lock(Prepared prepared) {
+        while (prepared.reached < prepared.exclusive.length) {
+            if (site.locks().acquireNext(prepared) == LockTable.Step.WAITS) {
+                watch(prepared);
+                return;
+            }
+        }
+        prepared.make();
+    }
+
+    private void watch(Prepared prepared) {
+        int asked = ++prepared.waits;
+        waits.watch(prepared,
+                () -> prepared.waits == asked && !prepared.ended && !prepared.granted && !replica.isOver(),
+                holders -> tell(prepared, () -> replica.protocol().blocked(prepared.id, holders)));
     }
 
     private void tell(Prepared prepared, Runnable event) {

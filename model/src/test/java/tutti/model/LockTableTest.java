@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 class LockTableTest {
     private final List<String> told = new ArrayList<>();
 
-    private final class Somebody extends LockHolder {
+    private class Somebody extends LockHolder {
         private final String name;
         private final boolean urgent;
 
@@ -108,6 +108,30 @@ class LockTableTest {
     }
 
     /** Otherwise an update would be lost: the row is free when it is asked for, but is not what the snapshot shows. */
+    /** What is prepared for another site: it was changed on the snapshot of that site. */
+    @Test
+    void whoHasNoSnapshotWaitsForRowsOneByOneAndIsNotOvertaken() {
+        LockTable locks = new LockTable(true);
+        Somebody client = client("client", 1);
+        Somebody prepared = new Somebody("prepared", false, 1, 2) {
+            @Override
+            boolean isBoundToSnapshot() {
+                return false;
+            }
+        };
+        locks.begin(client);
+        assertEquals(LockTable.Step.LOCKED, locks.acquireNext(client));
+        locks.begin(prepared);
+        assertEquals(LockTable.Step.WAITS, locks.acquireNext(prepared));
+        locks.decide(client);
+        locks.release(client, true);
+        assertEquals(List.of("prepared acquired"), told);
+        Somebody later = client("later", 1);
+        locks.begin(later);
+        assertEquals(LockTable.Step.WAITS, locks.acquireNext(later));
+        assertEquals(LockTable.Step.LOCKED, locks.acquireNext(prepared));
+    }
+
     @Test
     void aRowThatWasChangedSinceTheSnapshotIsNotLocked() {
         LockTable locks = new LockTable(true);

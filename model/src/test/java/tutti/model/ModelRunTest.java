@@ -1,6 +1,7 @@
 package tutti.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -313,6 +314,16 @@ class ModelRunTest {
         assertTrue(without.total().repeatRate() > 0.3, () -> "without a limit " + without.total().repeatRate());
         assertTrue(without.total().latencies().meanMillis() > 4000,
                 () -> "without " + without.total().latencies().meanMillis());
+    }
+
+    /** Each replica has locks that the other one needs, and who is rolled back comes again at once: the oldest gets through. */
+    @Test
+    void twoPhaseCommitGoesOnWhereReplicasMeetAtFewRows() throws UnusableFileException {
+        RunResult result = run(config("scaling", "protocol.name", "2pc", "topology.clusters",
+                "[{name: node, sites: 2}]", "workload.clients", "16", "workload.warehouses", "10", "run.warm-up",
+                "200ms"), 1);
+        assertTrue(result.total().abortRate() < 0.6, () -> "aborts " + result.total().aborts());
+        assertFalse(result.total().aborts().containsKey("lock-timeout"), () -> "aborts " + result.total().aborts());
     }
 
     @Test

@@ -48,7 +48,10 @@ import tutti.core.txn.WriteSet;
  * then waits in the engine, which says for whom ({@link #blocked}).
  *
  * <p>
- * <b>Deadlocks.</b> Each replica tells the members who waits there for whom, in here or in the engine. In each set of
+ * <b>Deadlocks.</b> What has run, and has a lock for which an older one waits in the engine, would wait for that one at its coordinator:
+ * it is aborted at once ({@link #executed}). So the older one keeps its place in the engine's queue. If it gave way to everybody who
+ * had the lock before it, and those came again after their abort, it would never get it. All other circles are found by what is
+ * told: each replica tells the members who waits there for whom, in here or in the engine. In each set of
  * transactions that all wait for one another the youngest is aborted by its coordinator ({@link WaitGraph}). No
  * deadlock lasts: let T1, T2, …, T1 wait for one another, each for the next one.
  * <ul>
@@ -110,6 +113,7 @@ public final class TwoPhaseCommit implements Protocol {
     public static final String NAME = "2pc";
 
     private static final long TICK_TIMER = 1;
+    private static final String DEADLOCK = "distributed-deadlock";
 
     /**
      * Parameters; the same at every replica except {@code node}.
@@ -258,7 +262,11 @@ public final class TwoPhaseCommit implements Protocol {
                 abort(own, new AbortReason.Failed("lock-conflict"));
                 return;
             }
-            // The engine has not given it the lock: this transaction has it.
+            // The engine has not given it the lock: this transaction has it, and would wait for it at its coordinator.
+            if (WaitGraph.isOlder(holder, transaction)) {
+                abort(own, new AbortReason.Failed(DEADLOCK));
+                return;
+            }
             participations.giveWay(holder);
         }
         locks.hold(transaction, keys);
@@ -589,7 +597,7 @@ public final class TwoPhaseCommit implements Protocol {
         Set<TransactionId> giving = waits.givingWay(local.keySet());
         for (Local own : List.copyOf(local.values())) {
             if (own.phase == Phase.PREPARING && giving.contains(own.id)) {
-                abort(own, new AbortReason.Failed("distributed-deadlock"));
+                abort(own, new AbortReason.Failed(DEADLOCK));
             }
         }
     }

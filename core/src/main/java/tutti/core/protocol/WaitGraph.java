@@ -42,6 +42,11 @@ final class WaitGraph {
         this.staysTicks = staysTicks;
     }
 
+    /** Whether, if the two wait for each other, the second gives way. */
+    static boolean isOlder(TransactionId one, TransactionId than) {
+        return BY_AGE.compare(one, than) < 0;
+    }
+
     /** A node has told all its waits. */
     void told(int node, List<Wait> waits) {
         byNode.put(node, new Told(waits, tick));

@@ -27,13 +27,22 @@ class TwoPhaseCommitTest {
     private static final Set<Integer> BOTH = Set.of(0, 1);
     private static final TransactionId OWN = new TransactionId(0, 7);
     private static final TransactionId OTHER = new TransactionId(1, 3);
+    /** Younger than {@link #OWN}, where {@link #OTHER} is older. */
+    private static final TransactionId LATER = new TransactionId(1, 9);
     private static final WriteSet OWN_WRITES = writes(1);
+    private static final Outcome DEADLOCK = new Outcome.Aborted(new AbortReason.Failed("distributed-deadlock"));
 
     private static final class World extends IdleReplica {
         final List<Message> ordered = new ArrayList<>();
         final List<Message> sent = new ArrayList<>();
         final List<TransactionId> prepared = new ArrayList<>();
+        final List<TransactionId> aborted = new ArrayList<>();
         final List<Outcome> answers = new ArrayList<>();
+
+        @Override
+        public void abort(TransactionId transaction) {
+            aborted.add(transaction);
+        }
 
         @Override
         public void order(Message message) {
@@ -121,6 +130,25 @@ class TwoPhaseCommitTest {
         protocol.timer(1);
         assertEquals(List.of(new Waits(List.of(new Wait(OTHER, OWN)))),
                 world.sent.stream().filter(Waits.class::isInstance).toList());
-        assertEquals(List.of(new Outcome.Aborted(new AbortReason.Failed("distributed-deadlock"))), world.answers);
+        assertEquals(List.of(DEADLOCK), world.answers);
+    }
+
+    /** Whoever is asked for waits in the engine behind local ones: if it gave way to each of them it would wait for ever. */
+    @Test
+    void whatRanWhileAnOlderOneWaitedForItGivesWayAtOnce() {
+        protocol.received(1, new Prepare(OTHER, 0, OWN_WRITES));
+        protocol.submitted(OWN, TransactionRequest.Interactive.UNDECLARED);
+        protocol.executed(OWN, new Execution(0, 0, OWN_WRITES, ReadSet.EMPTY));
+        assertEquals(List.of(DEADLOCK), world.answers);
+        assertEquals(List.of(OWN), world.aborted);
+        assertEquals(List.of(), world.sent);
+    }
+
+    @Test
+    void aYoungerOneThatWaitedForWhatHasRunWaitsAnew() {
+        protocol.received(1, new Prepare(LATER, 0, OWN_WRITES));
+        execute();
+        assertEquals(List.of(LATER), world.aborted);
+        assertEquals(List.of(), world.answers);
     }
 }

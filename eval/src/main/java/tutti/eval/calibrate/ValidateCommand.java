@@ -28,8 +28,8 @@ import tutti.report.MeasurementConditions;
         + " compare throughput, latency and aborts of each kind of transaction (D5.1, table 2.6). The model has one"
         + " database that is not replicated: its calibration, and nothing else.", footer = {"",
                 "Example: tutti validate --html reports/validation.html",
-                "Exit status: 0 throughput within 5 %% and all latencies within 15 %%, 1 not so, or it could not be"
-                        + " measured, 2 called wrongly."})
+                "Exit status: 0 throughput within 3 %%, or within 10 %% where the simulation has processors 80 %% busy or more,"
+                        + " and all latencies within 10 %%; 1 not so, or it could not be measured; 2 called wrongly."})
 public final class ValidateCommand implements Callable<Integer> {
     private static final int ROUNDS_MAX = 100;
     /** Simulated for so many times as long as the real run, so that what differs is not the simulation's chance. */
