@@ -55,7 +55,8 @@ record Benchmark(int members, long warmUpNanos, long nanos) {
         Window window = new Window(warmUpNanos, warmUpNanos + nanos);
         Tally written = new Tally(window);
         Tally read = new Tally(window);
-        long[] used = stations.run(List.of(new UdpPrograms.Writer(bytes, written), new UdpPrograms.Reader(read)), window);
+        long[] used = stations.run(List.of(new UdpPrograms.Writer(bytes, written), new UdpPrograms.Reader(read)),
+                window);
         Tally trips = new Tally(window);
         stations.run(List.of(new UdpPrograms.Caller(bytes, trips), new UdpPrograms.Echo()), window);
         Window later = new Window(GROUP_BEGINS_NANOS + warmUpNanos, GROUP_BEGINS_NANOS + warmUpNanos + nanos);

@@ -74,7 +74,8 @@ public final class NetworkCommand implements Callable<Integer> {
             costs.add(SocketCosts.measure());
             Stations simulated = new SimulatedStations(costs.getLast(), Runtime.getRuntime().availableProcessors());
             for (int size = 0; size < sizes.length; size++) {
-                screen.live(List.of(String.format(Locale.ROOT, "round %d of %d, %d bytes", round, rounds, sizes[size])));
+                screen.live(
+                        List.of(String.format(Locale.ROOT, "round %d of %d, %d bytes", round, rounds, sizes[size])));
                 double[] here = benchmark.measure(real, sizes[size]);
                 double[] there = benchmark.measure(simulated, sizes[size]);
                 if (round > 0) {
@@ -97,10 +98,12 @@ public final class NetworkCommand implements Callable<Integer> {
     private void check() {
         boolean wrong = sizes.length == 0;
         for (int i = 0; i < sizes.length; i++) {
-            wrong |= sizes[i] < BYTES_MIN || sizes[i] > GroupProgram.PAYLOAD_BYTES_MAX || i > 0 && sizes[i] <= sizes[i - 1];
+            wrong |= sizes[i] < BYTES_MIN || sizes[i] > GroupProgram.PAYLOAD_BYTES_MAX
+                    || i > 0 && sizes[i] <= sizes[i - 1];
         }
         if (wrong) {
-            throw Failure.usage("--sizes must be " + BYTES_MIN + " to " + GroupProgram.PAYLOAD_BYTES_MAX + ", ascending", "");
+            throw Failure.usage(
+                    "--sizes must be " + BYTES_MIN + " to " + GroupProgram.PAYLOAD_BYTES_MAX + ", ascending", "");
         }
         if (members < 2 || members > MEMBERS_MAX || rounds < 1 || rounds > ROUNDS_MAX || !(seconds >= 0.01)
                 || seconds > SECONDS_MAX) {
@@ -109,7 +112,8 @@ public final class NetworkCommand implements Callable<Integer> {
         }
     }
 
-    private void write(Path directory, NetworkComparison comparison, List<SocketCosts> costs, MeasurementConditions ground)
+    private void write(Path directory, NetworkComparison comparison, List<SocketCosts> costs,
+            MeasurementConditions ground)
             throws Exception {
         Files.createDirectories(directory);
         Page page = new Page("Real and simulated network", ground.startedAt() + ", by tutti sim network");

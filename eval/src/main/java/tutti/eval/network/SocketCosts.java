@@ -69,7 +69,8 @@ record SocketCosts(Line send, Line receive, long pollNanos, long sleepNanos, lon
         long poll = Math.round(small[2]);
         Window window = new Window(100_000_000, 500_000_000);
         Tally trips = new Tally(window);
-        long[] used = new RealStations().run(List.of(new UdpPrograms.Caller(SMALLEST_BYTES, trips), new UdpPrograms.Echo()),
+        long[] used = new RealStations().run(
+                List.of(new UdpPrograms.Caller(SMALLEST_BYTES, trips), new UdpPrograms.Echo()),
                 window);
         long socket = send.of(SMALLEST_BYTES) + receive.of(SMALLEST_BYTES);
         long ofTrip = Math.round((used[0] + used[1]) / (2.0 * Math.max(1, trips.timed())));

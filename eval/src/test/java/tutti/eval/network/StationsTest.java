@@ -87,7 +87,8 @@ class StationsTest {
     @Test
     void bothWorldsAreMeasuredComparedAndWritten(@TempDir Path directory) throws Exception {
         StringWriter out = new StringWriter();
-        assertEquals(0, run(out, "--sizes", "4000", "--rounds", "1", "--seconds", "0.02", "--out", directory.toString()),
+        assertEquals(0,
+                run(out, "--sizes", "4000", "--rounds", "1", "--seconds", "0.02", "--out", directory.toString()),
                 out::toString);
         JsonNode found = JsonMapper.builder().build().readTree(Files.readString(directory.resolve("network.json")));
         JsonNode trip = found.get("values").get("UDP, round trip").get(0);

@@ -115,7 +115,8 @@ final class RaftTransport implements Transport {
                 // MicroRaft's notion of what the follower lacks may be older than what catchUp has sent it since.
                 case AppendEntriesRequest m when m.getPreviousLogIndex() + 1 < log.firstIndex() ->
                     ask(to, m.getFlowControlSequenceNumber());
-                case PreVoteRequest _ when elections != null && elections.waitsForAnother() -> LOGGER.trace("node {} may be asked later", to);
+                case PreVoteRequest _ when elections != null && elections.waitsForAnother() ->
+                    LOGGER.trace("node {} may be asked later", to);
                 case VoteResponse m when elections != null && m.isGranted() -> {
                     elections.voted();
                     write(to, m);
