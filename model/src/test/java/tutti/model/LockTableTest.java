@@ -107,7 +107,6 @@ class LockTableTest {
         assertEquals(0, locks.waiters());
     }
 
-    /** Otherwise an update would be lost: the row is free when it is asked for, but is not what the snapshot shows. */
     /** What is prepared for another site: it was changed on the snapshot of that site. */
     @Test
     void whoHasNoSnapshotWaitsForRowsOneByOneAndIsNotOvertaken() {
@@ -132,6 +131,7 @@ class LockTableTest {
         assertEquals(LockTable.Step.LOCKED, locks.acquireNext(prepared));
     }
 
+    /** Otherwise an update would be lost: the row is free when it is asked for, but is not what the snapshot shows. */
     @Test
     void aRowThatWasChangedSinceTheSnapshotIsNotLocked() {
         LockTable locks = new LockTable(true);

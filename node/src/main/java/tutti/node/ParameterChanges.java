@@ -91,7 +91,7 @@ final class ParameterChanges {
         LOG.info("node {}: asks for other parameters: {}", self, wanted);
         node.order(change);
         node.schedule(PATIENCE_NANOS, () -> {
-            if (asked == mine) {
+            if (mine.equals(asked)) {
                 asked = null;
                 done.failed(new EngineFailure("57P03",
                         "the order has not answered in time; `tutti parameters list` tells later whether the"
@@ -136,7 +136,7 @@ final class ParameterChanges {
 
     private void follow() {
         OrderedParameters now = protocol.ordered();
-        if (now != present) {
+        if (!now.equals(present)) {
             present = now;
             LOG.info("node {}: as of position {} the protocol's parameters are {}", self, now.since(), now.values());
         }

@@ -99,7 +99,7 @@ public final class NetworkCommand implements Callable<Integer> {
         boolean wrong = sizes.length == 0;
         for (int i = 0; i < sizes.length; i++) {
             wrong |= sizes[i] < BYTES_MIN || sizes[i] > GroupProgram.PAYLOAD_BYTES_MAX
-                    || i > 0 && sizes[i] <= sizes[i - 1];
+                    || (i > 0 && sizes[i] <= sizes[i - 1]);
         }
         if (wrong) {
             throw Failure.usage(
