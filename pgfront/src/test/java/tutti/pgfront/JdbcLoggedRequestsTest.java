@@ -112,6 +112,7 @@ class JdbcLoggedRequestsTest {
         try (JdbcNodes nodes = new JdbcNodes(kind, directory, 2, "hybrid", null);
                 Connection client = nodes.connect(0);
                 Connection elsewhere = nodes.connect(1)) {
+            run(elsewhere, "set tutti.read_level = 'linearizable'");
             run(client, "create table item (id int primary key, note varchar(40))");
             run(client, "set tutti.acknowledge = 'logged'");
             refused("0A000", () -> run(client, "insert into item values (1, 'a'); insert into item values (2, 'b')"));

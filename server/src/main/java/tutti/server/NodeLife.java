@@ -281,7 +281,7 @@ final class NodeLife implements AutoCloseable {
     }
 
     private static NodeStatus.Parameters parameters(OrderedParameters now) {
-        return new NodeStatus.Parameters(now.since(), now.values());
+        return new NodeStatus.Parameters(now.since(), new TreeMap<>(now.values()));
     }
 
     private static NodeStatus.Members members(Group.Members now) {

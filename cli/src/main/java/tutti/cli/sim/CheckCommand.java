@@ -58,7 +58,7 @@ final class CheckCommand implements Callable<Integer> {
     private static final double WRITE_SECONDS = 10;
     private static final double TELL_SECONDS = 60;
     /** Of a campaign that is told none: all kinds of faults there are, with what is promised under each of them. */
-    static final List<String> CAMPAIGN_FAULTS = List.of("all", "all,long", "all,rare", "all,disks",
+    static final List<String> CAMPAIGN_FAULTS = List.of("all", "all,long", "all,rare,parameters", "all,disks",
             "rows,engine-full,long",
             "beyond");
     private static final List<String> FAULTS = List.of("all");

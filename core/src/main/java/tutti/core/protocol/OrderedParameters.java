@@ -2,7 +2,6 @@ package tutti.core.protocol;
 
 import java.util.Collections;
 import java.util.Map;
-import java.util.SortedMap;
 import java.util.TreeMap;
 
 /**
@@ -10,19 +9,14 @@ import java.util.TreeMap;
  * function of the ordered prefix. Immutable.
  *
  * @param since position of the message that gave these values; 0 for those with which the order began
- * @param values by name, as configurations have them
+ * @param values by name, ascending, as configurations have them
  */
-public record OrderedParameters(long since, SortedMap<String, String> values) {
+public record OrderedParameters(long since, Map<String, String> values) {
     /** Of a protocol that has none. */
     public static final OrderedParameters NONE = new OrderedParameters(0, Map.of());
 
     /** Copies the values. */
     public OrderedParameters {
-        values = Collections.unmodifiableSortedMap(new TreeMap<>(values));
-    }
-
-    /** With values in any order. */
-    public OrderedParameters(long since, Map<String, String> values) {
-        this(since, new TreeMap<>(values));
+        values = Collections.unmodifiableMap(new TreeMap<>(values));
     }
 }

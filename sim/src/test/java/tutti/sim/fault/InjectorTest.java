@@ -85,12 +85,16 @@ class InjectorTest {
 
         @Override
         public Change changeParameters(RandomStream random) {
-            return UNCHANGED;
+            return oneStep("changes parameters");
         }
 
         @Override
         public Change change(Action.OfMembers wanted) {
-            say(wanted.toString());
+            return oneStep(wanted.toString());
+        }
+
+        private Change oneStep(String what) {
+            say(what);
             return new Change() {
                 @Override
                 public void giveUp() {

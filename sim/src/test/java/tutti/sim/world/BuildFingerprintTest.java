@@ -113,7 +113,7 @@ class BuildFingerprintTest {
             for (Scenario.OrderKind order : Scenario.OrderKind.values()) {
                 for (String protocol : Protocols.STANDARD.names()) {
                     ScenarioRun.run(Scenario.random(7, Protocols.STANDARD.descriptor(protocol), Map.of(), order, 100,
-                            FaultProfile.parse("all,rare,disks,rows,beyond")));
+                            FaultProfile.parse("all,rare,disks,rows,beyond,parameters")));
                 }
             }
         }
