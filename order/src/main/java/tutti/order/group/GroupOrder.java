@@ -88,6 +88,7 @@ public final class GroupOrder extends DeliveringOrder {
     private final AtomicBoolean submitting = new AtomicBoolean();
     private final ConcurrentLinkedQueue<Ordered> ordered = new ConcurrentLinkedQueue<>();
     private final AtomicLong refused = new AtomicLong();
+    private final AtomicLong untrue = new AtomicLong();
     private volatile long lastKnown;
     private volatile long firstRetained = 1;
     private volatile long logBytes;
@@ -282,6 +283,11 @@ public final class GroupOrder extends DeliveringOrder {
         return refused.get();
     }
 
+    /** How many packets were left out that came from members and that no correct one sends; they are among {@link #refused}. Any thread. */
+    public long untrue() {
+        return untrue.get();
+    }
+
     @Override
     public void close() {
         closed = true;
@@ -350,6 +356,9 @@ public final class GroupOrder extends DeliveringOrder {
 
     private boolean take(GroupMember to, int from, Packet packet) {
         boolean possible = to.received(now(), from, packet);
+        if (!possible) {
+            untrue.incrementAndGet();
+        }
         settle(to);
         return possible;
     }

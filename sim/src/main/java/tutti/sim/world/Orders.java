@@ -3,11 +3,13 @@ package tutti.sim.world;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
 import tutti.core.spi.Order;
 import tutti.group.GroupParameters;
@@ -33,8 +35,9 @@ import tutti.sim.world.node.NodeHost;
  *
  * @param factory opens a replica's part in it
  * @param calm ends what it makes up by itself: wrong views
+ * @param untrue how many packets members have left out that no correct member sends, of which there are none here
  */
-record Orders(NodeHost.OrderFactory factory, Runnable calm) {
+record Orders(NodeHost.OrderFactory factory, Runnable calm, LongSupplier untrue) {
     private static final long QUEUE_BYTES = 64 << 10;
     private static final int SMALL_SEGMENT_BYTES = 1 << 12;
 
@@ -86,7 +89,7 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                         node, all.members(), all.voters(), QUEUE_BYTES, (int) QUEUE_BYTES, batchBytes, segmentBytes,
                         failure, Map.of()), machine, directory, number);
             }
-        }, () -> {});
+        }, () -> {}, () -> 0);
     }
 
     private static Orders group(Scenario scenario, RandomStream knobs) {
@@ -95,10 +98,13 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                 knobs.nextInt(3) == 0 ? 256 : 8192, 32 << 10, QUEUE_BYTES, 1_000_000_000, 1 << 20, 16 << 10, 200);
         GroupParameters.Timing timing = new GroupParameters.Timing(500 * Nanos.MICRO, 2 * Nanos.MILLI,
                 4 * Nanos.MILLI, 15 * Nanos.MILLI, 60 * Nanos.MILLI, 60 * Nanos.MILLI);
-        return new Orders((_, node, machine, _) -> GroupOrder.open(
-                new GroupOrderConfig("simulated", node, new TreeMap<>(members), QUEUE_BYTES, flow, timing, List.of()),
-                machine,
-                machine.directory("order")), () -> {});
+        List<GroupOrder> opened = new ArrayList<>();
+        return new Orders((_, node, machine, _) -> {
+            GroupOrder order = GroupOrder.open(new GroupOrderConfig("simulated", node, new TreeMap<>(members),
+                    QUEUE_BYTES, flow, timing, List.of()), machine, machine.directory("order"));
+            opened.add(order);
+            return order;
+        }, () -> {}, () -> opened.stream().mapToLong(GroupOrder::untrue).sum());
     }
 
     private static Orders ideal(Scenario scenario, Kernel kernel, RandomStream knobs) {
@@ -112,6 +118,6 @@ record Orders(NodeHost.OrderFactory factory, Runnable calm) {
                         ? new Distribution.Exponential(200 * Nanos.MILLI)
                         : Distribution.ZERO),
                 all);
-        return new Orders((host, node, _, _) -> ideal.open(host, node), ideal::calm);
+        return new Orders((host, node, _, _) -> ideal.open(host, node), ideal::calm, () -> 0);
     }
 }

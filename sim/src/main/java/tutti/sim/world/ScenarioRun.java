@@ -79,7 +79,7 @@ public final class ScenarioRun {
     private final Programs programs;
     private final ClientMix mix;
     private final List<NodeHost> replicas = new ArrayList<>();
-    private final Runnable calm;
+    private final Orders orders;
     private final Injector injector;
     private final OutcomeQuestions questions;
     private final Membership membership;
@@ -110,8 +110,7 @@ public final class ScenarioRun {
         for (String name : scenario.plan().allHosts()) {
             network.attach(new Host(kernel, threads, name, config), lan);
         }
-        Orders orders = Orders.of(scenario, kernel, knobs.fork("order"));
-        calm = orders.calm();
+        orders = Orders.of(scenario, kernel, knobs.fork("order"));
         membership = new Membership(kernel, recording, scenario, replicas);
         parameters = new ParameterOperators(kernel, recording, scenario, replicas);
         boolean changes = scenario.plan().changesMembers();
@@ -136,7 +135,7 @@ public final class ScenarioRun {
         injector = new Injector(kernel, network, new Faults(), scenario.plan());
         injector.start(() -> {
             healed = true;
-            calm.run();
+            orders.calm().run();
         });
         for (NodeHost home : replicas) {
             for (int i = 0; i < mix.clientsPerReplica(); i++) {
@@ -342,6 +341,7 @@ public final class ScenarioRun {
             if (end != ScenarioResult.End.RESTED) {
                 run.cut();
             }
+            run.lookAtPackets();
             List<CheckResult> checks = run.check();
             run.countUnsafeWrites();
             return new ScenarioResult(scenario, kernel.fingerprint(), kernel.hash(), end, why, checks,
@@ -350,6 +350,14 @@ public final class ScenarioRun {
     }
 
     // ------------------------------------------------------------------------------------------ phases
+
+    /** Nobody forges packets here. */
+    private void lookAtPackets() {
+        long untrue = orders.untrue().getAsLong();
+        if (untrue > 0) {
+            recording.violated("packets", "members have left out " + untrue + " packets that no correct member sends");
+        }
+    }
 
     private void countUnsafeWrites() {
         for (NodeHost replica : replicas) {
