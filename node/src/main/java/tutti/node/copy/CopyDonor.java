@@ -25,7 +25,7 @@ import tutti.runtime.PeerIdentity;
  * only sending is done on the loop of the connections, so much at a time and so often that the given rate is not exceeded.
  *
  * <p>
- * <b>Memory.</b> Pieces of at most {@link #BATCH_BYTES} are read ahead, and of at most {@link #UNWRITTEN_BYTES_MAX} sent that the
+ * <b>Memory.</b> Pieces of at most {@link #BATCH_BYTES} are read ahead, and of at most {@link CopyMessage#AHEAD_BYTES_MAX} and one more sent that the
  * receiver has not said to have written down.
  *
  * <p>
@@ -39,7 +39,6 @@ import tutti.runtime.PeerIdentity;
 public final class CopyDonor implements Network.Acceptor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(CopyDonor.class);
     private static final int BATCH_BYTES = 1 << 20;
-    private static final int UNWRITTEN_BYTES_MAX = 4 << 20;
     private static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(60);
     /** So long it may take until files can be read: a database in the node's process is written down first. */
     private static final long PREPARE_NANOS = TimeUnit.HOURS.toNanos(1);
@@ -321,13 +320,13 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
         private void pump() {
             Visit to = visit;
             long now = machine.clock().nanoTime();
-            while (to != null && !over && !ready.isEmpty() && unwrittenBytes < UNWRITTEN_BYTES_MAX
+            while (to != null && !over && !ready.isEmpty() && unwrittenBytes < CopyMessage.AHEAD_BYTES_MAX
                     && now >= allowedNanos) {
                 CopyMessage next = ready.remove();
                 send(to, next);
                 unwritten.add(next);
                 if (next instanceof CopyMessage.Piece piece) {
-                    unwrittenBytes += piece.content().length;
+                    unwrittenBytes += piece.weight();
                     sentBytes += piece.length();
                     // What was not used in time is not made up for.
                     allowedNanos = Math.max(allowedNanos, now - TimeUnit.SECONDS.toNanos(1) / 10)
@@ -351,7 +350,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
         void written(long upTo) {
             while (unwritten.peek() instanceof CopyMessage.Piece piece && piece.number() <= upTo) {
                 unwritten.remove();
-                unwrittenBytes -= piece.content().length;
+                unwrittenBytes -= piece.weight();
             }
             pump();
         }

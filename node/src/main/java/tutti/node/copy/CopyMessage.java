@@ -19,6 +19,10 @@ sealed interface CopyMessage extends Encoded {
      * releases give each other copies while a cluster is upgraded.
      */
     int VERSION = Versions.SPOKEN.oldest();
+    /** How much may be on its way and not written down ({@link Piece#weight}) before nothing more is sent, in bytes. */
+    int AHEAD_BYTES_MAX = 4 << 20;
+    /** What a piece takes besides its content and path, in bytes. */
+    int OVERHEAD_BYTES = 128;
     /** A piece that says that a directory is there. */
     long OF_DIRECTORY = -1;
 
@@ -90,6 +94,11 @@ sealed interface CopyMessage extends Encoded {
                 Field.of("length", Types.integer(0, PIECE_BYTES_MAX), Piece::length),
                 Field.of("deflated", Types.BOOLEAN, Piece::deflated),
                 Field.of("content", Types.bytes(PIECE_BYTES_MAX), Piece::content), Piece::new);
+
+        /** What it takes in memory, about, in bytes. */
+        int weight() {
+            return content.length + path.length() + OVERHEAD_BYTES;
+        }
     }
 
     /**

@@ -28,7 +28,8 @@ import tutti.runtime.PeerIdentity;
  * is of no use, and another is to be got in an empty directory.
  *
  * <p>
- * <b>Memory.</b> What has come and is not written is as much as the donor sends ahead ({@link CopyDonor}).
+ * <b>Memory.</b> What has come and is not written is as much as a donor sends ahead ({@link CopyDonor}). One that sends more than twice that is no donor, and
+ * the copy is given up. A connection that is gone is made again when all that has come is written, so that nothing is sent ahead twice.
  *
  * <p>
  * Of one loop, which it has opened, but for {@link #close} and {@link #bytes}.
@@ -40,6 +41,7 @@ public final class CopyReceiver implements AutoCloseable {
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
     private static final int RESUMES_MAX = 60;
+    private static final long UNWRITTEN_BYTES_MAX = 2L * (CopyMessage.AHEAD_BYTES_MAX + CopyMessage.PIECE_BYTES_MAX);
 
     /**
      * What is wanted.
@@ -74,6 +76,8 @@ public final class CopyReceiver implements AutoCloseable {
     private long received;
     private int resumes;
     private final List<CopyMessage.Piece> unwritten = new ArrayList<>();
+    /** Of these, and of what is being written. */
+    private long unwrittenBytes;
     private CopyMessage.@Nullable End end;
     private boolean writes;
     private boolean over;
@@ -157,13 +161,20 @@ public final class CopyReceiver implements AutoCloseable {
         } else {
             LOG.info("node {}: the connection on which node {} gives a copy is gone: {}", wanted.node(),
                     from.donor.node(), why);
-            loop.schedule(RETRY_NANOS, () -> {
-                if (!over) {
-                    connection = new Connection(from);
-                    connection.open();
-                }
-            });
+            loop.schedule(RETRY_NANOS, () -> again(from));
         }
+    }
+
+    private void again(Attempt from) {
+        if (over) {
+            return;
+        }
+        if (writes) {
+            loop.schedule(RETRY_NANOS, () -> again(from));
+            return;
+        }
+        connection = new Connection(from);
+        connection.open();
     }
 
     private void refused(Attempt by, String why, boolean lasting) {
@@ -198,6 +209,12 @@ public final class CopyReceiver implements AutoCloseable {
         received++;
         resumes = 0;
         unwritten.add(piece);
+        unwrittenBytes += piece.weight();
+        if (unwrittenBytes > UNWRITTEN_BYTES_MAX) {
+            failed("node " + granted.donor.node() + " sends a copy further ahead than a node does: "
+                    + unwrittenBytes + " bytes", true);
+            return;
+        }
         write();
     }
 
@@ -243,6 +260,7 @@ public final class CopyReceiver implements AutoCloseable {
         long writtenBytes = bytes;
         for (CopyMessage.Piece piece : pieces) {
             writtenBytes += piece.length();
+            unwrittenBytes -= piece.weight();
         }
         bytes = writtenBytes;
         Connection to = connection;
