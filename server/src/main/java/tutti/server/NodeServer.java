@@ -28,6 +28,7 @@ import tutti.engine.postgres.server.ServerException;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
 import tutti.node.copy.CopyStream;
+import tutti.runtime.real.PathDirectory;
 import tutti.server.config.ConfigChanges;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.AdminServer;
@@ -301,7 +302,10 @@ public final class NodeServer implements NodeRuntime {
 
         @Override
         public synchronized String reload() throws IOException {
-            ConfigChanges changes = ConfigChanges.between(config, file.read());
+            NodeConfig fresh = file.read();
+            // With what the cluster keeps changed, the node would not start again.
+            FirstProtocol.check(PathDirectory.of(config.data()), fresh.chosenProtocol());
+            ConfigChanges changes = ConfigChanges.between(config, fresh);
             config = changes.config();
             NodeLife now = life;
             if (now != null) {
