@@ -5,6 +5,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableSet;
@@ -46,6 +47,8 @@ public final class Database {
     static final long LOOK_NANOS = 4 * Nanos.MILLI;
     /** Of the failures of commits, those of which the commit has worked all the same. */
     private static final double ANSWERS_LOST = 0.5;
+    /** Of commits whose server process is ended, those that were made before. */
+    private static final double COMMITTED = 0.5;
 
     /**
      * How long things take.
@@ -57,6 +60,8 @@ public final class Database {
      */
     public record Timing(Distribution apply, Distribution commit, Distribution flush, Distribution answer) {}
 
+    private record Commit(SimEngine engine, Runnable made, @Nullable Runnable dropped) {}
+
     private final Host host;
     private final EngineKind kind;
     private final Timing timing;
@@ -67,6 +72,7 @@ public final class Database {
     private final List<SimEngine> engines = new ArrayList<>();
     private final ArrayDeque<Runnable> hung = new ArrayDeque<>();
     private final List<Runnable> awaitingEnds = new ArrayList<>();
+    private final Set<Commit> underWay = new LinkedHashSet<>();
     /** Positions committed since the last were written. */
     private final List<Long> unwritten = new ArrayList<>();
     private final TreeSet<Long> skipped = new TreeSet<>();
@@ -78,6 +84,7 @@ public final class Database {
     private long image;
     private long imageEnd;
     private long life;
+    private long leftBehind;
     private boolean hangs;
     private boolean refuses;
     private boolean flushing;
@@ -126,6 +133,8 @@ public final class Database {
         locks.forget();
         hung.clear();
         awaitingEnds.clear();
+        underWay.clear();
+        leftBehind = 0;
         unwritten.clear();
         takePlaced();
         List<Long> commits = journal.recover();
@@ -389,11 +398,39 @@ public final class Database {
         later(timing.apply.sample(random), APPLY, then);
     }
 
-    void commitLater(Runnable then) {
+    /**
+     * Ends a commit after a while, unless the server goes down before, or a {@link #endLeft later life} of its node ends it.
+     *
+     * @param engine by which it was asked for
+     * @param made what makes it
+     * @param dropped what gives it up; null if its session outlives its node, where that is not in the database's own process
+     */
+    void commitLater(SimEngine engine, Runnable made, @Nullable Runnable dropped) {
         if (!commitDelay.equals(Distribution.ZERO)) {
             happens(FaultKind.SLOW_COMMITS);
         }
-        later(timing.commit.sample(random) + commitDelay.sample(random), COMMIT, then);
+        Commit commit = new Commit(engine, made, dropped);
+        underWay.add(commit);
+        later(timing.commit.sample(random) + commitDelay.sample(random), COMMIT, () -> {
+            if (underWay.remove(commit)) {
+                made.run();
+            }
+        });
+    }
+
+    /** Ends what earlier lives of its node have left, as {@link tutti.core.spi.Engine} says: it is committed now or never. */
+    void endLeft() {
+        List<Commit> left = underWay.stream().filter(each -> !engines.contains(each.engine)).toList();
+        for (Commit each : left) {
+            Runnable dropped = each.dropped;
+            if (kind.runsInNode() || (dropped != null && random.chance(COMMITTED))) {
+                underWay.remove(each);
+                each.made.run();
+            } else if (dropped != null) {
+                underWay.remove(each);
+                dropped.run();
+            }
+        }
     }
 
     void answerLater(Runnable then) {
@@ -430,6 +467,16 @@ public final class Database {
             awaitingEnds.remove(once);
             once.run();
         });
+    }
+
+    /** A session of an earlier life has committed this position. */
+    void leftBehind(long position) {
+        leftBehind = position;
+    }
+
+    /** Whether nobody can record a position, since a session of an earlier life has done so meanwhile. */
+    boolean holds(long position) {
+        return position == leftBehind;
     }
 
     /** Makes changes visible at a position. */

@@ -36,6 +36,11 @@ public enum EngineKind {
         return this == POSTGRES || this == LOCKING;
     }
 
+    /** Whether it runs in its node's process, and so ends with it, or a server does. */
+    boolean runsInNode() {
+        return this == H2 || this == HSQLDB;
+    }
+
     /** Whether clients' statements wait for rows that others hold. */
     boolean clientsWait() {
         return this != HSQLDB;

@@ -239,7 +239,11 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
             throw new IllegalStateException("an applier is to commit position " + last + " while it is " + state);
         }
         begin(State.COMMITTING, done);
-        database.commitLater(() -> {
+        database.commitLater(engine, () -> {
+            if (database.holds(last)) {
+                fail(done, SimEngine.HELD);
+                return;
+            }
             boolean aborts = database.aborts();
             boolean commits = !aborts || database.losesAnswer();
             if (commits) {
@@ -251,7 +255,7 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
                 giveUp();
                 succeed(done, null);
             }
-        });
+        }, this::giveUp);
     }
 
     @Override
@@ -340,7 +344,11 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
             return;
         }
         begin(State.COMMITTING, done);
-        database.commitLater(() -> {
+        database.commitLater(engine, () -> {
+            if (database.holds(at)) {
+                fail(done, SimEngine.HELD);
+                return;
+            }
             boolean aborts = database.aborts();
             if (!aborts || database.losesAnswer()) {
                 database.skip(at);
@@ -351,7 +359,7 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
                 giveUp();
                 succeed(done, new ExecuteResult(why, REFUSED));
             }
-        });
+        }, this::giveUp);
     }
 
     /** The server has died. */

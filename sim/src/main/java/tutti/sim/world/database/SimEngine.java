@@ -23,6 +23,8 @@ public final class SimEngine implements Engine {
             EngineFailure.Kind.TROUBLE);
     static final EngineFailure FULL = new EngineFailure("53100", "the disk is full", EngineFailure.Kind.TROUBLE);
     static final EngineFailure ABORTED = new EngineFailure("40P01", "aborted by a fault", true);
+    /** By a session that an earlier life of the node has left. */
+    static final EngineFailure HELD = new EngineFailure("23505", "the position is recorded already", false);
     private static final BlockedListener NO_LISTENER = (_, _) -> {};
 
     private final Database database;
@@ -141,7 +143,10 @@ public final class SimEngine implements Engine {
 
     @Override
     public void appliedPosition(Completion<Long> done) {
-        ask(done, database::visible);
+        ask(done, () -> {
+            database.endLeft();
+            return database.visible();
+        });
     }
 
     @Override

@@ -312,11 +312,16 @@ public final class SimTransaction extends Locks.Owner {
         }
         state = State.COMMITTING;
         committing = done;
-        database.commitLater(() -> {
-            boolean aborts = database.aborts();
-            boolean commits = !aborts || database.losesAnswer();
+        database.commitLater(engine, () -> {
+            boolean left = !engine.isUsable();
+            boolean late = left && position <= database.visible();
+            boolean aborts = late || database.aborts();
+            boolean commits = !late && (!aborts || database.losesAnswer());
             if (commits) {
                 database.commit(position, changes);
+            }
+            if (commits && left) {
+                database.leftBehind(position);
             }
             committing = null;
             over();
@@ -325,7 +330,7 @@ public final class SimTransaction extends Locks.Owner {
             } else {
                 done.succeeded(null);
             }
-        });
+        }, null);
     }
 
     /** Ends a transaction that has changed nothing. */

@@ -414,6 +414,35 @@ class DatabaseTest {
         assertEquals(List.of("client done", "commit done"), heard);
     }
 
+    @ParameterizedTest
+    @EnumSource(EngineKind.class)
+    void whatALaterLifeIsToldOfItsPositionStays(EngineKind kind) {
+        use(kind);
+        WriteSet writes = remote(append(A, 9));
+        Engine.Applier applier = engine.openApplier();
+        applier.apply(1, List.of(writes), noted("apply"));
+        settle();
+        database.setCommitDelay(new Distribution.Constant(10 * Nanos.MILLI));
+        applier.commit(1, noted("commit"));
+        engine.close();
+        List<Long> told = new ArrayList<>();
+        Objects.requireNonNull(database.open()).appliedPosition(new Completion<>() {
+            @Override
+            public void succeeded(Long held) {
+                told.add(held);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                heard.add(failure.message());
+            }
+        });
+        settle();
+        assertEquals(told, List.of(database.visible()));
+        kernel.runUntil(kernel.now() + 20 * Nanos.MILLI);
+        assertEquals(told, List.of(database.visible()));
+    }
+
     @Test
     void anOldCopyIsBehindWhatWasDurable() {
         for (int i = 0; i < 20; i++) {
