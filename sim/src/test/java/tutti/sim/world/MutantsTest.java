@@ -11,6 +11,8 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.sim.world.mutant.Finder;
@@ -31,6 +33,7 @@ class MutantsTest {
     }
 
     @Tag("long")
+    @Execution(ExecutionMode.CONCURRENT)
     @ParameterizedTest
     @MethodSource("all")
     void isFound(Mutant mutant) {
