@@ -18,9 +18,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import tutti.core.txn.TransactionId;
 
 /** {@code -Dtutti.grid.seeds=N} runs more seeds; the long tests run ten times as many. */
+@Execution(ExecutionMode.CONCURRENT)
 class GroupMulticastTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 300);
     private static final int SEEDS_FOR_MUTANTS = 1000;

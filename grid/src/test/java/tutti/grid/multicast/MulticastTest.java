@@ -16,12 +16,15 @@ import java.util.function.LongFunction;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.core.txn.TransactionId;
 
 /** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind; the long tests run ten times as many. */
+@Execution(ExecutionMode.CONCURRENT)
 class MulticastTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 400);
     private static final int SEEDS_FOR_MUTANTS = 1000;

@@ -7,12 +7,15 @@ import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.grid.CommitProtocol;
 import tutti.grid.IsolationLevel;
 
 /** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind; the long tests run ten times as many. */
+@Execution(ExecutionMode.CONCURRENT)
 class GridSimulationTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 3);
 

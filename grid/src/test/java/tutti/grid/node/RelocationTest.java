@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.grid.CommitProtocol;
@@ -18,6 +20,7 @@ import tutti.grid.view.Layout;
 import tutti.grid.view.View;
 
 /** Ways of moving keys that are wrong, each of which the simulation must find, or {@link RelocationStepsTest}. */
+@Execution(ExecutionMode.CONCURRENT)
 class RelocationTest {
     private static final int RUNS_MAX = 60;
 
