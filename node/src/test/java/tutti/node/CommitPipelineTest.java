@@ -4,192 +4,25 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Supplier;
 import java.util.stream.LongStream;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Engine;
-import tutti.core.spi.Engine.ExecuteResult;
-import tutti.core.spi.EngineFailure;
 import tutti.core.txn.ConflictClasses;
-import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.core.tune.ConcurrencyTuning;
-import tutti.node.metrics.NodeMetrics;
-import tutti.runtime.Loop;
 
-class CommitPipelineTest {
-    /** Longer than any test. */
-    private static final long LINGER_NANOS = TimeUnit.HOURS.toNanos(1);
-
-    private boolean unwatched;
-    private final AtomicReference<@Nullable Throwable> broken = new AtomicReference<>();
-    private final TestMachine machine = new TestMachine();
-    private final Loop loop = machine.loop("test", broken::set);
-    private final ManualEngine engine = new ManualEngine();
-    private final List<Long> visible = new ArrayList<>();
-    private final AtomicReference<@Nullable Throwable> failed = new AtomicReference<>();
-    private final List<TransactionId> preparedHeard = new ArrayList<>();
-    private final List<Long> refused = new ArrayList<>();
-    private final Set<Long> skipped = new HashSet<>();
-    private final List<Long> leftOut = new ArrayList<>();
-    private final List<Long> told = new ArrayList<>();
-    private final List<TransactionId> takenBack = new ArrayList<>();
-    private final List<String> blockedHeard = new ArrayList<>();
-    private final List<TransactionId> notPreparedHeard = new ArrayList<>();
-    private final CommitPipeline.Events events = new CommitPipeline.Events() {
-        @Override
-        public void committed(long position, WriteSet writes) {
-            told.add(position);
-        }
-
-        @Override
-        public void visible(long position) {
-            visible.add(position);
-        }
-
-        @Override
-        public void prepared(TransactionId transaction) {
-            preparedHeard.add(transaction);
-        }
-
-        @Override
-        public void blocked(TransactionId transaction, Set<TransactionId> holders) {
-            blockedHeard.add(transaction + " by " + holders);
-        }
-
-        @Override
-        public void notPrepared(TransactionId transaction, EngineFailure cause) {
-            notPreparedHeard.add(transaction);
-        }
-
-        @Override
-        public void executed(long position, ExecuteResult result) {
-            // Only the position matters here.
-        }
-
-        @Override
-        public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
-            refused.add(position);
-        }
-
-        @Override
-        public @Nullable EngineFailure leftOut(long position) {
-            return skipped.contains(position) ? new EngineFailure("23514", "left out", false) : null;
-        }
-
-        @Override
-        public void leavesOut(long position, TransactionId transaction, EngineFailure why) {
-            leftOut.add(position);
-        }
-
-        @Override
-        public void takesBack(TransactionId transaction) {
-            takenBack.add(transaction);
-        }
-
-        @Override
-        public void failed(Throwable cause) {
-            failed.set(cause);
-        }
-    };
-    private final CommitPipeline pipeline = pipeline(LINGER_NANOS);
-
-    private CommitPipeline pipeline(long lingerNanos) {
-        return pipeline(lingerNanos, 0, 0);
-    }
-
-    private CommitPipeline pipeline(long lingerNanos, long held, long before) {
-        CommitPipeline made = new CommitPipeline(engine, machine, loop, events, NodeMetrics.NONE,
-                new ApplySettings(3, 8, lingerNanos), new LostKeys(), () -> unwatched);
-        made.open(held, before);
-        return made;
-    }
-
-    @AfterEach
-    void stop() {
-        loop.close();
-        assertEquals(null, broken.get());
-    }
-
-    private static TransactionId id(long position) {
-        return new TransactionId(1, position);
-    }
-
-    private static WriteSet writes(long position, int... keys) {
-        KeySet.Builder builder = new KeySet.Builder();
-        for (int key : keys) {
-            builder.add(key, KeyKind.UPDATE);
-        }
-        return new WriteSet(builder.build(), ByteBuffer.allocate(8).putLong(position).array());
-    }
-
-    /** Runs on the loop, with what it sets off there now. */
-    private <T> T on(Supplier<T> task) {
-        AtomicReference<T> result = new AtomicReference<>();
-        loop.execute(() -> result.set(task.get()));
-        machine.runDue();
-        assertEquals(null, broken.get());
-        return result.get();
-    }
-
-    private void run(Runnable task) {
-        on(() -> {
-            task.run();
-            return true;
-        });
-    }
-
-    private List<ManualEngine.Pending> pending() {
-        machine.runDue();
-        return engine.takePending();
-    }
-
-    private void succeedAll() {
-        for (List<ManualEngine.Pending> pending = pending(); !pending.isEmpty(); pending = pending()) {
-            pending.forEach(ManualEngine.Pending::succeed);
-        }
-    }
-
-    /** Applied alone, so that what follows it lingers. */
-    private void firstOfMany() {
-        unwatched = true;
-        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
-        succeedAll();
-        assertEquals(List.of(1L), visible);
-        run(() -> pipeline.remote(2, id(2), writes(2, 2)));
-        run(() -> pipeline.remote(3, id(3), writes(3, 3)));
-        assertEquals(List.of(), pending());
-        assertTrue(pipeline.lingers());
-    }
-
-    @Test
-    void remoteTransactionsThatNobodyWaitsForAreAppliedTogether() {
-        firstOfMany();
-        run(() -> pipeline.hurry(2));
-        List<ManualEngine.Pending> together = pending();
-        assertEquals(1, together.size());
-        together.forEach(ManualEngine.Pending::succeed);
-        succeedAll();
-        assertEquals(List.of(1L, 3L), visible);
-        assertEquals(List.of(1L, 2L, 3L), engine.effects);
-        assertFalse(pipeline.lingers());
-    }
-
+class CommitPipelineTest extends PipelineFixture {
     @Test
     void whoLooksSeesAllUpToThereAndNothingBehindIt() {
         List<Long> seen = new ArrayList<>();
@@ -219,140 +52,6 @@ class CommitPipelineTest {
         run(() -> later.look(8, Runnable::run));
         assertEquals(List.of(), refused);
         assertEquals(List.of(8L), visible);
-    }
-
-    @Test
-    void aLocalCommitBehindThemEndsTheirWait() {
-        firstOfMany();
-        run(() -> pipeline.local(4, id(4), writes(4, 4), engine.new Session(4)));
-        succeedAll();
-        assertEquals(List.of(1L, 3L, 4L), visible);
-        run(() -> pipeline.remote(5, id(5), writes(5, 5)));
-        assertEquals(List.of(), pending());
-    }
-
-    @Test
-    void whatIsSkippedBehindThemDoesNotEndTheirWait() {
-        firstOfMany();
-        run(() -> pipeline.skip(4));
-        assertEquals(List.of(), pending());
-    }
-
-    @Test
-    void enoughOfThemDoNotWaitForMore() {
-        firstOfMany();
-        for (int position = 4; position < 33; position++) {
-            int at = position;
-            run(() -> pipeline.remote(at, id(at), writes(at, at)));
-        }
-        assertEquals(List.of(), pending());
-        run(() -> pipeline.remote(33, id(33), writes(33, 33)));
-        succeedAll();
-        assertEquals(33L, visible.getLast());
-    }
-
-    @Test
-    void nobodyWaitsForMoreWhereSomebodyWatches() {
-        firstOfMany();
-        unwatched = false;
-        run(() -> pipeline.remote(4, id(4), writes(4, 4)));
-        succeedAll();
-        assertEquals(List.of(1L, 4L), visible);
-    }
-
-    @Test
-    void theWaitEndsByItself() {
-        unwatched = true;
-        CommitPipeline brief = pipeline(TimeUnit.MILLISECONDS.toNanos(50));
-        for (int position = 1; position <= 3; position++) {
-            int at = position;
-            run(() -> brief.remote(at, id(at), writes(at, at)));
-        }
-        succeedAll();
-        assertEquals(List.of(1L), visible);
-        machine.runFor(TimeUnit.MILLISECONDS.toNanos(50));
-        succeedAll();
-        assertEquals(List.of(1L, 2L, 3L), engine.effects);
-    }
-
-    @Test
-    void aShorterWaitCountsForWhatWaitsAlready() {
-        firstOfMany();
-        long brief = TimeUnit.MILLISECONDS.toNanos(50);
-        run(() -> pipeline.applying(new ApplySettings(3, 8, brief)));
-        assertEquals(List.of(), pending());
-        machine.runFor(brief);
-        succeedAll();
-        assertEquals(List.of(1L, 2L, 3L), engine.effects);
-    }
-
-    @Test
-    void whatWaitsBeginsWhenNothingIsToWaitAnyMore() {
-        firstOfMany();
-        run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
-        assertFalse(pipeline.lingers());
-        assertEquals(1, pending().size());
-    }
-
-    /** A run of groups of one position each, behind a local transaction that is committing. */
-    private List<ManualEngine.Pending> begunBehind(int positions) {
-        run(() -> pipeline.local(1, id(1), writes(1, 1), engine.new Session(1)));
-        for (int position = 2; position <= positions; position++) {
-            int at = position;
-            run(() -> pipeline.remote(at, id(at), writes(at, at)));
-        }
-        return pending();
-    }
-
-    @Test
-    void moreAppliersBeginAtOnce() {
-        run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
-        assertEquals(1 + 2, begunBehind(30).size());
-        run(() -> pipeline.applying(new ApplySettings(6, 1, 0)));
-        assertEquals(3, pending().size());
-    }
-
-    @Test
-    void automaticallyMoreAppliersBeginWhenTheReplicaIsBehind() {
-        run(() -> pipeline.applying(new ApplySettings(ApplySettings.AUTO, 1, 0)));
-        assertEquals(1 + 2, begunBehind(60).size());
-        machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
-        assertEquals(3, pending().size(),
-                "nothing has become visible, so six may work, of which one is left for the head");
-        run(() -> pipeline.applying(new ApplySettings(3, 1, 0)));
-        machine.runFor(10 * ConcurrencyTuning.INTERVAL_NANOS);
-        assertEquals(0, pending().size(), "a number counts again");
-    }
-
-    @Test
-    void whatIsChosenAutomaticallyChangesNothingOfWhatIsApplied() {
-        run(() -> pipeline.applying(new ApplySettings(3, ApplySettings.AUTO, 0)));
-        List<ManualEngine.Pending> begun = begunBehind(200);
-        for (int i = 0; i < 3; i++) {
-            machine.runFor(ConcurrencyTuning.INTERVAL_NANOS);
-        }
-        begun.forEach(ManualEngine.Pending::succeed);
-        succeedAll();
-        assertEquals(LongStream.rangeClosed(1, 200).boxed().toList(), engine.effects);
-    }
-
-    @Test
-    void fewerAppliersLeaveOneForTheHead() {
-        run(() -> pipeline.applying(new ApplySettings(6, 1, 0)));
-        List<ManualEngine.Pending> begun = begunBehind(30);
-        assertEquals(1 + 5, begun.size());
-        run(() -> pipeline.applying(new ApplySettings(1, 1, 0)));
-        // The local commit's result is lost, so that the head needs an applier, while five work for those that wait for it.
-        begun.getFirst().fail(true);
-        List<ManualEngine.Pending> head = pending();
-        assertEquals(1, head.size());
-        head.getFirst().succeed();
-        begun.subList(1, begun.size()).forEach(ManualEngine.Pending::succeed);
-        while (on(pipeline::visible) < 30) {
-            List<ManualEngine.Pending> now = pending();
-            assertEquals(1, now.size(), "one works");
-            now.getFirst().succeed();
-        }
     }
 
     @Test
@@ -389,20 +88,6 @@ class CommitPipelineTest {
                 waiting + " by " + List.of(waiting)), blockedHeard);
         succeedAll();
         assertEquals(List.of(made, waiting), preparedHeard);
-    }
-
-    @Test
-    void remoteWriteSetsThatFollowEachOtherShareAnEngineTransaction() {
-        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
-        run(() -> {
-            pipeline.remote(2, id(2), writes(2, 1));
-            pipeline.skip(3);
-            pipeline.remote(4, id(4), writes(4, 1));
-        });
-        succeedAll();
-        assertEquals(List.of(1L, 2L, 4L), engine.effects);
-        assertTrue(engine.groupsSeen);
-        assertEquals(4L, visible.getLast());
     }
 
     @Test

@@ -148,10 +148,6 @@ public final class Mutants {
                     raft("hybrid", "crash,kill,partition,clogging,pause"),
                     new Finder(By.ACKNOWLEDGED, "aborted is absent"), 100),
             // ------------------------------------------------------------------------------ node
-            mended("run-with-a-hole", "A group of positions that is applied again takes in one behind another group's.",
-                    Edit.of(NODE + "ApplyGroups", "begin", new Change.Condition("group", 2, Jump.TAKEN)),
-                    new Where("si", Map.of(), null, OrderKind.RAFT, "network", 1000, 953),
-                    new Finder(By.ASSERTION, "became visible behind"), 300),
             one("made-again", "A commit whose answer was lost is taken not to have worked.",
                     Edit.of(NODE + "EngineCommits", "ifCommitted", new Change.Condition("asked", 1, Jump.TAKEN)).at(2,
                             2),
