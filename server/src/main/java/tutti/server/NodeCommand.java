@@ -27,6 +27,9 @@ import tutti.yaml.UnusableFileException;
 @Command(name = "node", description = "Run one node of a cluster in the foreground, as its configuration file says.", footer = {
         "", "To begin with: tutti node --print-config > node.yaml"})
 public final class NodeCommand implements Callable<Integer> {
+    /** How Netty looks for buffers that nobody releases: by a stack trace of one buffer of 128 where it is made, and another one where it is released. */
+    private static final String LEAK_DETECTION = "io.netty.leakDetection.level";
+
     @Option(names = "--config", paramLabel = "FILE", description = "The node's configuration file.")
     private @Nullable Path config;
 
@@ -87,6 +90,9 @@ public final class NodeCommand implements Callable<Integer> {
         }
         if (System.getProperty("tutti.log") == null) {
             System.setProperty("tutti.log", "INFO");
+        }
+        if (System.getProperty(LEAK_DETECTION) == null) {
+            System.setProperty(LEAK_DETECTION, "disabled");
         }
         if (read.log().format().equals("json")) {
             JsonLog.use(Map.of("service.name", "tutti", "service.node.name", read.self().name()));

@@ -304,24 +304,31 @@ final class BackendRequests {
         }
 
         /**
-         * COMMIT, with a position recorded in it.
+         * A position is recorded in the transaction, which commits next.
          *
          * @param rowsInBand how many rows have been seen in band; -1 if they were captured by triggers
          */
-        Batch commit(long position, long rowsInBand) {
+        Batch record(long position, long rowsInBand) {
             if (rowsInBand < 0) {
                 own.record(out, position);
             } else {
                 own.recordInBand(out, position, rowsInBand);
             }
-            sent(SentMessage.OWN_CALL);
-            return commit();
+            return sent(SentMessage.OWN_CALL);
         }
 
-        /** COMMIT. */
-        Batch commit() {
-            own.commit(out);
-            return statement(SentMessage.OWN_COMMIT);
+        /**
+         * COMMIT.
+         *
+         * @param portal as which the client's own has been bound, which spares the engine another one; null for the node's
+         */
+        Batch commit(@Nullable String portal) {
+            if (portal == null) {
+                own.commit(out);
+                return statement(SentMessage.OWN_COMMIT);
+            }
+            Frontend.execute(out, portal, 0);
+            return sent(SentMessage.OWN_COMMIT);
         }
 
         /** A Parse of the client's whose answer is not for it. */

@@ -36,8 +36,10 @@ final class CommitSequence {
      *
      * @param chain whether the client wants another transaction to begin at once
      * @param prepares what the client prepares it as; null if it wants it committed
+     * @param portal as which the engine has bound a COMMIT of the client's that is what the client has prepared it as, as long as nothing runs of
+     *            which nothing is proven; null if it has none
      */
-    private record Commit(Form form, boolean chain, @Nullable PreparedTransaction prepares) {
+    private record Commit(Form form, boolean chain, @Nullable PreparedTransaction prepares, @Nullable String portal) {
         String tag() {
             return prepares == null ? "COMMIT" : "PREPARE TRANSACTION";
         }
@@ -105,7 +107,16 @@ final class CommitSequence {
      * @param alone whether nothing is unanswered that could fail
      */
     void begin(Form form, boolean chain, boolean alone) {
-        begin(new Commit(form, chain, null), alone);
+        begin(new Commit(form, chain, null, null), alone);
+    }
+
+    /**
+     * The same for COMMIT by Execute.
+     *
+     * @param portal what the engine has bound that COMMIT as, if it certainly has; otherwise null
+     */
+    void extended(boolean chain, boolean alone, @Nullable String portal) {
+        begin(new Commit(Form.EXTENDED, chain, null, portal), alone);
     }
 
     /**
@@ -113,7 +124,7 @@ final class CommitSequence {
      * can roll it back here.
      */
     void prepare(Form form, PreparedTransaction as) {
-        begin(new Commit(form, false, as), false);
+        begin(new Commit(form, false, as, null), false);
     }
 
     private void begin(Commit asked, boolean alone) {
@@ -146,7 +157,7 @@ final class CommitSequence {
         } else if (backend.inTransaction()) {
             begin(Form.IMPLICIT, false, false);
         } else {
-            commit = new Commit(Form.IMPLICIT, false, null);
+            commit = new Commit(Form.IMPLICIT, false, null, null);
             closed(backend.takeAhead());
         }
     }
@@ -375,7 +386,7 @@ final class CommitSequence {
                 // COMMIT executes the queries of cursors WITH HOLD, behind the capture
                 last = last.once("SET LOCAL transaction_read_only = on", SentMessage.OWN_EXECUTE);
             }
-            last.commit()
+            last.commit(portal())
                     .sync(reply -> finish(reply.committed() ? null : reply.error(), false));
             return;
         }
@@ -431,10 +442,15 @@ final class CommitSequence {
         }
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
-                backend.batch().commit(position, rowsInBand).sync(this::committed);
+                backend.batch().record(position, rowsInBand).commit(portal()).sync(this::committed);
             }
         });
         session.settle();
+    }
+
+    /** The client's own COMMIT, if nothing has run that might have put something else in its place. */
+    private @Nullable String portal() {
+        return commit == null || rowsInBand < 0 ? null : commit.portal();
     }
 
     /** It is rolled back here, where nothing of it is to be seen before it is committed: the node keeps it as all others do. */

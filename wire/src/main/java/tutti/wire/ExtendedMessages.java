@@ -29,6 +29,8 @@ final class ExtendedMessages {
     private final NamedObjects<Prepared> statements;
     private final NamedObjects<Prepared> portals;
     private @Nullable Prepared boundLast;
+    /** As which a COMMIT was bound last. */
+    private String commitPortal = "";
 
     ExtendedMessages(Session session, ClientSql sql, TextSettings texts, StatementRules rules,
             DeferredMessages deferred, ActiveRequests active, InBandCapture inBand) {
@@ -255,11 +257,18 @@ final class ExtendedMessages {
         boundLast = prepared.kind() == StatementKind.COMMIT && !withoutParameters(buffer, portalEnd + 1, limit)
                 ? null
                 : prepared;
+        if (prepared.kind() == StatementKind.COMMIT) {
+            commitPortal = name(buffer, start);
+        }
         InBandParse sent = prepared.inBand();
         if (sent == null || !sent.tellsRows()) {
             return pass(SentMessage.BIND);
         }
         return bindInBand(sent.statement(), buffer, start, limit);
+    }
+
+    private static String name(ByteBuf buffer, int start) {
+        return buffer.toString(start, Messages.end(buffer, start, buffer.writerIndex()) - start, StandardCharsets.UTF_8);
     }
 
     /** Whether a Bind, whose statement's name begins here, has no parameters. */
@@ -378,7 +387,7 @@ final class ExtendedMessages {
                         inTransaction, buffer, start, bodyLength);
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
-            case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first);
+            case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first, buffer, start);
             case SCHEMA -> schema(utility(prepared), inTransaction, buffer, start, bodyLength);
             case CONSTRAINTS -> {
                 if (!inTransaction) {
@@ -482,7 +491,8 @@ final class ExtendedMessages {
         return pass(SentMessage.EXECUTE);
     }
 
-    private boolean commit(@Nullable Prepared prepared, StatementKind kind, boolean inTransaction, boolean first) {
+    private boolean commit(@Nullable Prepared prepared, StatementKind kind, boolean inTransaction, boolean first,
+            ByteBuf buffer, int start) {
         if (!inTransaction) {
             return pass(SentMessage.EXECUTE);
         }
@@ -494,7 +504,8 @@ final class ExtendedMessages {
         // If it is run again, the client may have heard that it is bound, which must be answered again before.
         boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand())
                 && session.repetition().proven();
-        session.commit().begin(Form.EXTENDED, kind.chains(), alone);
+        session.commit().extended(kind.chains(), alone,
+                alone && name(buffer, start).equals(commitPortal) ? commitPortal : null);
         return false;
     }
 

@@ -29,7 +29,7 @@ import tutti.wire.sql.SqlTokens;
  *
  * <p>
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
- * of an update that assigns a column of some key or foreign key both rows. Of an update that assigns none, where the table has large values, only the
+ * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
  * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
@@ -416,7 +416,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 return "";
             }
             List<Table.Column> columns = table.columns();
-            boolean rekeys = java.util.stream.Stream.concat(
+            boolean rekeys = !table.hasKey() || java.util.stream.Stream.concat(
                     table.uniqueKeys().stream().flatMap(key -> key.watched().stream()),
                     table.foreignKeys().stream().flatMap(key -> key.columns().stream()))
                     .map(columns::get).anyMatch(column -> column.generated() || assigned.contains(column.name()));

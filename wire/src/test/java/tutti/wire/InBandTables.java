@@ -47,16 +47,17 @@ abstract class InBandTables {
             INSERT INTO copied SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 200) i;
             CREATE TABLE dated (at date PRIMARY KEY);
             INSERT INTO dated VALUES ('2026-11-26');
+            CREATE TABLE event (odd int REFERENCES "Odd Name", amount numeric(8,2), note text, rate float8, at timestamptz);
             REVOKE ALL ON secret FROM PUBLIC; GRANT INSERT, UPDATE ON secret TO alice;
             """;
     private static final String ROWS = """
-            TRUNCATE account, child, "Odd Name", leaf, dir, later, log, watched, copied, secret, computed;
+            TRUNCATE account, child, "Odd Name", leaf, dir, later, log, watched, copied, secret, computed, event;
             INSERT INTO account SELECT i, 100 * i, 'note ' || i, timestamptz '2026-01-01 00:00+00' + i * interval '1 hour',
                 decode('00ff', 'hex'), i / 3.0, i, ARRAY[i, NULL], 'sad', interval '1 day' FROM generate_series(1, 10) i;
             INSERT INTO child OVERRIDING SYSTEM VALUE SELECT i, i, 'c' || i FROM generate_series(1, 5) i;
             ALTER SEQUENCE child_id_seq RESTART 1000;
             INSERT INTO "Odd Name" VALUES (1, 'x', 1), (2, 'y', 2); INSERT INTO dir VALUES (1); INSERT INTO leaf VALUES (1, 1);
-            INSERT INTO secret VALUES (1, 'x')
+            INSERT INTO secret VALUES (1, 'x'); INSERT INTO event SELECT 2, 1.50, 'same', 0.1, NULL FROM generate_series(1, 3)
             """;
     static InBandFixture fixture;
 
@@ -107,7 +108,7 @@ abstract class InBandTables {
         }
         client.close();
         all.append(String.join("----\n", fixture.committed()));
-        for (String table : List.of("account", "child", "\"Odd Name\"", "leaf", "dir", "log", "copied", "secret")) {
+        for (String table : List.of("account", "child", "\"Odd Name\"", "leaf", "dir", "log", "copied", "secret", "event")) {
             all.append(table).append(' ').append(fixture.admin
                     .execute("SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM " + table + " t",
                             InBandFixture.PATIENCE)

@@ -101,7 +101,6 @@ public final class InBandQuery {
             WHERE NOT yes AND c.relkind = 'r' AND c.relpersistence <> 't' AND NOT c.relispartition AND NOT c.relhasrules
                 AND NOT c.relrowsecurity AND n.nspname <> 'tutti' AND n.nspname <> 'information_schema'
                 AND n.nspname NOT LIKE 'pg\\_%%'
-                AND EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid)
                 AND NOT EXISTS (SELECT FROM pg_catalog.pg_inherits i WHERE c.oid IN (i.inhparent, i.inhrelid))
                 AND NOT EXISTS (SELECT FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_proc p ON p.oid = g.tgfoid
                     WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND p.pronamespace <> 'tutti'::pg_catalog.regnamespace)
