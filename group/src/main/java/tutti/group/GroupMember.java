@@ -308,6 +308,14 @@ public final class GroupMember {
         return log.incarnation();
     }
 
+    /**
+     * The latest life of this member that another one has named and that it has not come to; 0 if none has. What named it was left out: it is untrue, or
+     * this member was started twice, or has lost count of its lives, and then the others leave out what it says.
+     */
+    public long claimedLife() {
+        return membership.claimedLife();
+    }
+
     private void committed(long upTo) {
         committed = Math.max(committed, upTo);
     }

@@ -157,6 +157,7 @@ final class Membership {
     private long installedAt;
     /** Since when this member finds that a new view is needed, or has been promised one. */
     private long unwellSince = WELL;
+    private long claimedLife;
 
     /** @param majority how many members it takes to make a view */
     Membership(GroupParameters parameters, int majority, MessageLog log, StableWriter writer, Links links, Peers peers,
@@ -177,17 +178,24 @@ final class Membership {
         learn(new long[links.configured()]);
     }
 
-    /** Somebody knows of these lives. */
+    /**
+     * Somebody knows of these lives. Of its own this member knows all there are, so that whoever names a later one is wrong; or else this is an older
+     * process than the one that is meant, and the others leave out what it says ({@link #claimedLife}).
+     */
     private void learn(long[] known) {
+        if (known.length == links.configured() && known[self] > log.incarnation()) {
+            claimedLife = Math.max(claimedLife, known[self]);
+            throw new ImpossiblePacket("member " + links.id(self) + " has not come to life " + known[self]);
+        }
         peers.lives(known);
         long[] own = new long[links.configured()];
         own[self] = log.incarnation();
         peers.lives(own);
-        if (peers.lives()[self] != log.incarnation()) {
-            throw new IllegalStateException("member " + links.id(self) + " is in its life " + log.incarnation()
-                    + ", but others know of its life " + peers.lives()[self]
-                    + ": it was started twice, or its directory was lost and its clock went back; start it again");
-        }
+    }
+
+    /** The latest life of this member that another one has named and that it has not come to; 0 if none has. */
+    long claimedLife() {
+        return claimedLife;
     }
 
     /** Whether this member listens and speaks. */

@@ -308,6 +308,33 @@ class GroupMemberTest {
         network.hosts.forEach(host -> assertEquals(view, host.disk.accepted(), "in the same view"));
     }
 
+    /** It could not be started again either, while its clock has not come to that life. */
+    @Test
+    void aLaterLifeOfItsReceiverThatThereIsNotEndsNoOrder() {
+        var network = group(3);
+        submit(network, 1, 10);
+        converge(network);
+        long view = network.hosts.get(0).disk.accepted();
+        for (int to = 0; to < 3; to++) {
+            for (int from = 0; from < 3; from++) {
+                if (from != to) {
+                    GroupMember member = network.hosts.get(to).member();
+                    long[] lives = {1, 1, 1};
+                    lives[to] = 99;
+                    long next = View.after(view, from, 3);
+                    assertFalse(member.received(network.now, from, new Packet.Prepare(next, lives)));
+                    assertEquals(99, member.claimedLife());
+                }
+            }
+        }
+        for (int member = 0; member < 3; member++) {
+            submit(network, member, 10);
+        }
+        converge(network);
+        assertEquals(40, network.order.size());
+        network.hosts.forEach(host -> assertEquals(view, host.disk.accepted(), "in the same view"));
+    }
+
     /** The sequencer's next decision is one on messages that nobody has sent so; the others go on without what it says. */
     @Test
     void whatTheSequencerCannotHaveDecidedEndsItsViewAndNoMember() {

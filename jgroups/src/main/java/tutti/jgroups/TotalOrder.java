@@ -28,6 +28,7 @@ import org.jgroups.annotations.ManagedOperation;
 import org.jgroups.annotations.Property;
 import org.jgroups.conf.AttributeType;
 import org.jgroups.conf.ClassConfigurator;
+import org.jgroups.protocols.pbcast.GMS;
 import org.jgroups.stack.Protocol;
 import org.jgroups.util.ByteArray;
 import org.jgroups.util.UUID;
@@ -79,6 +80,9 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
     private long settled_interval = 1000;
     @Property(description = "How many messages may wait for a view in which they can be ordered. Who sends more gets an exception")
     private int max_waiting = 10_000;
+    @Property(description = "How many bytes of messages may be held for views that are not used here yet. Who would hold more lets go of"
+            + " those of the latest view, and begins anew in the one after it", type = AttributeType.BYTES)
+    private long max_held = 64 << 20;
 
     private final Multicast.Steps steps;
     private final ReentrantLock lock = new ReentrantLock();
@@ -99,7 +103,9 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
     private @Nullable Multicast multicast;
     private long serial;
     private final Queue<Outgoing> waiting = new ArrayDeque<>();
-    private List<Message> held = new ArrayList<>();
+    private final HeldMessages held = new HeldMessages();
+    /** A view is used by others of whose messages some were let go here: this member keeps no part of the history after. */
+    private boolean isLeftOut;
     private final Map<Address, Long> settled = new HashMap<>();
     private @Nullable Future<?> timer;
     private long ordered;
@@ -117,8 +123,8 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
     @Override
     public void init() throws Exception {
         super.init();
-        if (crashes < 0 || max_waiting < 1 || settled_interval < 1) {
-            throw new IllegalArgumentException(getName() + ": crashes must not be negative, max_waiting and"
+        if (crashes < 0 || max_waiting < 1 || max_held < 1 || settled_interval < 1) {
+            throw new IllegalArgumentException(getName() + ": crashes must not be negative, max_waiting, max_held and"
                     + " settled_interval must be positive");
         }
     }
@@ -134,6 +140,7 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
             reports.clear();
             waiting.clear();
             held.clear();
+            isLeftOut = false;
             settled.clear();
             sends.clear();
             deliveries.clear();
@@ -184,6 +191,12 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
         return locked(() -> (long) waiting.size());
     }
 
+    /** Bytes of messages that are held for a view that is not used here yet. */
+    @ManagedAttribute(description = "Bytes of messages that are held for a view that is not used here yet", type = AttributeType.BYTES)
+    public long getHeldBytes() {
+        return locked(held::bytes);
+    }
+
     /** Messages that are kept, since others may ask for them. */
     @ManagedAttribute(description = "Messages that are kept, since others may ask for them")
     public long getKept() {
@@ -196,7 +209,7 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
         lock.lock();
         try {
             return local_addr + ": view " + current + ", used " + views + ", reports of places " + reports.keySet()
-                    + ", held " + held.size() + ", waiting " + waiting.size();
+                    + ", held " + held + ", waiting " + waiting.size();
         } finally {
             lock.unlock();
         }
@@ -366,7 +379,7 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
         boolean isOrder = content instanceof MulticastMessage || content instanceof ViewMessages.Settled;
         View view = isOrder ? views.used() : current;
         if (view == null || header.view().getId() > view.getViewId().getId()) {
-            held.add(message);
+            hold(header.view().getId(), message);
         } else if (isOrder) {
             Integer number = views.numbers().get(message.getSrc());
             if (number != null && number == header.number()) {
@@ -374,6 +387,13 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
             }
         } else if (header.view().equals(view.getViewId())) {
             ofView(message.getSrc(), view, (ViewMessages) content);
+        }
+    }
+
+    private void hold(long view, Message message) {
+        if (held.add(view, message, max_held)) {
+            log.error("%s: more than max_held (%d bytes) has come for views that are not used here yet. What is of the latest is let go, and this member begins anew"
+                    + " behind that", local_addr, max_held);
         }
     }
 
@@ -394,8 +414,11 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
         switch (message) {
             case Report report when place >= 0 && view.getCoord().equals(local_addr) -> reported(place, report);
             case Numbers all when isCoordinator && all.numbers().length == view.size() -> {
-                isAnswered = true;
-                if (!view.equals(views.used())) {
+                isAnswered = !held.misses(view.getViewId().getId());
+                if (!isAnswered) {
+                    isLeftOut = true;
+                    send(from, view.getViewId(), new ViewMessages.Missed());
+                } else if (!view.equals(views.used())) {
                     use(view, all);
                 }
             }
@@ -405,6 +428,8 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
                 log.warn("%s: no messages are ordered in view %s: %s", local_addr, view, refused.why());
             }
             case ViewMessages.Again _ when isCoordinator -> report(view);
+            case ViewMessages.Missed _ when place >= 0 && view.getCoord().equals(local_addr) ->
+                getTransport().getTimer().execute(() -> castNext(view));
             default -> log.warn("%s: %s has no business to send %s", local_addr, from, message);
         }
     }
@@ -479,9 +504,19 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
         release();
     }
 
+    /** Makes another view of the same members, in which those begin anew that cannot use this one. */
+    private void castNext(View view) {
+        GMS groups = getProtocolStack().findProtocol(GMS.class);
+        if (groups == null || !view.equals(groups.view())) {
+            return;
+        }
+        View next = groups.getNextView(null, null, null);
+        groups.castViewChangeAndSendJoinRsps(next, null, next.getMembers(), null, null);
+    }
+
     /** Tells a view's coordinator what is known here. */
     private void report(View view) {
-        Report report = views.report(view, multicast == null || multicast.isClean());
+        Report report = views.report(view, isLeftOut, multicast == null || multicast.isClean());
         if (view.getCoord().equals(local_addr)) {
             reported(0, report);
         } else {
@@ -516,6 +551,8 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
     private void use(View view, Numbers all) {
         int before = views.own();
         ViewHistory.Change change = views.use(view, all);
+        isLeftOut = false;
+        held.forget(view.getViewId().getId());
         settled.keySet().removeIf(member -> !change.stayed().contains(views.numbers().getOrDefault(member, -1)));
         long number = 2 * view.getViewId().getId();
         Multicast machine = multicast;
@@ -535,8 +572,6 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
 
     /** Takes what was held for a view that is there now; what is held still waits for a later one. */
     private void release() {
-        List<Message> before = held;
-        held = new ArrayList<>();
-        before.forEach(this::receive);
+        held.take().forEach(this::receive);
     }
 }

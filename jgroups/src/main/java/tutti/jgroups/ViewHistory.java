@@ -65,9 +65,10 @@ final class ViewHistory {
     /**
      * What a view's coordinator must know, which others may use from now on.
      *
+     * @param leftOut whether this member lacks messages of a later view that others use, so that its number does not stand for what it keeps
      * @param clean whether nothing is kept in which others take part than members of the view that is used
      */
-    Report report(View view, boolean clean) {
+    Report report(View view, boolean leftOut, boolean clean) {
         List<Earlier> may = tried.values().stream().map(earlier -> seenFrom(view, earlier)).toList();
         tried.put(view.getViewId().getId(), view);
         View last = used;
@@ -77,7 +78,7 @@ final class ViewHistory {
             known.add(numbers.getOrDefault(view.getMembersRaw()[place], NONE));
         }
         known.addAll(addresses.keySet());
-        return new Report(own(), given, clean, earlier, known.stream().mapToInt(Integer::intValue).toArray(), may);
+        return new Report(leftOut ? NONE : own(), given, clean, earlier, known.stream().mapToInt(Integer::intValue).toArray(), may);
     }
 
     private static Earlier seenFrom(View view, View earlier) {

@@ -28,7 +28,8 @@ sealed interface ViewMessages extends Encoded {
 
         static {
             List<Schema<? extends Encoded>> all = new ArrayList<>(MulticastMessages.schemas());
-            all.addAll(List.of(Report.SCHEMA, Numbers.SCHEMA, Refused.SCHEMA, Again.SCHEMA, Settled.SCHEMA));
+            all.addAll(List.of(Report.SCHEMA, Numbers.SCHEMA, Refused.SCHEMA, Again.SCHEMA, Settled.SCHEMA,
+                    Missed.SCHEMA));
             SET = new MessageSet<>("jgroups", "Behind the header of TOM2 and TOM3.", all);
         }
 
@@ -98,6 +99,13 @@ sealed interface ViewMessages extends Encoded {
         static final Schema<Again> SCHEMA = Schema
                 .message("again", 105, Again.class, "From the coordinator of a view: asks for another report.")
                 .of(Again::new);
+    }
+
+    /** To the coordinator: the sender has let go of messages of the view before it heard that it is used, and needs another one. */
+    record Missed() implements ViewMessages {
+        static final Schema<Missed> SCHEMA = Schema
+                .message("missed", 106, Missed.class, "To the coordinator of a view: the sender lacks messages of it, and needs another view.")
+                .of(Missed::new);
     }
 
     /** What the sender delivers from now on has a larger stamp. */

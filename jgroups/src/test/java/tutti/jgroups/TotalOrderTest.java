@@ -13,10 +13,12 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
 import org.jgroups.Address;
 import org.jgroups.Event;
@@ -34,7 +36,9 @@ import org.jgroups.protocols.pbcast.GMS;
 import org.jgroups.protocols.pbcast.NAKACK2;
 import org.jgroups.protocols.pbcast.STABLE;
 import org.jgroups.stack.Protocol;
+import org.jgroups.util.MessageBatch;
 import org.jgroups.util.Util;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -42,23 +46,57 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Channels of real stacks in one virtual machine. */
 class TotalOrderTest {
     private static final long PATIENCE = 60_000;
+    private static final long HELD_BYTES = 100_000;
 
     private final List<Member> members = new ArrayList<>();
     /** Of each test another one: who has crashed is never quite gone. */
     private final String cluster = "total-order-" + UUID.randomUUID();
+
+    /** Below the order: keeps back what one member sends, as a slow connection would, until it is opened. */
+    private static final class Gate extends Protocol {
+        private final Queue<Message> kept = new ConcurrentLinkedQueue<>();
+        private volatile @Nullable Address from;
+
+        void shut(Address sender) {
+            from = sender;
+        }
+
+        void open() {
+            from = null;
+            for (Message next = kept.poll(); next != null; next = kept.poll()) {
+                up_prot.up(next);
+            }
+        }
+
+        @Override
+        public Object up(Message message) {
+            if (message.getSrc() != null && message.getSrc().equals(from)) {
+                kept.add(message);
+                return null;
+            }
+            return up_prot.up(message);
+        }
+
+        @Override
+        public void up(MessageBatch batch) {
+            batch.forEach(this::up);
+        }
+    }
 
     /** A channel, and what it has received in total order. */
     private static final class Member implements Receiver {
         final JChannel channel;
         final TotalOrder order;
         final List<String> received = new ArrayList<>();
+        final Gate gate = new Gate();
 
         Member(Class<? extends TotalOrder> type, String name) throws Exception {
             order = type.getConstructor().newInstance();
             order.setValue("settled_interval", 100);
+            order.setValue("max_held", HELD_BYTES);
             channel = new JChannel(List.<Protocol>of(new SHARED_LOOPBACK(), new DISCARD(), new SHARED_LOOPBACK_PING(),
                     new NAKACK2().useMcastXmit(false), new UNICAST3(), new STABLE(),
-                    new GMS().setJoinTimeout(2000).printLocalAddress(false), new UFC(), new FRAG2(), order));
+                    new GMS().setJoinTimeout(2000).printLocalAddress(false), new UFC(), new FRAG2(), gate, order));
             channel.setName(name);
             channel.setReceiver(this);
         }
@@ -122,8 +160,14 @@ class TotalOrderTest {
     }
 
     private void start(int steps, int count) throws Exception {
+        start(steps, count, true);
+    }
+
+    private void start(int steps, int count, boolean majority) throws Exception {
         for (int i = 0; i < count; i++) {
-            members.add(new Member(type(steps), String.valueOf((char) ('a' + i))).connect(cluster));
+            Member member = new Member(type(steps), String.valueOf((char) ('a' + i)));
+            member.order.setValue("majority", majority);
+            members.add(member.connect(cluster));
         }
         await("all are there", () -> members.stream().allMatch(member -> sees(member, count)));
     }
@@ -242,9 +286,15 @@ class TotalOrderTest {
             assertFalse(member.order.isActive());
             assertEquals(List.of(), member.received());
         });
+        merge(more.getFirst(), less.getFirst(), 5);
+        await("what waited is delivered", () -> members.stream().allMatch(member -> member.received().contains("late"))
+                && less.stream().allMatch(member -> member.received().contains("here")));
+        assertNoCircles(members.stream().map(Member::received).toList());
+    }
+
+    /** Ends a partition into the parts of these two. */
+    private void merge(Member first, Member second, int count) throws Exception {
         members.forEach(member -> member.discard().resetIgnoredMembers());
-        Member first = more.getFirst();
-        Member second = less.getFirst();
         Event merge = new Event(Event.MERGE,
                 Map.of(first.address(), first.channel.getView(), second.address(), second.channel.getView()));
         boolean whole = false;
@@ -253,12 +303,64 @@ class TotalOrderTest {
             first.views().up(merge);
             second.views().up(merge);
             whole = Util.waitUntilTrue(PATIENCE / 20, 10,
-                    () -> members.stream().allMatch(member -> sees(member, 5)));
+                    () -> members.stream().allMatch(member -> sees(member, count)));
         }
         assertTrue(whole, "the group is whole");
-        await("what waited is delivered", () -> members.stream().allMatch(member -> member.received().contains("late"))
-                && less.stream().allMatch(member -> member.received().contains("here")));
+    }
+
+    /** What its coordinator says of the new view comes late; what others order in it meanwhile is more than may be held. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void whoWouldHoldTooMuchForALaterViewBeginsAnewBehindIt(int steps) throws Exception {
+        start(steps, 3);
+        Member late = members.get(2);
+        Member sender = members.get(1);
+        late.gate.shut(members.getFirst().address());
+        members.add(new Member(type(steps), "d").connect(cluster));
+        await("the view is there", () -> late.channel.getView().size() == 4);
+        await("its coordinator hears no report", () -> !late.order.isActive());
+        // The coordinator uses it, as it hears all.
+        await("others use it", () -> sees(members.getFirst(), 4) && sees(sender, 4) && sees(members.get(3), 4));
+        String large = "x".repeat(10_000);
+        for (int i = 0; i < 30; i++) {
+            sender.send("large " + i + large, sender.address(), late.address());
+        }
+        await("much was sent", () -> sender.order.getOrdered() == 30);
+        await("it comes", () -> late.order.printViews().contains("missed"));
+        assertTrue(late.order.getHeldBytes() <= HELD_BYTES);
+        late.gate.open();
+        await("all go on", () -> members.stream().allMatch(member -> sees(member, 4)));
+        await("others go on", () -> sender.received().size() == 30);
+        Map<String, Set<Member>> sent = sendSome(members, 20, new Random(steps));
+        await("everything is delivered", () -> members.stream().allMatch(member -> sent.entrySet().stream()
+                .filter(each -> each.getValue().contains(member)).allMatch(each -> member.received().contains(each.getKey()))));
         assertNoCircles(members.stream().map(Member::received).toList());
+    }
+
+    /** Without {@code majority}. */
+    @ParameterizedTest
+    @ValueSource(ints = {2, 3})
+    void partsThatNeedNoMajorityGoOnByThemselvesAndTogetherAgain(int steps) throws Exception {
+        start(steps, 3, false);
+        List<Member> more = List.copyOf(members.subList(0, 2));
+        List<Member> less = List.copyOf(members.subList(2, 3));
+        cut(more, less);
+        cut(less, more);
+        suspect(more, less);
+        suspect(less, more);
+        await("both parts go on", () -> more.stream().allMatch(member -> sees(member, 2)) && sees(less.getFirst(), 1));
+        Address[] all = members.stream().map(Member::address).toArray(Address[]::new);
+        more.getFirst().send("two", all);
+        less.getFirst().send("one", all);
+        await("each delivers its own", () -> more.stream().allMatch(member -> member.received().equals(List.of("two")))
+                && less.getFirst().received().equals(List.of("one")));
+        merge(more.getFirst(), less.getFirst(), 3);
+        for (Member member : members) {
+            member.send("last of " + member.channel.getName(), all);
+        }
+        await("the last messages are there", () -> members.stream().allMatch(member -> member.received().size() == 4));
+        assertNoCircles(members.stream().map(member -> member.received().subList(1, 4)).toList());
+        members.forEach(member -> assertEquals(0, member.order.getLost()));
     }
 
     private static void cut(List<Member> at, List<Member> from) {

@@ -43,7 +43,7 @@ class ViewHistoryTest {
             if (random.nextInt(12) == 0) {
                 return;
             }
-            reports.add(members.get(member).report(view, random.nextBoolean()));
+            reports.add(members.get(member).report(view, false, random.nextBoolean()));
         }
         ViewMessages decided = Numbering.of(reports, true);
         for (Address member : of) {
@@ -106,7 +106,7 @@ class ViewHistoryTest {
     }
 
     private void everyoneUses(View view) {
-        List<Report> reports = view.getMembers().stream().map(member -> members.get(member).report(view, true))
+        List<Report> reports = view.getMembers().stream().map(member -> members.get(member).report(view, false, true))
                 .toList();
         Numbers all = (Numbers) Numbering.of(reports, true);
         view.getMembers().forEach(member -> members.get(member).use(view, all));
@@ -147,9 +147,9 @@ class ViewHistoryTest {
         View view = View.create(first, 1000, first, next);
         ViewHistory fresh = new ViewHistory(next);
         assertEquals(Numbering.LATER,
-                Numbering.of(List.of(members.get(first).report(view, false), fresh.report(view, true)), true));
+                Numbering.of(List.of(members.get(first).report(view, false, false), fresh.report(view, false, true)), true));
         Numbers all = (Numbers) Numbering
-                .of(List.of(members.get(first).report(view, true), fresh.report(view, true)), true);
+                .of(List.of(members.get(first).report(view, false, true), fresh.report(view, false, true)), true);
         assertEquals(List.of(0, 1), List.of(all.numbers()[0], all.numbers()[1]), "0 is still the first's");
     }
 }

@@ -195,15 +195,21 @@ sealed interface Control extends Encoded {
 
     /**
      * The sender gives a node a copy to begin anew with, since that has lost what it had or may not use it any more. All up to here
-     * is ordered without the node.
+     * is ordered without the node. It counts if nothing was ordered behind what the sender knew when it was asked that concerns where the node begins:
+     * another of these, or a life of the node. For whoever asks gives donors up that are slow, and what they send later must not shut out the copy with
+     * which the node has begun.
      *
      * @param directory number of the copy's order directory, by which it is known from here on
+     * @param life number of the node's last life that the sender had heard of then
+     * @param since position up to which the sender had been delivered all then
      */
-    record Replaced(int node, long directory) implements Control {
+    record Replaced(int node, long directory, long life, long since) implements Control {
         static final Schema<Replaced> SCHEMA = Schema.message("replaced", 10, Replaced.class,
                 "The sender gives a node a copy to begin anew with.").of(
                         Field.of("node", Types.u8(0, 255), Replaced::node),
-                        Field.of("directory", Types.LONG, Replaced::directory), Replaced::new);
+                        Field.of("directory", Types.LONG, Replaced::directory),
+                        Field.of("life", Types.NATURAL, Replaced::life),
+                        Field.of("since", Types.NATURAL, Replaced::since), Replaced::new);
     }
 
     /** Nodes that were asked to look at their databases as they are at this position, before anything behind it can be seen. */

@@ -1,6 +1,8 @@
 package tutti.node;
 
 import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,6 +83,8 @@ final class Copies {
     private final Group group;
     private final Node node;
     private @Nullable Begun begun;
+    /** By node: where it was said last, since this life began, that the node begins anew. */
+    private final Map<Integer, Long> replacedAt = new HashMap<>();
 
     Copies(int self, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots, Outcomes outcomes,
             CopyRetention retention, Group group, Node node) {
@@ -112,7 +116,7 @@ final class Copies {
         abandon("another copy was asked for");
         begun = new Begun(receiver, directory, done);
         retention.begin(receiver);
-        node.send(new Control.Replaced(receiver, directory));
+        node.send(new Control.Replaced(receiver, directory, outcomes.lastLife(receiver), node.deliveredPosition()));
     }
 
     private void abandon(String why) {
@@ -148,12 +152,25 @@ final class Copies {
         retention.end(receiver, complete);
     }
 
-    /** A node begins anew with a copy. */
+    /** A node begins anew with a copy, if this is not late. */
     void replaced(long position, int sender, Control.Replaced told) {
-        group.replaced(told.node(), told.directory(), position);
+        boolean late = outcomes.lastLife(told.node()) > told.life();
+        if (!late) {
+            group.replaced(told.node(), told.directory(), told.since(), position);
+        }
+        Long before = replacedAt.put(told.node(), position);
+        late |= before != null && before > told.since();
+        if (late) {
+            LOG.info("node {}: the message at position {} that node {} gives node {} a copy comes too late to count", self, position, sender,
+                    told.node());
+        }
         Begun now = begun;
         if (now != null && sender == self && told.node() == now.receiver && told.directory() == now.directory) {
-            now.ordered = true;
+            if (late) {
+                abandon("node " + now.receiver + " has begun meanwhile, or another node gives it a copy; ask again");
+            } else {
+                now.ordered = true;
+            }
         }
     }
 

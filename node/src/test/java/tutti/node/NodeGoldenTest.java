@@ -53,7 +53,7 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.Hello(8, -5, "si"), new Control.Restart(90),
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
                         new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
-                        new Control.Replaced(2, 77),
+                        new Control.Replaced(2, 77, 3, 30),
                         new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12)),
                         new Control.Changed(40, Control.Changed.Step.ADDED, 3, Map.of(0, "a:1", 3, "d:4")),
                         new Control.CaughtUp(41), new Control.Look(-9),

@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -120,6 +123,32 @@ class StateCopyTest extends ReplicaTrio {
         write(0, "without", 4 * (int) SNAPSHOT_POSITIONS);
         await(() -> firstRetained() > state.position() + SNAPSHOT_POSITIONS);
         noneHasEnded();
+    }
+
+    /** Whose message comes second: all others would turn the node away with its copy. */
+    @Test
+    void oneOfTwoThatAreAskedAtOnceGivesNoneAndDoesWhenItIsAskedAgain() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        write(0, "before", 10);
+        stopAndLose(2);
+        List<CompletableFuture<StateCopy>> asked = List.of(new CompletableFuture<>(), new CompletableFuture<>());
+        for (int donor : List.of(0, 1)) {
+            nodes.get(donor).copy(2, NUMBER + donor, telling(asked.get(donor)));
+        }
+        List<Integer> refused = new ArrayList<>();
+        for (int donor : List.of(0, 1)) {
+            await(asked.get(donor)::isDone);
+            if (asked.get(donor).isCompletedExceptionally()) {
+                refused.add(donor);
+                assertTrue(asked.get(donor).exceptionNow().getMessage().contains("another node gives it a copy"));
+            }
+        }
+        assertEquals(1, refused.size(), refused + " refused");
+        int second = refused.getFirst();
+        StateCopy state = told(done -> nodes.get(second).copy(2, NUMBER + 2, done));
+        begin(2, state, engines.get(second).copy(machine));
+        write(2, "itself", 3);
+        assertSame();
     }
 
     @Test

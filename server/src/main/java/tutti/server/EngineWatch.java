@@ -22,7 +22,14 @@ final class EngineWatch implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
     private static final long PERIOD_MILLIS = 2000;
 
+    /** So long it may apply nothing before it is asked who holds it up, and how often that is logged then, in nanoseconds. */
+    static final long HELD_UP_NANOS_MAX = 10_000_000_000L;
+    static final long TOLD_AGAIN_NANOS = 600_000_000_000L;
+
     private final Supplier<CompletableFuture<?>> question;
+    private final Supplier<CompletableFuture<String>> awaited;
+    private final LongSupplier shown;
+    private final LongSupplier delivered;
     private final LongSupplier nanoTime;
     private final Thread thread;
     private volatile long answered;
@@ -30,15 +37,26 @@ final class EngineWatch implements Closeable {
     /** The position that was visible last, and since when it is. */
     private long visible = -1;
     private long since;
+    /** Who holds up what is applied, as far as is known; nothing if nobody does. */
+    private volatile String holders = "";
+    private long toldAt;
+    private boolean told;
 
     /**
      * That asks nothing before {@link #start}.
      *
      * @param question fails with what the database says instead, or that it cannot be reached
+     * @param awaited asks which sessions hold up what is applied, in words
+     * @param shown the position that is visible in it
+     * @param delivered the position up to which it should be
      * @param nanoTime the time, as {@link System#nanoTime} tells it
      */
-    EngineWatch(Supplier<CompletableFuture<?>> question, LongSupplier nanoTime) {
+    EngineWatch(Supplier<CompletableFuture<?>> question, Supplier<CompletableFuture<String>> awaited, LongSupplier shown,
+            LongSupplier delivered, LongSupplier nanoTime) {
         this.question = question;
+        this.awaited = awaited;
+        this.shown = shown;
+        this.delivered = delivered;
         this.nanoTime = nanoTime;
         answered = nanoTime.getAsLong();
         since = answered;
@@ -62,7 +80,7 @@ final class EngineWatch implements Closeable {
         }
     }
 
-    /** Asks once, and waits for the answer. */
+    /** Asks once, and waits for the answer; if nothing is applied, also who holds that up, which is logged. */
     void ask() throws InterruptedException {
         try {
             question.get().get();
@@ -78,30 +96,62 @@ final class EngineWatch implements Closeable {
                 said = String.valueOf(cause == null ? failed.getMessage() : cause.getMessage());
             }
         }
+        if (stalledNanos() <= HELD_UP_NANOS_MAX) {
+            goesOn();
+            return;
+        }
+        try {
+            heldUp(awaited.get().get());
+        } catch (ExecutionException failed) {
+            LOG.debug("the database does not tell who holds up what is applied", failed);
+        }
     }
 
-    /**
-     * Why the node is not ready for clients; null if its database works.
-     *
-     * @param shown the position that is visible in it
-     * @param delivered the position up to which it should be
-     */
-    synchronized @Nullable String trouble(long shown, long delivered) {
+    private void goesOn() {
+        holders = "";
+        if (told) {
+            told = false;
+            LOG.info("the node's database applies what is ordered again, up to position {}", shown.getAsLong());
+        }
+    }
+
+    private void heldUp(String by) {
+        holders = by;
         long now = nanoTime.getAsLong();
-        if (shown != visible || shown >= delivered) {
-            visible = shown;
+        if (!by.isEmpty() && (!told || now - toldAt > TOLD_AGAIN_NANOS)) {
+            told = true;
+            toldAt = now;
+            LOG.warn("the node's database has applied nothing behind position {} for {} s, though position {} is ordered: {}", shown.getAsLong(),
+                    stalledNanos() / 1_000_000_000, delivered.getAsLong(), by);
+        }
+    }
+
+    /** For how long nothing has been applied of what should be. */
+    private synchronized long stalledNanos() {
+        long now = nanoTime.getAsLong();
+        long position = shown.getAsLong();
+        if (position != visible || position >= delivered.getAsLong()) {
+            visible = position;
             since = now;
         }
-        long silent = now - answered;
+        return now - since;
+    }
+
+    /** Why the node is not ready for clients; null if its database works. */
+    @Nullable
+    String trouble() {
+        long stalled = stalledNanos();
+        long silent = nanoTime.getAsLong() - answered;
         if (silent > SILENCE_NANOS_MAX) {
             String why = said;
             return "the node's database has not answered for " + silent / 1_000_000_000 + " s"
                     + (why == null ? "" : " (" + why + ")") + ": it hangs, or its disk does; use another node";
         }
-        return now - since > STALL_NANOS_MAX
-                ? "the node's database has applied nothing behind position " + shown + " for "
-                        + (now - since) / 1_000_000_000 + " s, though position " + delivered
-                        + " is ordered: it is overloaded, or something waits for a lock; use another node"
+        String by = holders;
+        return stalled > STALL_NANOS_MAX
+                ? "the node's database has applied nothing behind position " + shown.getAsLong() + " for "
+                        + stalled / 1_000_000_000 + " s, though position " + delivered.getAsLong() + " is ordered: "
+                        + (by.isEmpty() ? "it is overloaded, or something waits for a lock" : by) + "; use another node"
                 : null;
     }
 

@@ -89,6 +89,15 @@ interface NodeDatabase {
     }
 
     /**
+     * Asks it which sessions hold up what the node applies. Does not block; from any thread.
+     *
+     * @return in words for an operator; nothing if there are none, or if it does not know sessions but those of the node
+     */
+    default CompletableFuture<String> awaited() {
+        return CompletableFuture.completedFuture("");
+    }
+
+    /**
      * A front end for its clients, not started yet.
      *
      * @throws IOException if it cannot be set up, with cause and remedy

@@ -164,7 +164,7 @@ final class NodeLife implements AutoCloseable {
         ReplicaNode node = replica;
         return watching == null || node == null || node.state() != ReplicaNode.State.READY
                 ? null
-                : watching.trouble(node.visiblePosition(), node.deliveredPosition());
+                : watching.trouble();
     }
 
     /** Connections and datagrams between nodes that were dropped in this life. */
@@ -383,7 +383,8 @@ final class NodeLife implements AutoCloseable {
             started.push(telling);
             changes = telling;
         }
-        EngineWatch watching = new EngineWatch(opened::answers, System::nanoTime).start();
+        EngineWatch watching = new EngineWatch(opened::answers, opened::awaited, node::visiblePosition,
+                node::deliveredPosition, System::nanoTime).start();
         started.push(watching);
         engineWatch = watching;
         replica = node;

@@ -37,6 +37,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
 import tutti.engine.CapturedWriteSets;
 import tutti.engine.StateView;
+import tutti.engine.postgres.AwaitedSessions;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
@@ -219,6 +220,11 @@ final class PostgresDatabase implements NodeDatabase {
         return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti watch"))
                 .thenCompose(connection -> connection.query("SELECT 1")
                         .whenComplete((_, _) -> connection.close()));
+    }
+
+    @Override
+    public CompletableFuture<String> awaited() {
+        return AwaitedSessions.ask(loops, settings, engine.functions());
     }
 
     @Override

@@ -1,5 +1,6 @@
 package tutti.server;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -7,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
@@ -16,7 +18,20 @@ class EngineWatchTest {
     private final AtomicLong time = new AtomicLong(1);
     private final AtomicReference<CompletableFuture<?>> answer = new AtomicReference<>(
             CompletableFuture.completedFuture(null));
-    private final EngineWatch watch = new EngineWatch(answer::get, time::get);
+    private final AtomicReference<String> holders = new AtomicReference<>("");
+    private final AtomicLong asked = new AtomicLong();
+    private final AtomicLong shown = new AtomicLong();
+    private final AtomicLong delivered = new AtomicLong();
+    private final EngineWatch watch = new EngineWatch(answer::get, () -> {
+        asked.incrementAndGet();
+        return CompletableFuture.completedFuture(holders.get());
+    }, shown::get, delivered::get, time::get);
+
+    private @Nullable String trouble(long isShown, long isDelivered) {
+        shown.set(isShown);
+        delivered.set(isDelivered);
+        return watch.trouble();
+    }
 
     private void passes(long nanos) {
         time.addAndGet(nanos);
@@ -25,13 +40,13 @@ class EngineWatchTest {
     @Test
     void oneThatDoesNotAnswerHangs() throws InterruptedException {
         watch.ask();
-        assertNull(watch.trouble(7, 7));
+        assertNull(trouble(7, 7));
         passes(EngineWatch.SILENCE_NANOS_MAX);
-        assertNull(watch.trouble(7, 7));
+        assertNull(trouble(7, 7));
         passes(1);
-        assertTrue(String.valueOf(watch.trouble(7, 7)).contains("has not answered for 5 s"), watch.trouble(7, 7));
+        assertTrue(String.valueOf(trouble(7, 7)).contains("has not answered for 5 s"), trouble(7, 7));
         watch.ask();
-        assertNull(watch.trouble(7, 7));
+        assertNull(trouble(7, 7));
     }
 
     @Test
@@ -39,26 +54,46 @@ class EngineWatchTest {
         answer.set(CompletableFuture.failedFuture(new java.io.IOException("connection refused")));
         passes(EngineWatch.SILENCE_NANOS_MAX + 1);
         watch.ask();
-        assertTrue(String.valueOf(watch.trouble(7, 7)).contains("(connection refused)"), watch.trouble(7, 7));
+        assertTrue(String.valueOf(trouble(7, 7)).contains("(connection refused)"), trouble(7, 7));
         answer.set(CompletableFuture.failedFuture(
                 new PostgresException(ErrorFields.of("FATAL", "53300", "too many connections"))));
         watch.ask();
-        assertNull(watch.trouble(7, 7));
+        assertNull(trouble(7, 7));
     }
 
     @Test
     void oneThatAppliesNothingIsNotReadyAlthoughItAnswers() throws InterruptedException {
-        assertNull(watch.trouble(7, 9));
+        assertNull(trouble(7, 9));
         for (int i = 0; i < 4; i++) {
             passes(EngineWatch.STALL_NANOS_MAX / 4);
             watch.ask();
-            assertNull(watch.trouble(7, 9));
+            assertNull(trouble(7, 9));
         }
         passes(1);
-        assertNotNull(watch.trouble(7, 9));
-        assertNull(watch.trouble(8, 10), "it goes on, however far behind");
+        assertNotNull(trouble(7, 9));
+        assertNull(trouble(8, 10), "it goes on, however far behind");
         passes(EngineWatch.STALL_NANOS_MAX);
         watch.ask();
-        assertNull(watch.trouble(10, 10), "there was nothing to apply");
+        assertNull(trouble(10, 10), "there was nothing to apply");
+    }
+
+    @Test
+    void whoHoldsUpWhatIsAppliedIsNamedUntilItGoesOn() throws InterruptedException {
+        assertNull(trouble(7, 9));
+        watch.ask();
+        passes(EngineWatch.HELD_UP_NANOS_MAX);
+        watch.ask();
+        assertEquals(0, asked.get(), "not yet");
+        holders.set("session 42 of role alice holds up table t");
+        passes(EngineWatch.STALL_NANOS_MAX - EngineWatch.HELD_UP_NANOS_MAX + 1);
+        watch.ask();
+        assertTrue(String.valueOf(trouble(7, 9)).contains("session 42 of role alice holds up table t"), trouble(7, 9));
+        assertNull(trouble(8, 9));
+        watch.ask();
+        passes(EngineWatch.STALL_NANOS_MAX);
+        holders.set("");
+        watch.ask();
+        passes(1);
+        assertTrue(String.valueOf(trouble(8, 9)).contains("it is overloaded, or something waits"), trouble(8, 9));
     }
 }

@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.FrameReader;
@@ -196,6 +197,15 @@ final class ClientStream {
     void write(ByteBuf response) {
         backendReader.emitRun();
         run(response);
+    }
+
+    /** Tells the client something beside its responses, if there is anything. */
+    void notice(@Nullable ErrorFields fields) {
+        if (fields != null) {
+            ByteBuf notice = buffer();
+            Backend.noticeResponse(notice, fields);
+            write(notice);
+        }
     }
 
     /** Writes what is no response, after what the engine sent before; it is never withheld. */

@@ -535,13 +535,18 @@ final class ExtendedMessages {
 
     private boolean schema(UtilityStatement statement, boolean inTransaction, ByteBuf buffer, int start,
             int bodyLength) {
-        ErrorFields refusal = inTransaction ? statement.refusedInBlock() : rules.unavailable();
+        boolean once = !inTransaction && rules.runsOnce(statement);
+        ErrorFields refusal = rules.schemaRefusal(statement, inTransaction || once);
         if (refusal != null) {
             return refuse(refusal);
         }
-        if (!inTransaction) {
+        if (!inTransaction && !once) {
+            session.client().notice(rules.schemaWarning(statement));
             session.ordered().statement(statement, false, null);
         } else {
+            if (once) {
+                session.beginImplicit(false);
+            }
             inBand.executesUnproven();
             session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);
         }

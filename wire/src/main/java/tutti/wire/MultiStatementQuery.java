@@ -79,9 +79,13 @@ final class MultiStatementQuery {
             List<String> targets = new ArrayList<>();
             for (int i = 0; i < kinds.length; i++) {
                 UtilityStatement one = queries.utility(sql, starts[i], ends[i]);
-                ErrorFields refusal = one.refusedInBlock();
+                ErrorFields refusal = queries.schemaRefusal(one);
                 if (refusal != null) {
                     queries.refuse(refusal);
+                    return;
+                }
+                if (queries.runsOnce(one)) {
+                    oneByOne();
                     return;
                 }
                 targets.addAll(one.targets());
@@ -267,7 +271,7 @@ final class MultiStatementQuery {
 
     private void schema(int from, boolean inTransaction) {
         UtilityStatement statement = queries.utility(sql, starts[from], ends[from]);
-        ErrorFields refusal = statement.refusedInBlock();
+        ErrorFields refusal = queries.schemaRefusal(statement);
         if (refusal != null) {
             queries.refuse(refusal);
             return;

@@ -62,9 +62,7 @@ final class OrderedStatements {
                 }
                 transaction.becomes(SessionState.BARRIER);
                 if (statement.concurrently()) {
-                    ByteBuf notice = client.buffer();
-                    Backend.noticeResponse(notice, UtilityStatement.NOT_CONCURRENTLY);
-                    client.write(notice);
+                    client.notice(UtilityStatement.NOT_CONCURRENTLY);
                 }
                 session.node().barrier(capture.orderedStatement(statement.sql(), reply.row()), capture.barrierKeys(),
                         transaction.takeName(),

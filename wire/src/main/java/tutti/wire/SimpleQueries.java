@@ -216,7 +216,13 @@ final class SimpleQueries {
             case SCHEMA -> {
                 inBand.executesUnproven();
                 UtilityStatement statement = sql.utility();
-                ErrorFields refusal = backend.outsideOfTransaction() ? null : statement.refusedInBlock();
+                if (backend.outsideOfTransaction() && rules.runsOnce(statement)) {
+                    MultiStatementQuery script = new MultiStatementQuery(session, this, sql.classified(), sql.copy());
+                    cycle.script(script);
+                    script.oneByOne();
+                    yield false;
+                }
+                ErrorFields refusal = backend.outsideOfTransaction() ? null : rules.schemaRefusal(statement, true);
                 if (refusal != null) {
                     yield refuse(refusal);
                 }
@@ -464,12 +470,24 @@ final class SimpleQueries {
      * @param script the query that it stands for if it is several; null if it is one
      */
     void everywhere(UtilityStatement statement, @Nullable MultiStatementQuery script) {
-        ErrorFields refusal = rules.unavailable();
+        ErrorFields refusal = rules.schemaRefusal(statement, false);
         if (refusal == null) {
+            session.client().notice(rules.schemaWarning(statement));
             session.ordered().statement(statement, true, script);
         } else {
             refuse(refusal);
         }
+    }
+
+    /** Why one of several statements is not executed, or null. */
+    @Nullable
+    ErrorFields schemaRefusal(UtilityStatement statement) {
+        return rules.schemaRefusal(statement, true);
+    }
+
+    /** As {@link StatementRules#runsOnce}. */
+    boolean runsOnce(UtilityStatement statement) {
+        return rules.runsOnce(statement);
     }
 
     /** The same, of a query that has not been looked at. */

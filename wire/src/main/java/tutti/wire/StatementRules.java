@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,9 @@ final class StatementRules {
     private static final Pattern LASTS = Pattern.compile(
             "\\s*(SET\\s+(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)|RESET\\b|DISCARD\\b|(UN)?LISTEN\\b)",
             Pattern.CASE_INSENSITIVE);
+    /** What makes the values of a column anew. */
+    private static final Pattern RETYPES = Pattern.compile("\\s*ALTER\\s.*\\bTYPE\\b.*\\bUSING\\b.*", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern FILLS_VIEW = Pattern.compile("\\s*(CREATE|REFRESH)\\s+MATERIALIZED\\s.*", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
     private final Session session;
     private final TextSettings texts;
     /** By what the unnamed statement was judged. */
@@ -50,6 +54,43 @@ final class StatementRules {
     ErrorFields unavailable() {
         String reason = session.transaction().work().mayHaveChanged() ? null : session.node().refusal();
         return reason == null ? null : Errors.refused(reason);
+    }
+
+    // ------------------------------------------------------------------------------------------ what every node executes
+
+    /**
+     * Whether a statement that makes a table from a query, outside of a transaction, is executed as in a transaction block: here alone, and the others get the
+     * rows, since the query may have another result at each.
+     */
+    boolean runsOnce(UtilityStatement statement) {
+        return statement.fills() && !session.node().wholeOnly() && varying(statement) != null;
+    }
+
+    /** Why a change of the schema is not executed by every node, or null. */
+    @Nullable
+    ErrorFields schemaRefusal(UtilityStatement statement, boolean inTransaction) {
+        ErrorFields refusal = inTransaction ? statement.refusedInBlock() : unavailable();
+        if (refusal != null || !(statement.fills() && !inTransaction) && !RETYPES.matcher(statement.sql()).matches()) {
+            return refusal;
+        }
+        String varying = varying(statement);
+        return varying == null
+                ? null
+                : Errors.notSupported("every node executes this statement, and what it makes of rows may be different at each: " + varying)
+                        .with('H', "Add a column, fill it by UPDATE or INSERT, whose rows are replicated, and DROP the one before.");
+    }
+
+    /** What a client is told of a materialized view whose rows may be different at each node, or null. */
+    @Nullable
+    ErrorFields schemaWarning(UtilityStatement statement) {
+        String varying = FILLS_VIEW.matcher(statement.sql()).matches() ? varying(statement) : null;
+        return varying == null
+                ? null
+                : ErrorFields.of("WARNING", "01000", "every node fills the materialized view by itself, with rows that may be different at each: " + varying);
+    }
+
+    private @Nullable String varying(UtilityStatement statement) {
+        return session.capture().statements(statement.sql().getBytes(StandardCharsets.UTF_8), texts.standardStrings()).varying();
     }
 
     /** Why the open transaction is not prepared for its client, or null. */

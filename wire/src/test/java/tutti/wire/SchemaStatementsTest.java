@@ -91,6 +91,46 @@ class SchemaStatementsTest extends OnFrontEnd {
         client.close();
     }
 
+    /** Each node would have other rows: the query runs here, and they get what it has found; what cannot be told so is refused. */
+    @Test
+    void whatMayComeOutDifferentlyElsewhereIsExecutedOnceOrRefused() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "create table drawn_from (a int primary key, b float8); insert into drawn_from values (1, 1), (2, 2)");
+        fixture.node.drainCommitted();
+        assertEquals("C(SELECT 2)/I", simple(client, "create table drawn as select a, random() r from drawn_from"));
+        assertCommitted();
+        assertEquals("C(SELECT 2)/I", simple(client, "select a, random() into drawn_2 from drawn_from"));
+        assertCommitted();
+        assertEquals("12C(SELECT 2)/I", extended(client, "create table drawn_3 as select random() from drawn_from"));
+        assertCommitted();
+        assertEquals("C(CREATE TABLE)C(SELECT 1)/I",
+                simple(client, "create table drawn_4 (); create table drawn_5 as select random() from drawn_from limit 1"));
+        assertCommitted();
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        assertEquals("C(SELECT 2)/I", simple(client, "create table drawn_6 as select a + 1 as b from drawn_from"));
+        assertEquals("alice: create table drawn_6 as select a + 1 as b from drawn_from", ScriptedNode.take(fixture.node.barriers));
+
+        String retype = "alter table drawn_from alter b type float8 using random()";
+        assertEquals("E(0A000)/I", simple(client, retype));
+        assertEquals("12E(0A000)/I", extended(client, retype));
+        assertEquals("E(0A000)/I", simple(client, "create table drawn_7 (); " + retype));
+        simple(client, "begin");
+        assertEquals("E(0A000)/E", simple(client, retype));
+        simple(client, "rollback");
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+        assertEquals("C(ALTER TABLE)/I", simple(client, "alter table drawn_from alter b type text using (a + 1)::text"));
+        ScriptedNode.take(fixture.node.barriers);
+        assertEquals("NC(SELECT 2)/I", simple(client, "create materialized view drawn_8 as select random() from drawn_from"));
+        client.close();
+    }
+
+    /** As a transaction of the session's own, whose rows the capture takes from the table. */
+    private void assertCommitted() throws Exception {
+        String told = ScriptedNode.take(fixture.node.committed);
+        assertTrue(told.startsWith("S alice: "), told);
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+    }
+
     @Test
     void changesOfTemporaryTablesConcernNobodyElse() throws Exception {
         BackendConnection client = fixture.client();

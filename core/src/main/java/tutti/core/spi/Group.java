@@ -45,9 +45,10 @@ public interface Group extends AutoCloseable {
      * all nodes by a message in the log. A group that remembers nothing of its members takes no notice.
      *
      * @param directory number of the copy, which no other has
+     * @param since it does not count if another one about the node lies behind this position: then its sender was asked before
      * @param position of the message
      */
-    default void replaced(int node, long directory, long position) {}
+    default void replaced(int node, long directory, long since, long position) {}
 
     /** Whether members may come and go while it runs: {@link #members} is understood. */
     default boolean changesMembers() {

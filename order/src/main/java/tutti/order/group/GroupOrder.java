@@ -102,6 +102,7 @@ public final class GroupOrder extends DeliveringOrder {
     private long orderedBytes;
     private boolean delivered;
     private boolean refusedTold;
+    private boolean claimTold;
     private View reached = View.NONE;
     private boolean lost;
 
@@ -358,6 +359,7 @@ public final class GroupOrder extends DeliveringOrder {
         boolean possible = to.received(now(), from, packet);
         if (!possible) {
             untrue.incrementAndGet();
+            tellClaimed(to.claimedLife());
         }
         settle(to);
         return possible;
@@ -374,6 +376,16 @@ public final class GroupOrder extends DeliveringOrder {
                     config.self(),
                     from, refused);
             network.loop().schedule(REFUSED_TOLD_NANOS, () -> refusedTold = false);
+        }
+    }
+
+    /** Once: what names a later life of this node is untrue, or comes from those who leave this node out for good. */
+    private void tellClaimed(long claimed) {
+        if (claimed > life && !claimTold) {
+            claimTold = true;
+            LOG.error("node {} is in its life {}, but another one names its life {}: if it was started twice, stop the other process; if its directory was"
+                    + " lost while its clock went back, set the clock and start it again, since the others leave out what it says; else that message"
+                    + " was untrue, and has changed nothing here", config.self(), life, claimed);
         }
     }
 

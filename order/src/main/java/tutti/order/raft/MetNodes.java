@@ -203,18 +203,19 @@ final class MetNodes {
      * A node begins anew with another directory, which holds a copy of what this cluster has ordered up to a message that was
      * ordered without the node. So what it has promised with the one before counts no more; see {@link OrderCopy}.
      *
+     * @param since it is late, and its directory none, if another that is known of lies behind this position
      * @param position of that message: what was said before another that is known of does not count
      * @return whether the node had another directory as far as was known here
      * @throws IOException if it cannot be noted
      */
-    boolean replaced(int node, long itsDirectory, long position) throws IOException {
+    boolean replaced(int node, long itsDirectory, long since, long position) throws IOException {
         String last = REPLACED + node;
-        if (node == self || (directory.exists(last)
-                && RaftFiles.read(directory, last, RaftFiles.Replaced.class).position() >= position)) {
+        long before = directory.exists(last) ? RaftFiles.read(directory, last, RaftFiles.Replaced.class).position() : 0;
+        if (node == self || before >= position) {
             return false;
         }
         Known known = known(node);
-        boolean another = known == null || known.met.directory() != itsDirectory;
+        boolean another = before <= since && (known == null || known.met.directory() != itsDirectory);
         if (another) {
             greeted.remove(node);
             acknowledged.remove(node);

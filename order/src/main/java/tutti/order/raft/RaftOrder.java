@@ -288,10 +288,10 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     }
 
     @Override
-    public void replaced(int node, long itsDirectory, long position) {
+    public void replaced(int node, long itsDirectory, long since, long position) {
         loop.execute(() -> {
             try {
-                if (met.replaced(node, itsDirectory, position)) {
+                if (met.replaced(node, itsDirectory, since, position)) {
                     peers.drop(node);
                 }
             } catch (IOException broken) {
@@ -486,7 +486,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                     met.heard(from, term, voted, index);
                 }
                 case PeerMessage.Replaced(int node, long itsDirectory, long position) ->
-                    replaced(node, itsDirectory, position);
+                    replaced(node, itsDirectory, position, position);
                 case PeerMessage.Members(Members now) -> heardOf(now);
                 case PeerMessage.Truncated truncated -> transport.received(truncated);
                 case PeerMessage.Raft message -> {

@@ -194,9 +194,9 @@ class JoinedCopiesTest {
         long end = JoinedCopies.write(nodes(0, 3), RealMachine.INSTANCE, List.of(copy(0, 25)), positions(25),
                 PathDirectory.of(into));
         MetNodes met = new MetNodes(0, PathDirectory.of(into));
-        assertFalse(met.replaced(3, 99, end));
+        assertFalse(met.replaced(3, 99, end, end));
         assertTrue(met.knows(3, 17));
-        assertTrue(met.replaced(3, 99, end + 1));
+        assertTrue(met.replaced(3, 99, end, end + 1));
         assertFalse(met.knows(3, 17));
     }
 

@@ -115,7 +115,7 @@ class MembershipTest {
         PathDirectory files = PathDirectory.of(RaftNodes.files(directory, receiver));
         taken.get().write(files);
         OrderCopy.adopt(RaftNodes.config(receiver, all), RealMachine.INSTANCE, files, NUMBER);
-        orders.values().forEach(order -> order.replaced(receiver, NUMBER, position));
+        orders.values().forEach(order -> order.replaced(receiver, NUMBER, position, position));
     }
 
     private void addTheFourth() throws Exception {

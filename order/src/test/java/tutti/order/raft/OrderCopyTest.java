@@ -105,7 +105,7 @@ class OrderCopyTest {
 
     private void tellReplaced(long position) {
         for (int node : List.of(0, 1)) {
-            orders.get(node).replaced(2, NUMBER, position);
+            orders.get(node).replaced(2, NUMBER, position, position);
         }
     }
 
@@ -147,7 +147,7 @@ class OrderCopyTest {
         lose();
         giveCopy(0, 14);
         orders.remove(1).close();
-        orders.get(0).replaced(2, NUMBER, 20);
+        orders.get(0).replaced(2, NUMBER, 20, 20);
         start(2, 14);
         recorders.get(2).awaitView(v -> v.majority() && v.members().contains(0));
         start(1, 20);
@@ -204,12 +204,24 @@ class OrderCopyTest {
     @Test
     void whatWasSaidBeforeDoesNotCountAgain() throws Exception {
         MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
-        assertTrue(met.replaced(2, NUMBER, 10));
-        assertTrue(met.replaced(2, NUMBER + 1, 20));
-        assertFalse(met.replaced(2, NUMBER, 10));
+        assertTrue(met.replaced(2, NUMBER, 5, 10));
+        assertTrue(met.replaced(2, NUMBER + 1, 15, 20));
+        assertFalse(met.replaced(2, NUMBER, 5, 10));
         assertTrue(met.knows(2, NUMBER + 1));
         assertFalse(met.knows(2, NUMBER));
-        assertFalse(met.replaced(2, NUMBER + 1, 30), "it is known already");
-        assertFalse(met.replaced(0, NUMBER, 40), "it is this node");
+        assertFalse(met.replaced(2, NUMBER + 1, 25, 30), "it is known already");
+        assertFalse(met.replaced(0, NUMBER, 35, 40), "it is this node");
+    }
+
+    /** It was asked at position 15, and given up; what it has ordered comes behind what the next one has ordered, with whose copy node 2 has begun. */
+    @Test
+    void whatADonorSaysThatWasGivenUpShutsNobodyOut() throws Exception {
+        MetNodes met = new MetNodes(0, PathDirectory.of(directory.resolve("notes")));
+        assertTrue(met.replaced(2, NUMBER + 1, 18, 20));
+        assertFalse(met.replaced(2, NUMBER, 15, 30));
+        assertTrue(met.knows(2, NUMBER + 1));
+        assertFalse(met.knows(2, NUMBER));
+        assertFalse(met.replaced(2, NUMBER, 25, 31), "its sender did not know that another was asked later");
+        assertTrue(met.replaced(2, NUMBER + 2, 31, 40));
     }
 }

@@ -299,7 +299,7 @@ final class RaftRun {
                 asked.receiver.named = asked.number;
             }
             if (asked != null && here != null) {
-                here.replaced(asked.receiver.number, asked.number, position);
+                here.replaced(asked.receiver.number, asked.number, position, position);
                 if (equals(asked.donor) && life == asked.donorLife) {
                     give(asked, position, here);
                 }
