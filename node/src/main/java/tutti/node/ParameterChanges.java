@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.ChosenProtocol;
+import tutti.core.protocol.Claims;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.OrderedParameters;
 import tutti.core.protocol.Protocol;
@@ -45,6 +46,7 @@ final class ParameterChanges {
     private boolean recovered;
     private @Nullable Asked asked;
     private volatile OrderedParameters present;
+    private volatile Claims claims;
 
     ParameterChanges(int self, Set<Integer> replicas, ChosenProtocol chosen, Protocol protocol, Node node) {
         this.self = self;
@@ -55,11 +57,17 @@ final class ParameterChanges {
         this.protocol = protocol;
         this.node = node;
         this.present = protocol.ordered();
+        this.claims = chosen.claims(present);
     }
 
     /** As {@link ReplicaNode#parameters}. Any thread. */
     OrderedParameters present() {
         return present;
+    }
+
+    /** What the protocol promises and needs with these. Any thread. */
+    Claims claims() {
+        return claims;
     }
 
     /** As {@link ReplicaNode#change(Map, Completion)}. */
@@ -138,6 +146,7 @@ final class ParameterChanges {
         OrderedParameters now = protocol.ordered();
         if (!now.equals(present)) {
             present = now;
+            claims = chosen.claims(now);
             LOG.info("node {}: as of position {} the protocol's parameters are {}", self, now.since(), now.values());
         }
     }

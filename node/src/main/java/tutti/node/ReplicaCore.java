@@ -40,7 +40,6 @@ final class ReplicaCore {
     private final Order order;
     private final Engine engine;
     private final Protocol protocol;
-    private final Claims claims;
     private final ReplicaNode.FailureListener failureListener;
     private final Clock clock;
     private final Loop loop;
@@ -93,10 +92,9 @@ final class ReplicaCore {
         this.loop = machine.loop("tutti-replica-" + settings.node(), cause -> fail(cause, false));
         this.world = new ProtocolWorld(parts, loop, metrics);
         this.protocol = protocol.apply(world);
-        this.claims = settings.protocol().claims();
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
                 machine.clock(), loop, parts, metrics, horizon, engine, settings.names(), settings.doubtNanos());
-        this.outcomes = new Outcomes(claims.has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
+        this.outcomes = new Outcomes(settings.protocol().has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
         LostKeys lostKeys = new LostKeys();
@@ -187,8 +185,9 @@ final class ReplicaCore {
         return life;
     }
 
+    /** As of the position that was delivered last. Any thread. */
     Claims claims() {
-        return claims;
+        return parameters.claims();
     }
 
     Horizon horizon() {
@@ -271,7 +270,7 @@ final class ReplicaCore {
     /** Whether nobody at this node waits to see something, and no other node does to hear that it can be seen here. */
     private boolean unwatched() {
         return lifecycle.state() == State.READY && transactions.none()
-                && !claims.has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
+                && !claims().has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
     }
 
     // ------------------------------------------------------------------------------------------ its parts
@@ -351,7 +350,7 @@ final class ReplicaCore {
 
         @Override
         public boolean tellsFirst(int node) {
-            return claims.guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION
+            return claims().guarantee() == Guarantee.STRONG_SNAPSHOT_ISOLATION
                     && protocol.primary().equals(OptionalInt.of(node));
         }
 
@@ -362,7 +361,7 @@ final class ReplicaCore {
 
         @Override
         public Claims claims() {
-            return claims;
+            return parameters.claims();
         }
 
         @Override

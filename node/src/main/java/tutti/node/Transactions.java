@@ -59,7 +59,7 @@ public interface Transactions {
 
     /**
      * Whether whole requests that every replica can execute are executed by every replica, unless their clients want something
-     * else.
+     * else. May change while the node runs. From any thread.
      */
     default boolean everywhereIfPossible() {
         return false;

@@ -62,6 +62,11 @@ class ParameterChangesTest extends ReplicaTrio {
         return Objects.requireNonNull(refusal.get());
     }
 
+    /** Whether front ends are to have requests executed by every node. */
+    private void allExecute(boolean everywhere) {
+        nodes.values().forEach(node -> assertEquals(everywhere, node.everywhereIfPossible(), node::toString));
+    }
+
     private void allHave(OrderedParameters wanted) {
         await(() -> nodes.values().stream().allMatch(node -> node.parameters().equals(wanted)));
     }
@@ -81,12 +86,19 @@ class ParameterChangesTest extends ReplicaTrio {
         OrderedParameters last = change(2, Map.of("execution", "passive"));
         assertEquals("{execution=passive, logs=3, owners=2}", last.values().toString());
         allHave(last);
+        allExecute(false);
+        OrderedParameters everywhere = change(0, Map.of("execution", "active"));
+        allHave(everywhere);
+        allExecute(true);
         for (int more = 0; more < 3 * SNAPSHOT_POSITIONS; more++) {
             new Client(0, "more " + more, more).committed();
         }
         nodes.get(1).close();
         openReady("hybrid", 1);
-        allHave(last);
+        allHave(everywhere);
+        allExecute(true);
+        allHave(change(1, Map.of("execution", "hybrid")));
+        allExecute(false);
         new Client(1, "at last", 1).committed();
     }
 

@@ -57,7 +57,7 @@ final class Answers {
 
     /** What tells that a statement has been executed, which was about so many rows. */
     static String tag(PgStatement statement, long count) {
-        return statement.tag().equals("CALL") || statement.tag().equals("EXPLAIN")
+        return statement.tag().equals(PgStatement.CALL) || statement.tag().equals("EXPLAIN")
                 ? statement.tag()
                 : statement.tag() + " " + count;
     }

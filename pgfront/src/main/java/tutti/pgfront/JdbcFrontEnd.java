@@ -33,6 +33,7 @@ import tutti.wire.ClientPort;
 import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.Handshake;
+import tutti.wire.JavaRequests;
 import tutti.wire.LosersInLine;
 
 /**
@@ -52,6 +53,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     private final ClientPort port;
     private final PgCatalog catalog;
     private final Dialect dialect;
+    private final JavaRequests java;
     private final Translator translator;
     private final Scram.Verifier verifier;
     private final byte[] mockSecret = new byte[32];
@@ -64,19 +66,21 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     /**
      * Sets a front end up; {@link #start} lets clients in.
      *
+     * @param java which requests that call procedures in Java can be handed in
      * @param schema tells a new object whenever the engine's schema has changed
      * @param loops event loops for clients; the caller closes them after the front end
      * @throws SQLException if the engine is closed
      */
-    public JdbcFrontEnd(JdbcFrontEndSettings settings, Transactions node, ClientEngine engine, Supplier<?> schema,
-            EventLoopGroup loops) throws SQLException {
+    public JdbcFrontEnd(JdbcFrontEndSettings settings, Transactions node, ClientEngine engine, JavaRequests java,
+            Supplier<?> schema, EventLoopGroup loops) throws SQLException {
         this.settings = settings;
         this.node = node;
         this.engine = engine;
         this.replays = new Replay.Shared(node, settings.repetitions(), new LosersInLine());
         this.port = new ClientPort(loops);
         this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
-        this.translator = new Translator(dialect);
+        this.java = java;
+        this.translator = new Translator(dialect, java.registered().names());
         byte[] salt = new byte[SALT_BYTES];
         random.nextBytes(salt);
         random.nextBytes(mockSecret);
@@ -138,7 +142,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
                 SessionParameters parameters = new SessionParameters(dialect, arrival.user(),
                         arrival.parameters(), node.undertakes());
                 PgSession session = new PgSession(node,
-                        new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters,
+                        new EmbeddedSession(node, engine, settings.transactionBytesMax()), catalog, parameters, java,
                         (millis, task) -> {
                             ScheduledFuture<?> timer = arrival.client().eventLoop().schedule(task, millis,
                                     TimeUnit.MILLISECONDS);

@@ -20,6 +20,7 @@ import tutti.session.EmbeddedSession;
 import tutti.session.Told;
 import tutti.session.LostTransaction;
 import tutti.wire.ClusterQuestion;
+import tutti.wire.JavaRequests;
 import tutti.wire.LoggedRequests;
 import tutti.wire.ShownToAll;
 
@@ -96,12 +97,12 @@ final class PgSession implements AutoCloseable {
     }
 
     PgSession(Transactions node, EmbeddedSession session, PgCatalog catalog, SessionParameters parameters,
-            Clock clock) {
+            JavaRequests java, Clock clock) {
         this.clock = clock;
         this.node = node;
         this.session = session;
         this.last = new LastStatement(node, session);
-        this.owners = new OwnerStatements(node, session, parameters);
+        this.owners = new OwnerStatements(node, session, parameters, java);
         this.catalog = catalog;
         this.parameters = parameters;
         this.readLevel = new ReadLevels(node, parameters);
@@ -307,7 +308,7 @@ final class PgSession implements AutoCloseable {
         if (status == Backend.IN_TRANSACTION && !readOnly && commits.mayBook()) {
             last.isBooked();
         }
-        if (status == Backend.IDLE && owners.take(statement, alone)) {
+        if (owners.take(statement, status == Backend.IDLE, alone)) {
             commits.done();
             Rows rows = owners.execute(statement, last.values());
             shownToAll(rows.count() > 0);

@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
 record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, @Nullable Returning returning,
         List<Token> tokens, String refusal) {
 
+    /** How the completion of a call is told. */
+    static final String CALL = "CALL";
+
     /** With this, a refusal begins if there is no such statement. */
     static final String SYNTAX_ERROR = "syntax error";
 
@@ -94,6 +97,12 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
     /** The same, as the client wrote it otherwise. */
     PgStatement as(List<Token> written) {
         return new PgStatement(kind, tag, sql, parameters, returning, written, refusal);
+    }
+
+    /** The procedure in Java that it calls, or null. */
+    @Nullable
+    String java() {
+        return kind == Kind.CHANGE && tag.equals(CALL) ? tokens.get(1).lower() : null;
     }
 
     /** How many parameters the client has to give. */

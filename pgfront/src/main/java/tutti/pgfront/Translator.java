@@ -28,10 +28,16 @@ final class Translator {
             "materialized", "global", "local", "memory", "cached", "unlogged", "concurrently");
     private static final Set<String> TEMPORARY = Set.of("temp", "temporary");
 
-    private final Dialect dialect;
+    /** As longer texts cannot be: arguments of procedures in Java. */
+    private static final String ARGUMENT = "varchar(1000000)";
 
-    Translator(Dialect dialect) {
+    private final Dialect dialect;
+    private final Set<String> java;
+
+    /** @param java names of procedures in Java */
+    Translator(Dialect dialect, Set<String> java) {
         this.dialect = dialect;
+        this.java = Set.copyOf(java);
     }
 
     /** The same statement with the types of its parameters said; of all of them, or of those only that need it. */
@@ -51,7 +57,7 @@ final class Translator {
             if (question != null && !question.isOpen()) {
                 return session(Kind.QUESTION, "SELECT", tokens);
             }
-            return CatalogSql.concerns(tokens) ? catalog(tokens) : query(first, tokens);
+            return CatalogSql.concerns(tokens) ? catalog(tokens) : callsJava(tokens) ? java(tokens) : query(first, tokens);
         }
         if (CHANGES.contains(first)) {
             return change(first, tokens);
@@ -138,6 +144,38 @@ final class Translator {
         return new PgStatement(Kind.QUERY, tag,
                 first.equals("explain") ? dialect.sql().explain() + sql.substring("explain".length()) : sql,
                 parameters, null, tokens, "");
+    }
+
+    private boolean callsJava(List<Token> tokens) {
+        return tokens.size() > 3 && tokens.getFirst().is("call") && tokens.get(1).kind() == SqlTokens.WORD
+                && java.contains(tokens.get(1).lower()) && tokens.get(2).is('(') && tokens.getLast().is(')');
+    }
+
+    /** A call of a procedure in Java, which is to the engine a row with its arguments as texts, behind a column that stands for the procedure. */
+    private PgStatement java(List<Token> tokens) {
+        StringBuilder row = new StringBuilder("values (0");
+        for (List<Token> argument : arguments(tokens.subList(3, tokens.size() - 1))) {
+            row.append(", cast(").append(Token.text(argument)).append(" as ").append(ARGUMENT).append(')');
+        }
+        List<Integer> parameters = new ArrayList<>();
+        String sql = Token.text(rewritten(Token.statements(row.append(')').toString()).getFirst(), parameters));
+        return new PgStatement(Kind.CHANGE, PgStatement.CALL, sql, parameters, null, tokens, "");
+    }
+
+    private static List<List<Token>> arguments(List<Token> tokens) {
+        List<List<Token>> arguments = new ArrayList<>();
+        int depth = 0;
+        int begin = 0;
+        for (int i = 0; i <= tokens.size() && !tokens.isEmpty(); i++) {
+            Token token = i < tokens.size() ? tokens.get(i) : null;
+            if (token == null || (depth == 0 && token.is(','))) {
+                arguments.add(tokens.subList(begin, i));
+                begin = i + 1;
+            } else {
+                depth += token.is('(') || token.is('[') ? 1 : token.is(')') || token.is(']') ? -1 : 0;
+            }
+        }
+        return arguments;
     }
 
     private static PgStatement catalog(List<Token> tokens) {

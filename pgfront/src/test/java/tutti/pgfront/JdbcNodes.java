@@ -30,6 +30,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.engine.jdbc.JavaCall;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
@@ -43,6 +44,7 @@ import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.RealMachine;
 import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.JavaRequests;
 import tutti.wire.Places;
 
 /** Nodes with databases in this virtual machine, and their front ends. */
@@ -78,6 +80,12 @@ final class JdbcNodes implements AutoCloseable {
      */
     JdbcNodes(EngineKind kind, Path directory, int count, String protocol, @Nullable SslContext tls)
             throws Exception {
+        this(kind, directory, count, protocol, tls, JavaRequests.NONE);
+    }
+
+    /** Likewise, with procedures in Java. */
+    JdbcNodes(EngineKind kind, Path directory, int count, String protocol, @Nullable SslContext tls, JavaRequests java)
+            throws Exception {
         Set<Integer> all = IntStream.range(0, count).boxed().collect(Collectors.toSet());
         LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int i = 0; i < count; i++) {
@@ -85,6 +93,7 @@ final class JdbcNodes implements AutoCloseable {
             MacroDb engine = MacroDb.open(
                     JdbcEngine.open(empty(kind), CaptureMode.NOTES, new SequenceSteps(i, 16)), () -> empty(kind),
                     0, MacroDb.Settings.DEFAULT);
+            engine.primary().registers(new JavaCall.Known(java.registered(), Duration.ofSeconds(2)));
             engines.add(engine);
             ChosenProtocol chosen = Protocols.STANDARD.choose(protocol);
             ReplicaNode replica = new ReplicaNode(
@@ -106,7 +115,7 @@ final class JdbcNodes implements AutoCloseable {
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,
                             kind.engine(), TRANSACTION_BYTES_MAX, 16, 10),
-                    holding(nodes.get(i)), engines.get(i), engines.get(i).primary()::tables, loops);
+                    holding(nodes.get(i)), engines.get(i), java, engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
         }

@@ -13,10 +13,12 @@ import tutti.engine.StateView;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.InProcessEngine;
+import tutti.engine.jdbc.JavaCall;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
+import tutti.engine.procedure.Procedures;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
 import tutti.pgfront.JdbcFrontEnd;
@@ -26,6 +28,7 @@ import tutti.server.http.NodeStatus;
 import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
+import tutti.wire.JavaRequests;
 import tutti.wire.Places;
 
 /**
@@ -44,15 +47,19 @@ final class InProcessDatabase implements NodeDatabase {
     private final InProcessEngine kind;
     private final JdbcEngine primary;
     private final MacroDb engine;
+    private final NodeLife life;
+    private final Procedures procedures;
 
     private InProcessDatabase(InProcessEngine kind, NodeConfig config, String cluster, int secondaries,
-            EventLoopGroup loops)
-            throws IOException, SQLException {
+            NodeLife life, EventLoopGroup loops) throws IOException, SQLException {
         this.config = config;
+        this.life = life;
+        this.procedures = NodeDatabase.procedures(config);
         this.loops = loops;
         this.kind = kind;
         primary = JdbcEngine.open(database(), CaptureMode.NOTES,
                 new SequenceSteps(config.node(), config.sequences().stride()));
+        primary.registers(new JavaCall.Known(procedures, config.apply().statementTime()));
         primary.claim(cluster);
         engine = MacroDb.open(primary, this::inMemory, secondaries, MacroDb.Settings.DEFAULT);
     }
@@ -67,7 +74,7 @@ final class InProcessDatabase implements NodeDatabase {
             EventLoopGroup loops)
             throws IOException {
         try {
-            InProcessDatabase database = new InProcessDatabase(kind, config, cluster, secondaries, loops);
+            InProcessDatabase database = new InProcessDatabase(kind, config, cluster, secondaries, life, loops);
             life.started(database.engine);
             return database;
         } catch (SQLException failed) {
@@ -91,6 +98,11 @@ final class InProcessDatabase implements NodeDatabase {
     @Override
     public MacroDb engine() {
         return engine;
+    }
+
+    @Override
+    public Procedures procedures() {
+        return procedures;
     }
 
     @Override
@@ -151,7 +163,7 @@ final class InProcessDatabase implements NodeDatabase {
                             settings.database(), settings.user(), settings.password(), admission, kind,
                             Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride(),
                             config.limits().repetitions()),
-                    node, engine, primary::tables, loops);
+                    node, engine, new JavaRequests(procedures, life::lacking), primary::tables, loops);
         } catch (SQLException refused) {
             throw new IOException("clients cannot be let in: " + refused.getMessage(), refused);
         }

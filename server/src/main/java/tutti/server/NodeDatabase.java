@@ -55,8 +55,19 @@ interface NodeDatabase {
     Engine engine();
 
     /** The Java procedures that are registered with it. */
-    default Procedures procedures() {
-        return Procedures.NONE;
+    Procedures procedures();
+
+    /**
+     * Those that a configuration names.
+     *
+     * @throws IOException naming one that cannot be registered, why, and what to do
+     */
+    static Procedures procedures(NodeConfig config) throws IOException {
+        try {
+            return Procedures.of(config.procedures(), NodeDatabase.class.getClassLoader());
+        } catch (IllegalArgumentException impossible) {
+            throw new IOException("procedures: " + impossible.getMessage(), impossible);
+        }
     }
 
     /**

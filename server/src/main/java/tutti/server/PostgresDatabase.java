@@ -92,7 +92,7 @@ final class PostgresDatabase implements NodeDatabase {
         this.config = config;
         this.life = life;
         this.loops = loops;
-        procedures = procedures(config);
+        procedures = NodeDatabase.procedures(config);
         settings = server();
         String before = clusterOf();
         if (before != null && !cluster.isEmpty() && !before.equals(cluster)) {
@@ -108,14 +108,6 @@ final class PostgresDatabase implements NodeDatabase {
         life.started(engine);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
-        }
-    }
-
-    private static Procedures procedures(NodeConfig config) throws IOException {
-        try {
-            return Procedures.of(config.procedures(), PostgresDatabase.class.getClassLoader());
-        } catch (IllegalArgumentException impossible) {
-            throw new IOException("procedures: " + impossible.getMessage(), impossible);
         }
     }
 

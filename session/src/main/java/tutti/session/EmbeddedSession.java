@@ -526,18 +526,16 @@ public final class EmbeddedSession implements AutoCloseable {
     }
 
     /**
-     * Has the owner of its log, wherever that is, execute a statement that changes rows and does not depend on anything that only this
-     * session has. It is a transaction by itself; its effects are visible here afterwards.
+     * Has the owner of its log, wherever that is, execute a request of one statement, or call of a procedure in Java, that does not depend on anything
+     * that only this session has. It is a transaction by itself; its effects are visible here afterwards.
      *
-     * @param schema the current schema for it, as the engine spells it
+     * @param touches what it may touch
      * @return how many rows it has changed
      * @throws SQLException what the owner's engine said
      */
-    public long undertaken(String schema, String sql, List<? extends @Nullable Object> parameters)
-            throws SQLException {
+    public long undertaken(ClientRequest request, Footprint touches) throws SQLException {
         Told<ExecuteResult> result = new Told<>();
-        node.undertake(request(schema, sql, parameters), session.footprints().of(sql).classes(),
-                trace.orders(takeName()), result);
+        node.undertake(request.toBytes(), touches.classes(), trace.orders(takeName()), result);
         ExecuteResult executed = result.await();
         EngineFailure refusal = executed.refusal();
         if (refusal != null) {
@@ -549,21 +547,16 @@ public final class EmbeddedSession implements AutoCloseable {
     }
 
     /**
-     * Likewise, but returns as soon as the statement is logged: then it will be executed once, whatever becomes of this node. Waits before
+     * Likewise, but returns as soon as the request is logged: then it will be executed once, whatever becomes of this node. Waits before
      * that while the node has too many that have not been executed.
      *
      * @return its name, by which what became of it can be asked for at any node
      * @throws SQLException if it was not logged, or {@code 08007} if that is not known
      */
-    public TransactionId logged(String schema, String sql, List<? extends @Nullable Object> parameters)
-            throws SQLException {
+    public TransactionId logged(ClientRequest request, Footprint touches) throws SQLException {
         Told<TransactionId> logged = new Told<>();
-        node.log(request(schema, sql, parameters), session.footprints().of(sql).classes(), takeName(), logged);
+        node.log(request.toBytes(), touches.classes(), takeName(), logged);
         return logged.await();
-    }
-
-    private static byte[] request(String schema, String sql, List<? extends @Nullable Object> parameters) {
-        return new ClientRequest(schema, List.of(new ClientRequest.Call(sql, parameters))).toBytes();
     }
 
     /** Rolls back and closes. */

@@ -17,8 +17,8 @@ import tutti.wire.sql.StatementClasses;
 /**
  * Decides where whole requests are executed, if not by this node in the client's session. By every node (active replication): those
  * whose client, session or function asks for it ({@link Modes}), all under a protocol that knows nothing else, and those that can be
- * where the protocol prefers it. By their owner: those that can be where the protocol has owners. Only what has the same result
- * everywhere may be. On the session's event loop.
+ * where the protocol prefers it. By their owner: those that can be where the protocol has owners and does not prefer that; there still
+ * what is to be acknowledged as logged, and procedures in Java. Only what has the same result everywhere may be. On the session's event loop.
  */
 final class ActiveRequests {
 
@@ -55,9 +55,9 @@ final class ActiveRequests {
                 : switch (session.modes().now()) {
                     case ACTIVE -> Place.EVERYWHERE;
                     case PASSIVE -> Place.HERE;
-                    case DEFAULT -> node.undertakes()
-                            ? Place.OWNER_IF_POSSIBLE
-                            : node.everywhereIfPossible() ? Place.EVERYWHERE_IF_POSSIBLE : Place.HERE;
+                    case DEFAULT -> node.everywhereIfPossible() && !session.modes().logged()
+                            ? Place.EVERYWHERE_IF_POSSIBLE
+                            : node.undertakes() ? Place.OWNER_IF_POSSIBLE : Place.HERE;
                 };
     }
 
@@ -93,6 +93,10 @@ final class ActiveRequests {
         Place place = place();
         if (place == Place.EVERYWHERE || declared(parts)) {
             return Place.EVERYWHERE;
+        }
+        if (place == Place.EVERYWHERE_IF_POSSIBLE && session.node().undertakes()
+                && parts.stream().anyMatch(part -> !part.java().isEmpty())) {
+            place = Place.OWNER_IF_POSSIBLE;
         }
         boolean possible = place.ifPossible() && !passive(parts)
                 && parts.stream().allMatch(part -> part.varying() == null);

@@ -59,7 +59,7 @@ public record JavaRequests(Procedures registered, Function<String, Set<Integer>>
         if (!owner) {
             return Errors.notSupported("procedure " + all + " is written in Java, and only the owner of a request log"
                     + " executes that")
-                    .with('H', "Use protocol hybrid with execution hybrid or passive, and tutti.mode = 'default'.");
+                    .with('H', "Use protocol hybrid, and tutti.mode = 'default'.");
         }
         if (parts.stream().anyMatch(StatementClasses.Statements::several) || (parts.size() > 1 && !separately)) {
             return Errors
@@ -67,6 +67,11 @@ public record JavaRequests(Procedures registered, Function<String, Set<Integer>>
                             + " follows all statements of the request")
                     .with('H', "Send the CALL as a request of its own.");
         }
+        return unavailable(names);
+    }
+
+    /** Why procedures of these names cannot be called, or null: this node has none, or not all others that are there have the same. */
+    public @Nullable ErrorFields unavailable(Set<String> names) {
         for (String name : names) {
             String version = registered.version(name);
             if (version == null) {

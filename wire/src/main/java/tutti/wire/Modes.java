@@ -116,7 +116,7 @@ final class Modes {
     private static ErrorFields loggedRefused(String variable, String value) {
         return Errors
                 .notSupported("the cluster's protocol has no request logs, so " + variable + " cannot be " + value)
-                .with('H', "Protocol hybrid has, unless its execution is active.");
+                .with('H', "Protocol hybrid has.");
     }
 
     private static ErrorFields acknowledgeInBlock(Acknowledge value) {

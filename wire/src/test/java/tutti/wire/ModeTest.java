@@ -241,6 +241,29 @@ class ModeTest extends OnFrontEnd {
         fixture.node.runs = true;
     }
 
+    /** As protocol hybrid does when its execution changes to active. */
+    @Test
+    void whenEveryNodeIsToExecuteOnlyWhatIsAcknowledgedAsLoggedGoesToItsOwner() throws Exception {
+        owners();
+        try (Connection connection = fixture.jdbc()) {
+            execute(connection, "update account set balance = 1");
+            take(fixture.node.undertaken);
+            take(fixture.capture.requests);
+            fixture.node.everywhereIfPossible = true;
+            execute(connection, "update account set balance = 2");
+            take(fixture.capture.requests);
+            assertEquals(0, fixture.node.undertaken.size());
+            execute(connection, "set tutti.acknowledge = logged");
+            execute(connection, "update account set balance = 3");
+            take(fixture.node.undertaken);
+            execute(connection, "set tutti.acknowledge = executed");
+            take(fixture.capture.requests);
+            fixture.node.everywhereIfPossible = false;
+            execute(connection, "update account set balance = 4");
+            take(fixture.node.undertaken);
+        }
+    }
+
     @Test
     void whatComesToTheSameThereGoesToItsOwner() throws Exception {
         owners();

@@ -46,6 +46,16 @@ public final class ChosenProtocol {
         return claims;
     }
 
+    /** What it promises and needs from where parameters that the order changes have these values. */
+    public Claims claims(OrderedParameters present) {
+        if (present.since() == 0) {
+            return claims;
+        }
+        Map<String, String> then = new TreeMap<>(parameters);
+        then.putAll(present.values());
+        return descriptor.claims(ParameterValues.parse(name(), descriptor.parameters(), then));
+    }
+
     /** Short for {@link Claims#has}. */
     public boolean has(Trait trait) {
         return claims.has(trait);

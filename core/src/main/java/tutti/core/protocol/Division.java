@@ -43,13 +43,6 @@ record Division(long since, Hybrid.Mode mode, int logs, List<Integer> owners) {
         return mode == Hybrid.Mode.PASSIVE;
     }
 
-    /**
-     * Whether it can follow another one. Whether every replica executes requests says what front ends may hand in, so that does not change.
-     */
-    boolean mayFollow(Division before) {
-        return (mode == Hybrid.Mode.ACTIVE) == (before.mode == Hybrid.Mode.ACTIVE);
-    }
-
     /** As configurations have it. */
     OrderedParameters parameters() {
         return new OrderedParameters(since, Map.of(HybridDescriptor.EXECUTION.name(),

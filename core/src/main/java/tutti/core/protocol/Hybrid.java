@@ -85,11 +85,14 @@ import tutti.core.txn.TransactionId;
  * request may depend on the time or on chance.
  *
  * <p>
- * <b>Another division while it runs.</b> How many logs there are, whose they are at home, and whether one replica owns all, can change at a position
+ * <b>Another division while it runs.</b> How many logs there are, whose they are at home, and who executes requests, can change at a position
  * ({@link Division}, a {@link Divide} message). Nothing that is under way is lost or repeated by that: who stands where, and who is first, follows from
  * classes and not from logs, so the queues stay as they are; a run under way at a former owner goes on, and what it orders counts if it is the first
  * outcome, as from any deposed owner; from the position on the new owner undertakes what is first and has no outcome, as after a take-over. The division
  * is part of the snapshot, so whoever begins with one decides by the same. A replica's parameters are those with which the order began.
+ * Who executes a request, its owner or every replica, is said by the request itself ({@link TransactionRequest.Placement}), and both stand in the same logs at
+ * any time: {@link Mode#ACTIVE} says what worlds hand in from the position on, and what was handed in before, or by a replica that is behind, is
+ * executed as it says. Logs have owners then, too, who have what waits executed everywhere when it is first, and execute what only one can.
  *
  * <p>
  * <b>No deadlock.</b> Whoever stands first among all that wait is first in each of its logs, so somebody always runs; those that
@@ -119,7 +122,7 @@ public final class Hybrid implements Protocol {
     public enum Mode {
         /** The owners of their logs. */
         HYBRID,
-        /** Every replica, whatever has the same result everywhere. */
+        /** Every replica, whatever has the same result everywhere; the owners of their logs what is handed in for these all the same. */
         ACTIVE,
         /** One owner of all logs. */
         PASSIVE

@@ -67,11 +67,6 @@ final class HybridDescriptor implements ProtocolDescriptor {
     @Override
     public Message change(Set<Integer> replicas, OrderedParameters present, ParameterValues values) {
         Division wanted = division(values).since(present.since());
-        if ((wanted.mode() == Hybrid.Mode.ACTIVE) != "active".equals(present.values().get(EXECUTION.name()))) {
-            throw new IllegalArgumentException(EXECUTION.name()
-                    + " cannot change to or from active while nodes run: it says what their clients may"
-                    + " hand in; begin a new cluster with a copy of the database");
-        }
         if (!replicas.containsAll(wanted.owners())) {
             throw new IllegalArgumentException(
                     OWNERS.name() + " are " + wanted.owners() + ", but the nodes are " + new TreeSet<>(replicas));
@@ -93,8 +88,8 @@ final class HybridDescriptor implements ProtocolDescriptor {
     @Override
     public Claims claims(ParameterValues values) {
         return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES,
-                Trait.REQUESTS_OUTLIVE_THEIR_NODE,
-                mode(values) == Hybrid.Mode.ACTIVE ? Trait.EVERYWHERE_IF_POSSIBLE : Trait.UNDERTAKES);
+                Trait.REQUESTS_OUTLIVE_THEIR_NODE, Trait.UNDERTAKES)
+                .with(Trait.EVERYWHERE_IF_POSSIBLE, mode(values) == Hybrid.Mode.ACTIVE);
     }
 
     @Override

@@ -74,8 +74,7 @@ final class RequestLogs {
      * @return whether it counts
      */
     boolean divide(long position, Division wanted) {
-        if (wanted.since() != division.since() || !wanted.mayFollow(division)
-                || !replicas.containsAll(wanted.owners())) {
+        if (wanted.since() != division.since() || !replicas.containsAll(wanted.owners())) {
             return false;
         }
         division = wanted.since(position);

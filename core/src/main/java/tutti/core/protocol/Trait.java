@@ -23,7 +23,10 @@ public enum Trait {
     WHOLE_ONLY,
     /** All changes must be submitted at one replica, which {@link Protocol#primary} names; the lowest at first. */
     ONE_PRIMARY,
-    /** Whole requests that every replica can execute are executed by every replica unless their client asks for something else. */
+    /**
+     * Whole requests that every replica can execute are executed by every replica unless their client asks for something else. The only trait that
+     * may come and go with parameters that the order changes.
+     */
     EVERYWHERE_IF_POSSIBLE,
     /**
      * A transaction is compared, by its keys, with all that were ordered between what its node showed when it asked to commit and itself,

@@ -500,16 +500,46 @@ class HybridTest {
     }
 
     @Test
+    void whatWasHandedInForAnOwnerIsExecutedByOneWhereEveryReplicaExecutes() {
+        submit(1, 2L);
+        divided(Map.of("execution", "active"));
+        submit(2, TransactionRequest.Placement.ALL, 2L);
+        submit(3, TransactionRequest.Placement.ALL, 1L);
+        submit(4, 2L);
+        told(List.of("execute 3"), List.of("execute 3", "committed 3"), List.of("undertake 1", "execute 3"));
+        undertaken(2, 1, "rows");
+        deliver();
+        told(List.of("apply 1 rows", "execute 2"),
+                List.of("apply 1 rows", "respond 1 made by 2", "committed 1", "execute 2", "committed 2"),
+                List.of("commit 1", "committed 1", "execute 2", "undertake 4"));
+        assertEquals("active", sites.get(0).protocol.ordered().values().get("execution"));
+        divided(Map.of("execution", "hybrid"));
+        undertaken(2, 4, "more");
+        deliver();
+        assertEquals(List.of("apply 4 more"), told(0));
+    }
+
+    @Test
+    void whatWorldsAreToHandInFollowsFromWhatTheOrderSays() {
+        ChosenProtocol chosen = Protocols.STANDARD.choose("hybrid", Map.of("execution", "active"));
+        assertTrue(chosen.has(Trait.EVERYWHERE_IF_POSSIBLE) && chosen.has(Trait.UNDERTAKES));
+        OrderedParameters later = new OrderedParameters(7,
+                Map.of("execution", "passive", "logs", "3", "owners", "in-turn"));
+        assertEquals(Protocols.STANDARD.choose("hybrid", Map.of("execution", "passive")).claims(),
+                chosen.claims(later));
+        assertFalse(chosen.claims(later).has(Trait.EVERYWHERE_IF_POSSIBLE));
+        assertEquals(chosen.claims(), chosen.claims(new OrderedParameters(0, later.values())), "of the beginning");
+    }
+
+    @Test
     void aDivisionThatCannotBeIsRefusedWhoeverAsks() {
         OrderedParameters birth = sites.get(0).protocol.ordered();
-        Map.of(Map.of("execution", "active"), "cannot change to or from active",
-                Map.of("owners", "0,3"), "owners are [0, 3], but the nodes are [0, 1, 2]",
+        Map.of(Map.of("owners", "0,3"), "owners are [0, 3], but the nodes are [0, 1, 2]",
                 Map.of("logs", "0"), "valid: 1 to 65536",
                 Map.of("executors", "4"), "is each node's own",
                 Map.of("log", "4"), "nearest: logs").forEach(
                         (values, why) -> assertTrue(assertThrows(IllegalArgumentException.class,
                                 () -> change(birth, values)).getMessage().contains(why), why));
-        order.add(new Ordered(0, new HybridMessage.Divide(new Division(Hybrid.Mode.ACTIVE, 3, List.of()))));
         order.add(new Ordered(0, new HybridMessage.Divide(new Division(Hybrid.Mode.HYBRID, 3, List.of(3)))));
         deliver();
         assertEquals(birth, sites.get(1).protocol.ordered(), "also from a node that does not look");

@@ -15,6 +15,11 @@ public interface ClientEngine extends Engine {
      */
     ClientSession openSession(Supplier<? extends @Nullable LocalTransaction> current) throws SQLException;
 
+    /** The procedures in Java that its executors may execute. */
+    default JavaCall.Known procedures() {
+        return JavaCall.Known.NONE;
+    }
+
     /** Of requests that are {@link ClientRequest}s; what they answer is a {@link ClientAnswer}. */
     @Override
     default Executor openExecutor() {

@@ -17,8 +17,14 @@ public record ClientRequest(String schema, List<Call> calls) {
      * One statement.
      *
      * @param parameters its values, as JDBC takes them
+     * @param java if it calls a procedure in Java: then the statement answers one row, whose columns behind the first are the arguments
      */
-    public record Call(String sql, List<? extends @Nullable Object> parameters) {}
+    public record Call(String sql, List<? extends @Nullable Object> parameters, @Nullable JavaCall java) {
+        /** Of a statement that is all. */
+        public Call(String sql, List<? extends @Nullable Object> parameters) {
+            this(sql, parameters, null);
+        }
+    }
 
     /** Of one statement. */
     public static ClientRequest of(String schema, String sql, @Nullable Object... parameters) {
@@ -30,7 +36,8 @@ public record ClientRequest(String schema, List<Call> calls) {
         List<@Nullable Object> all = new ArrayList<>();
         all.add(schema);
         for (Call call : calls) {
-            all.add(call.sql());
+            JavaCall java = call.java();
+            all.add(java == null ? call.sql() : java.with(call.sql()));
             all.add(PortableValues.of(call.parameters()));
         }
         return PortableValues.toBytes(all);
@@ -45,10 +52,12 @@ public record ClientRequest(String schema, List<Call> calls) {
         List<@Nullable Object> all = PortableValues.read(bytes);
         List<Call> calls = new ArrayList<>();
         for (int i = 1; i + 1 < all.size(); i += 2) {
-            if (!(all.get(i) instanceof String sql && all.get(i + 1) instanceof List<?> parameters)) {
+            JavaCall java = all.get(i) instanceof List<?> parts ? JavaCall.of(parts) : null;
+            Object text = java != null && all.get(i) instanceof List<?> parts ? parts.getFirst() : all.get(i);
+            if (!(text instanceof String sql && all.get(i + 1) instanceof List<?> parameters)) {
                 throw new IllegalArgumentException("a damaged request");
             }
-            calls.add(new Call(sql, parameters));
+            calls.add(new Call(sql, parameters, java));
         }
         if (calls.isEmpty() || !(all.getFirst() instanceof String schema)) {
             throw new IllegalArgumentException("a request without statements");

@@ -61,6 +61,7 @@ public final class JdbcEngine implements ClientEngine {
             .newThreadPerTaskExecutor(Thread.ofVirtual().name("tutti-engine-", 0).factory());
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile boolean lostWithLog;
+    private volatile JavaCall.Known procedures = JavaCall.Known.NONE;
     private volatile Tables tables = Tables.EMPTY;
     private volatile Footprints footprints = new Footprints(Tables.EMPTY, List.of());
 
@@ -106,6 +107,16 @@ public final class JdbcEngine implements ClientEngine {
                 database.close();
             }
         }
+    }
+
+    /** Tells which procedures in Java there are, before anything is executed. */
+    public void registers(JavaCall.Known known) {
+        procedures = known;
+    }
+
+    @Override
+    public JavaCall.Known procedures() {
+        return procedures;
     }
 
     private void install() throws SQLException {

@@ -1,7 +1,6 @@
 package tutti.engine.jdbc;
 
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +17,9 @@ import tutti.core.spi.Engine.Executor;
 import tutti.core.spi.Engine.Request;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
+import tutti.engine.procedure.StoredProcedure;
 
 /**
  * Executes clients' {@linkplain ClientRequest requests}, several in one transaction, in a session of its own, on a thread of its own. Safe for use from any
@@ -66,7 +67,7 @@ final class JdbcExecutor implements Executor {
             executed = together(own, in, requests);
         } catch (SQLException failed) {
             forget();
-            EngineFailure failure = JdbcEngine.failure(failed);
+            EngineFailure failure = failure(failed);
             if (failure.transientFailure()) {
                 failed(own, failure, done);
                 return;
@@ -119,11 +120,11 @@ final class JdbcExecutor implements Executor {
         List<Response> responses = new ArrayList<>();
         try {
             for (Request each : requests) {
-                responses.add(Response.done(executed(in, ClientRequest.of(each.statement()))));
+                responses.add(Response.done(executed(own, in, ClientRequest.of(each.statement()), each.classes())));
             }
             return captured(in, requests, responses);
         } catch (SQLException refused) {
-            if (requests.size() == 1 || JdbcEngine.failure(refused).transientFailure()) {
+            if (requests.size() == 1 || failure(refused).transientFailure()) {
                 throw refused;
             }
         } catch (IllegalArgumentException damaged) {
@@ -139,20 +140,56 @@ final class JdbcExecutor implements Executor {
                 requests.subList(0, responses.size() == requests.size() ? 1 : Math.max(1, responses.size())));
     }
 
-    private byte[] executed(ClientSession in, ClientRequest request) throws SQLException {
+    private byte[] executed(int own, ClientSession in, ClientRequest request, ConflictClasses classes)
+            throws SQLException {
         List<ClientAnswer.Part> parts = new ArrayList<>();
         for (ClientRequest.Call call : request.calls()) {
-            parts.add(in.statement(call.sql(), call.parameters(), connection -> {
+            JavaCall java = call.java();
+            String outside = java == null ? null : in.footprints().outside(call.sql(), classes);
+            if (outside != null) {
+                throw new JavaRun.Refusal("an argument uses " + outside
+                        + ", which is not among the tables that the procedure says it touches", "2F003", null);
+            }
+            ClientAnswer.Part part = in.statement(call.sql(), call.parameters(), connection -> {
                 if (!schema.equals(request.schema())) {
                     connection.setSchema(request.schema());
                     schema = request.schema();
                 }
                 try (PreparedStatement statement = connection.prepareStatement(call.sql())) {
-                    return answer(statement, call.parameters());
+                    return JavaRun.answer(statement, call.parameters());
                 }
-            }));
+            });
+            parts.add(java == null ? part : new ClientAnswer.Changed(called(own, in, java, part, classes)));
         }
         return new ClientAnswer(parts).toBytes();
+    }
+
+    private long called(int own, ClientSession in, JavaCall java, ClientAnswer.Part arguments, ConflictClasses classes)
+            throws SQLException {
+        if (!(arguments instanceof ClientAnswer.Rows(var _, var rows)) || rows.size() != 1 || rows.getFirst().isEmpty()) {
+            throw new IllegalArgumentException("a damaged call of procedure " + java.name());
+        }
+        JavaCall.Known known = engine.procedures();
+        StoredProcedure procedure;
+        try {
+            procedure = known.registered().make(java.name(), java.version());
+        } catch (IllegalArgumentException missing) {
+            throw new JavaRun.Refusal(String.valueOf(missing.getMessage()), "55000", missing);
+        }
+        List<? extends @Nullable Object> row = rows.getFirst();
+        return new JavaRun(in, java, classes, row.subList(1, row.size())).execute(procedure, known.limit(),
+                () -> own == run.get(), () -> {
+                    LocalTransaction expected = current.get();
+                    if (expected != null) {
+                        in.rollback(expected, () -> {});
+                    }
+                });
+    }
+
+    private static EngineFailure failure(SQLException failed) {
+        return failed instanceof JavaRun.Refusal
+                ? new EngineFailure(failed.getSQLState(), String.valueOf(failed.getMessage()), false)
+                : JdbcEngine.failure(failed);
     }
 
     private static Executed captured(ClientSession in, List<Request> requests, List<Response> responses)
@@ -172,19 +209,6 @@ final class JdbcExecutor implements Executor {
             in.commitUnchanged();
         }
         return executed;
-    }
-
-    private static ClientAnswer.Part answer(PreparedStatement statement, List<? extends @Nullable Object> parameters)
-            throws SQLException {
-        for (int i = 0; i < parameters.size(); i++) {
-            statement.setObject(i + 1, parameters.get(i));
-        }
-        if (!statement.execute()) {
-            return new ClientAnswer.Changed(Math.max(0, statement.getLargeUpdateCount()));
-        }
-        try (ResultSet results = statement.getResultSet()) {
-            return ClientAnswer.rows(results);
-        }
     }
 
     @Override

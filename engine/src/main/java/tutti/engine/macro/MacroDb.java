@@ -19,6 +19,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.WriteSet;
 import tutti.engine.jdbc.ClientEngine;
+import tutti.engine.jdbc.JavaCall;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.JdbcEngine;
@@ -109,6 +110,11 @@ public final class MacroDb implements ClientEngine {
     private volatile long position;
     /** The last position that the primary was asked to commit: it may show it, and never shows a later one. */
     private volatile long asked;
+
+    @Override
+    public JavaCall.Known procedures() {
+        return primary.procedures();
+    }
 
     private MacroDb(JdbcEngine primary, Databases databases, Settings settings) {
         this.primary = primary;

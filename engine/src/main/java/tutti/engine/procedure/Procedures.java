@@ -97,6 +97,15 @@ public final class Procedures {
     }
 
     /**
+     * What one says that it touches ({@link StoredProcedure#tables}), separated by commas; empty if it says nothing.
+     *
+     * @throws IllegalArgumentException if there is none of that name, or it cannot be made
+     */
+    public String tables(String name) {
+        return String.join(", ", make(name, String.valueOf(version(name))).tables());
+    }
+
+    /**
      * One, made anew for a run.
      *
      * @param version that it must have

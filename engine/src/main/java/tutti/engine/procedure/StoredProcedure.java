@@ -1,6 +1,7 @@
 package tutti.engine.procedure;
 
 import java.sql.SQLException;
+import java.util.List;
 
 /**
  * A stored transaction in Java, for the owner of its request log to execute. Has a public constructor without parameters; one object is made for
@@ -17,4 +18,14 @@ public interface StoredProcedure {
      *             {@code call} throws may be passed on, and must be if it was not expected
      */
     void execute(ProcedureCall call) throws SQLException;
+
+    /**
+     * The tables that any call may touch, where the schema does not say that: with H2 and HSQLDB, whose schemas know nothing of procedures in Java. It is held
+     * to its word. The same for every object.
+     *
+     * @return their names, as in SQL; none if it may touch any, and so stands in the way of all other requests
+     */
+    default List<String> tables() {
+        return List.of();
+    }
 }

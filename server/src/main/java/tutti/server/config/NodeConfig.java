@@ -47,7 +47,7 @@ public record NodeConfig(
         @Setting(doc = "The total order of transactions.") Order order,
         @Setting(doc = "Bounds on what clients may ask of this node.") Limits limits,
         @Setting(doc = "How ordered transactions are applied to the database.") Apply apply,
-        @Setting(doc = "Stored transactions in Java, under protocol `hybrid` with engine postgres: names of classes on the node's class path"
+        @Setting(doc = "Stored transactions in Java, under protocol `hybrid`: names of classes on the node's class path"
                 + " (`TUTTI_CLASSPATH`), by the names of the procedures: docs/sql.md, \"Procedures in Java\". The same on every node.", byDefault = "{}") Map<String, String> procedures,
         @Setting(doc = "Sequences and identity columns.") Sequences sequences,
         @Setting(doc = "Copies of a node's state that nodes give each other: docs/operations.md.") Copies copies,
@@ -71,10 +71,6 @@ public record NodeConfig(
         members = List.copyOf(members);
         protocolParameters = Map.copyOf(protocolParameters);
         procedures = Map.copyOf(procedures);
-        if (!procedures.isEmpty() && inProcess(engine)) {
-            throw new ImpossibleValue("procedures", "are given, but engine " + engine + " executes none in Java",
-                    "use engine postgres, or let the client send the statements");
-        }
         try {
             Protocols.STANDARD.choose(protocol, protocolParameters);
         } catch (IllegalArgumentException impossible) {

@@ -65,8 +65,13 @@ final class ParameterOperators {
         for (NodeHost node : serving) {
             ReplicaNode replica = node.replica();
             if (replica != null) {
-                saw(node.node(), replica.parameters());
-                shown.put(node.node(), replica.parameters());
+                OrderedParameters now = replica.parameters();
+                saw(node.node(), now);
+                shown.put(node.node(), now);
+                if (now.since() > 0 && replica.everywhereIfPossible() != "active".equals(now.values().get("execution"))) {
+                    recording.violated(PARAMETERS, "node " + node.node() + " has " + now.values()
+                            + ", and does not have requests executed so");
+                }
             }
         }
         if (shown.values().stream().distinct().count() > 1) {
@@ -89,8 +94,8 @@ final class ParameterOperators {
         if (random.chance(0.6) || values.isEmpty()) {
             values.put("owners", random.chance(0.3) ? "in-turn" : owners(random));
         }
-        if (random.chance(0.3) && !"active".equals(scenario.protocol().parameters().get("execution"))) {
-            values.put("execution", random.pick(List.of("hybrid", "passive")));
+        if (random.chance(0.3)) {
+            values.put("execution", random.pick(List.of("hybrid", "active", "passive")));
         }
         return values;
     }

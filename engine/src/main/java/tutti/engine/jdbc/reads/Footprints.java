@@ -94,6 +94,27 @@ public final class Footprints {
     }
 
     /**
+     * A table that a statement may touch although its class is not among these, in words, or null; likewise.
+     *
+     * @param sql the statement
+     */
+    public @Nullable String outside(String sql, ConflictClasses classes) {
+        ConflictClasses touched = of(sql).classes();
+        if (classes.all()) {
+            return null;
+        }
+        if (touched.all()) {
+            return "tables that cannot be told from its statements";
+        }
+        for (Table table : tables.all()) {
+            if (touched.contains(table.hash()) && !classes.contains(table.hash())) {
+                return "table " + table.displayName();
+            }
+        }
+        return null;
+    }
+
+    /**
      * A table that is touched although its class is not among these, in words, or null; "tables that cannot be told" if
      * it may be any.
      *

@@ -59,6 +59,7 @@ final class SimulatedSession implements LocalTransaction {
     private List<ListAppendOperation> operations = List.of();
     /** What it has booked, in whichever run. */
     private Transactions.@Nullable Booking booking;
+    private Submission.Place place = Submission.Place.HERE;
     private boolean handedIn;
     private boolean mayCommit;
     private boolean answered;
@@ -88,6 +89,7 @@ final class SimulatedSession implements LocalTransaction {
         this.name = lost.name;
         this.id = name;
         this.former = lost.former + 1;
+        this.place = lost.place;
         this.mayCommit = lost.mayCommit;
         this.blind = lost.blind;
         this.booking = lost.booking;
@@ -100,16 +102,17 @@ final class SimulatedSession implements LocalTransaction {
 
     void begin() {
         life.log().begun(id, submission.session());
-        if (submission.isForOwner(node)) {
+        place = submission.place(node);
+        if (place == Submission.Place.OWNER) {
             mayCommit = true;
             node.undertake(submission.program().statement(id), submission.classes(node), id, new ByOwner());
             if (life.isLostSightOf()) {
                 losesSight();
             }
-        } else if (submission.isForAll(node) && !life.kept().placement().keptByAll(submission.program().tables())) {
+        } else if (place == Submission.Place.EVERYWHERE && !life.kept().placement().keptByAll(submission.program().tables())) {
             // As a front end does: what every node executes must come to the same everywhere.
             life.later(0, () -> end(Client.Outcome.ABORTED, StatementEnd.NOT_HERE.label()));
-        } else if (submission.isForAll(node)) {
+        } else if (place == Submission.Place.EVERYWHERE) {
             mayCommit = true;
             node.request(submission.program().statement(id), submission.classes(node),
                     submission.program().exclusiveKeys(), id, new Everywhere());
@@ -455,7 +458,7 @@ final class SimulatedSession implements LocalTransaction {
 
     /** Its client will soon lose sight of the node, if that commits for it. */
     void losesSight() {
-        if (mayCommit && !over && (!submission.isWhole() || submission.isForAll(node) || submission.isForOwner(node))) {
+        if (mayCommit && !over && (!submission.isWhole() || place != Submission.Place.HERE)) {
             life.later((long) life.random().exponential(LOST_SIGHT_NANOS_MEAN), () -> {
                 if (lostSight()) {
                     life.sightLost();

@@ -33,17 +33,31 @@ public record Submission(int session, Program program, Form form, boolean fresh,
         WHOLE_EVERYWHERE
     }
 
-    /** Whether the owner of its log executes it. */
-    boolean isForOwner(Transactions node) {
-        return program.writes() && node.undertakes() && (form == Form.WHOLE_VARYING || form == Form.WHOLE);
+    /** Who executes a transaction. */
+    enum Place {
+        /** The node of its client, in its session. */
+        HERE,
+        /** The owner of its log. */
+        OWNER,
+        /** Every node. */
+        EVERYWHERE
     }
 
-    /** Whether every node executes it, as front ends decide that. */
-    boolean isForAll(Transactions node) {
-        return program.writes() && switch (form) {
-            case UNDECLARED, DECLARED, WHOLE_VARYING -> false;
-            case WHOLE -> node.wholeOnly() || node.everywhereIfPossible();
-            case WHOLE_EVERYWHERE -> true;
+    /** Who executes it, as front ends decide that now. */
+    Place place(Transactions node) {
+        if (!program.writes()) {
+            return Place.HERE;
+        }
+        return switch (form) {
+            case UNDECLARED, DECLARED -> Place.HERE;
+            // Where every node executes what it can, only those that an owner must, such as what is acknowledged when it is logged.
+            case WHOLE_VARYING -> node.undertakes() && (!node.everywhereIfPossible() || session % 2 == 1)
+                    ? Place.OWNER
+                    : Place.HERE;
+            case WHOLE -> node.wholeOnly() || node.everywhereIfPossible()
+                    ? Place.EVERYWHERE
+                    : node.undertakes() ? Place.OWNER : Place.HERE;
+            case WHOLE_EVERYWHERE -> Place.EVERYWHERE;
         };
     }
 
