@@ -30,10 +30,21 @@ final class AdminConnection {
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
     private static final int LOCK_CLASS = 0x74757474;
     private static final String DEADLOCK = "40P01";
+    private static final String LOCK_NOT_AVAILABLE = "55P03";
+    /** How often a question is asked again after a deadlock; in each, another session has got on. */
+    static final int DEADLOCKS_MAX = 100;
     private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
     /** Keeps other nodes away from the database, for as long as the connection lasts. */
     private static final String LOCK = "SET lock_timeout = '" + LOCK_TIMEOUT.toMillis()
             + "'; SELECT pg_catalog.pg_advisory_lock(" + LOCK_CLASS + ", 0); SET lock_timeout = 0";
+    /**
+     * In a deadlock it is this connection that gives way, and no client's session: it looks for one soon after it has begun to wait for a
+     * lock, and gives up all that it has before a session that waits for these looks. Not before the engine is open: it waits for whom it has to.
+     */
+    private static final String GIVE_WAY = "SELECT pg_catalog.set_config('lock_timeout',"
+            + " greatest(setting::pg_catalog.int4 / 2, 1)::pg_catalog.text, false), pg_catalog.set_config('deadlock_timeout',"
+            + " greatest(setting::pg_catalog.int4 / 50, 1)::pg_catalog.text, false)"
+            + " FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'";
 
     private final EventLoopGroup loops;
     private final BackendSettings settings;
@@ -97,9 +108,10 @@ final class AdminConnection {
         }
     }
 
-    /** From now on the connection may be replaced. */
+    /** From now on the connection may be replaced, and gives way to sessions. */
     CompletableFuture<Void> begin(String fresh) {
-        return connection().thenCompose(connected -> connected.query("INSERT INTO tutti.life VALUES ('" + fresh + "')"))
+        return connection().thenCompose(
+                connected -> connected.query("INSERT INTO tutti.life VALUES ('" + fresh + "'); " + GIVE_WAY))
                 .thenAccept(_ -> {
                     synchronized (this) {
                         token = fresh;
@@ -107,22 +119,42 @@ final class AdminConnection {
                 });
     }
 
-    /** Asks a question; once again, if the connection is ended meanwhile. */
+    /**
+     * Asks a question. It is asked again if the connection is ended meanwhile, once; after a deadlock, {@value #DEADLOCKS_MAX} times at most;
+     * and for as long as it meets a lock that a session keeps, since it gives up its own meanwhile, and lets others be asked.
+     */
     <T> CompletableFuture<T> ask(Function<BackendConnection, CompletableFuture<T>> question) {
+        CompletableFuture<T> answered = new CompletableFuture<>();
+        ask(question, answered, 0);
+        return answered;
+    }
+
+    private <T> void ask(Function<BackendConnection, CompletableFuture<T>> question, CompletableFuture<T> answered,
+            int deadlocks) {
         CompletableFuture<BackendConnection> current = connection();
-        return current.thenCompose(question).handle((answer, failed) -> {
+        CompletableFuture<Void> _ = current.thenCompose(question).handle((answer, failed) -> {
             if (failed == null) {
-                return CompletableFuture.completedFuture(answer);
+                answered.complete(answer);
+            } else if (cause(failed) instanceof PostgresException refused
+                    && refused.fields().severity().equals("ERROR")) {
+                boolean deadlock = refused.sqlState().equals(DEADLOCK);
+                if (deadlock ? deadlocks < DEADLOCKS_MAX : refused.sqlState().equals(LOCK_NOT_AVAILABLE)) {
+                    ask(question, answered, deadlock ? deadlocks + 1 : deadlocks);
+                } else {
+                    answered.completeExceptionally(refused);
+                }
+            } else {
+                gone(current);
+                connection().thenCompose(question).whenComplete((again, lost) -> {
+                    if (lost == null) {
+                        answered.complete(again);
+                    } else {
+                        answered.completeExceptionally(cause(lost));
+                    }
+                });
             }
-            if (cause(failed) instanceof PostgresException refused && refused.fields().severity().equals("ERROR")) {
-                // by each deadlock another session has got on
-                return refused.sqlState().equals(DEADLOCK)
-                        ? ask(question)
-                        : CompletableFuture.<T>failedFuture(refused);
-            }
-            gone(current);
-            return connection().thenCompose(question);
-        }).thenCompose(Function.identity());
+            return null;
+        });
     }
 
     /** A connection has ended: this very one. */
@@ -152,7 +184,7 @@ final class AdminConnection {
     }
 
     private CompletableFuture<BackendConnection> sameLife(BackendConnection connected, String expected) {
-        return connected.query("SELECT token FROM tutti.life").handle((found, failed) -> {
+        return connected.query(GIVE_WAY + "; SELECT token FROM tutti.life").handle((found, failed) -> {
             if (failed != null || !expected.equals(found.value())) {
                 connected.abort();
                 throw new CompletionException(new IOException(
