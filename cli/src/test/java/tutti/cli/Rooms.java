@@ -30,6 +30,7 @@ final class Rooms {
             entry("workload", Set.of("core")),
             entry("check", Set.of("core", "workload")),
             entry("macro", Set.of("core")),
+            entry("macroddb", Set.of("core", "engine", "macro")),
             entry("grid", Set.of("core", "runtime")),
             entry("jcache", Set.of("grid")),
             entry("spring", Set.of("grid")),

@@ -22,6 +22,8 @@ public final class HostedComponent<C> {
     private final @Nullable C implementation;
     private final MethodHandles.@Nullable Lookup lookup;
     private final OperationTable.Builder table;
+    private boolean transactional;
+    private @Nullable TransactionalComponent<C> transactions;
     private @Nullable StateCodec<C> state;
 
     private HostedComponent(Class<C> type, @Nullable C implementation, MethodHandles.@Nullable Lookup lookup) {
@@ -62,6 +64,27 @@ public final class HostedComponent<C> {
         return new HostedComponent<>(type, null, null);
     }
 
+    /**
+     * A component of a public interface of which only changes travel: each call, each macro-operation, is a transaction at one node. It must be of this
+     * kind at all nodes.
+     *
+     * @throws IllegalArgumentException if the type is no interface
+     */
+    @SuppressWarnings("unchecked")
+    public static <C> HostedComponent<C> transactional(Class<? super C> type, TransactionalComponent<C> transactions) {
+        HostedComponent<C> hosted = transactionalElsewhere((Class<C>) type);
+        hosted.transactions = transactions;
+        hosted.state = transactions.stateCodec();
+        return hosted;
+    }
+
+    /** The same, that other nodes have: one of them executes what this one calls. */
+    public static <C> HostedComponent<C> transactionalElsewhere(Class<C> type) {
+        HostedComponent<C> hosted = elsewhere(type);
+        hosted.transactional = true;
+        return hosted;
+    }
+
     /** See {@link OperationTable.Builder#reads}. */
     public HostedComponent<C> reads(String names) {
         table.reads(names);
@@ -94,17 +117,45 @@ public final class HostedComponent<C> {
 
     Component<C> build(String id, String definition) {
         return new Component<>(id, definition, type, implementation,
-                CallFactory.of(table.build(), Invocation.GENERATED_CLASSES, lookup), lookup, state);
+                CallFactory.of(table.build(), Invocation.GENERATED_CLASSES, lookup), lookup, state, transactional,
+                transactions == null ? null : new DeferredUpdates<>(id, transactions));
     }
 
     /** What {@link HostedComponent} describes, made. */
     record Component<C>(String id, String definition, Class<C> type, @Nullable C implementation, CallFactory calls,
-            MethodHandles.@Nullable Lookup lookup, @Nullable StateCodec<C> state) {
+            MethodHandles.@Nullable Lookup lookup, @Nullable StateCodec<C> state, boolean transactional,
+            @Nullable DeferredUpdates<C> deferred) {
+        /** Whether this node has a copy. */
+        boolean hosted() {
+            return implementation != null || deferred != null;
+        }
+
         C present() {
             if (implementation == null) {
-                throw new IllegalStateException("this node has no copy of component " + id);
+                throw absent();
             }
             return implementation;
+        }
+
+        /** Of a transactional one. */
+        DeferredUpdates<C> updates() {
+            if (deferred == null) {
+                throw transactional ? absent()
+                        : new IllegalStateException(
+                                "component " + id + " has no transactions: its operations are executed at all nodes");
+            }
+            return deferred;
+        }
+
+        /** The node has stopped. */
+        void abandon() {
+            if (deferred != null) {
+                deferred.abandon();
+            }
+        }
+
+        private IllegalStateException absent() {
+            return new IllegalStateException("this node has no copy of component " + id);
         }
 
         StateCodec<C> stateCodec() {
@@ -116,11 +167,19 @@ public final class HostedComponent<C> {
         }
 
         void save(Output to, ObjectCodec values) {
-            stateCodec().save(present(), to, values);
+            if (transactional) {
+                updates().save(to, values, stateCodec());
+            } else {
+                stateCodec().save(present(), to, values);
+            }
         }
 
         void load(Input from, ObjectCodec values) {
-            stateCodec().load(present(), from, values);
+            if (transactional) {
+                updates().load(from, values, stateCodec());
+            } else {
+                stateCodec().load(present(), from, values);
+            }
         }
     }
 }

@@ -93,13 +93,14 @@ public final class MacroNode implements AutoCloseable {
                 this::fail);
         directWork = new WorkDistributor(name + "-direct", directRequests, builder.threads, this::executeDirect,
                 this::fail);
-        translator = new MessageTranslator(builder.definitions, locks, this::broadcast);
+        translator = new MessageTranslator(builder.definitions, locks, updates(), readLevel);
         builder.components.forEach((id, hosted) -> translator.put(hosted.build(id, "")));
-        host = translator.components().values().stream().anyMatch(c -> c.implementation() != null);
+        host = translator.components().values().stream().anyMatch(HostedComponent.Component::hosted);
         codec = new OperationCodec(values, translator::find);
         communication = new OrderedCommunication(order, builder.self);
         pending = new PendingReplies(builder.self, builder.pendingMax);
-        sender = new MessageSender(communication, pending, codec, host, limitNanos, orderedWork::isCurrentThread);
+        sender = new MessageSender(communication, pending, codec, host, limitNanos, orderedWork::isCurrentThread,
+                translator::makeCallLocal);
         listener = new MessageListener(communication, pending, codec, host, orderedRequests, directRequests,
                 this::fail);
     }
@@ -114,8 +115,19 @@ public final class MacroNode implements AutoCloseable {
         return new Builder(self, order);
     }
 
-    private CompletableFuture<Response> broadcast(String component, MacroOperation<?> operation) {
-        return sender.send(component, operation, null, 0);
+    /** The sender, which is made after the translator. */
+    private MessageTranslator.Updates updates() {
+        return new MessageTranslator.Updates() {
+            @Override
+            public CompletableFuture<Response> broadcast(String component, MacroOperation<?> operation) {
+                return sender.send(component, operation, null, 0);
+            }
+
+            @Override
+            public DeferredUpdates.Commits commits(String component) {
+                return sender.commits(component);
+            }
+        };
     }
 
     private void start(@Nullable StateCopy copy) throws DurableLog.TruncatedException {
@@ -137,9 +149,9 @@ public final class MacroNode implements AutoCloseable {
     public <C> C component(String id, Class<C> type) {
         HostedComponent.Component<?> component = find(id, type);
         return type.cast(component.calls().proxy(new Calls(component, "at all nodes", call -> {
-            if (call.reads() && host) {
+            if (call.reads() && (component.transactional() ? component.hosted() : host)) {
                 failed();
-                if (readLevel == ReadLevel.LINEARIZABLE) {
+                if (readLevel == ReadLevel.LINEARIZABLE && !component.transactional()) {
                     sender.catchUp();
                 }
                 return call.operation().present(sender.await(translator.makeCallLocal(component, call)).get());
@@ -175,10 +187,24 @@ public final class MacroNode implements AutoCloseable {
                 .proxy(new Calls(component, "at all nodes, asynchronously", call -> {
                     failed();
                     CompletableFuture<@Nullable Object> result = call.reads() && host && readLevel == ReadLevel.LOCAL
+                            && !component.transactional()
                             ? translator.makeCallLocal(component, call).thenCompose(MessageSender::result)
                             : sender.runOperationAsync(id, call);
                     return call.operation().presents() ? result.thenApply(call.operation()::present) : result;
                 })));
+    }
+
+    /**
+     * Begins a transaction of several calls at this node.
+     *
+     * @param readOnly whether it will change nothing
+     * @throws IllegalArgumentException if this node knows no such component, or one of another interface
+     * @throws IllegalStateException if the component is not {@linkplain HostedComponent#transactional transactional}, or elsewhere
+     * @throws Exception what the component says if none can begin
+     */
+    public <C> MacroTransaction<C> begin(String id, Class<C> type, boolean readOnly) throws Exception {
+        failed();
+        return MacroTransaction.begin(find(id, type), type, readOnly, sender.commits(id), readLevel);
     }
 
     private HostedComponent.Component<?> find(String id, Class<?> type) {
@@ -258,7 +284,7 @@ public final class MacroNode implements AutoCloseable {
             orderedWork.inParallel(() -> {
                 Response response;
                 try {
-                    response = translator.makeCall(addressed);
+                    response = translator.makeCall(addressed, request);
                 } finally {
                     locks.finishRead();
                 }
@@ -268,7 +294,7 @@ public final class MacroNode implements AutoCloseable {
         }
         Response response;
         try {
-            response = translator.makeCall(addressed);
+            response = translator.makeCall(addressed, request);
         } finally {
             locks.finishWrite();
         }
@@ -418,6 +444,7 @@ public final class MacroNode implements AutoCloseable {
             directRequests.close();
             pending.failAll(cause);
             copies.values().forEach(copy -> copy.completeExceptionally(cause));
+            translator.components().values().forEach(HostedComponent.Component::abandon);
         }
     }
 

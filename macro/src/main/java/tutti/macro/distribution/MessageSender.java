@@ -3,11 +3,14 @@ package tutti.macro.distribution;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.macro.CallTimeoutException;
+import tutti.macro.WorkQueueFullException;
 
 /**
  * Sends macro-operations and waits for their replies (MacroDDB, section 4.2.2, table 4.2). From any thread, except from
@@ -20,25 +23,39 @@ public final class MessageSender {
     private final boolean host;
     private final long limitNanos;
     private final BooleanSupplier distributing;
+    private final Transactions transactions;
+    /** For transactions that run in threads of their own: as many at once as may wait for replies. */
+    private final Semaphore running;
+    /** The node that makes the transactions of a client; -1 if none is known. */
+    private volatile int serving = -1;
+
+    /** Executes macro-operations of transactional components at this node, in the calling thread. */
+    interface Transactions {
+        CompletableFuture<Response> execute(HostedComponent.Component<?> component, MacroOperation<?> operation);
+    }
 
     MessageSender(GroupCommunication communication, PendingReplies pending, OperationCodec codec, boolean host,
-            long limitNanos, BooleanSupplier distributing) {
+            long limitNanos, BooleanSupplier distributing, Transactions transactions) {
         this.communication = communication;
         this.pending = pending;
         this.codec = codec;
         this.host = host;
         this.limitNanos = limitNanos;
         this.distributing = distributing;
+        this.transactions = transactions;
+        this.running = new Semaphore(pending.max());
     }
 
     /**
      * {@code RUNOP(MO)}: has the macro-operation executed at its place of the total order, at all nodes or, if it only
-     * reads, at this one, and waits for its result.
+     * reads, at this one, and waits for its result. Of a {@link TransactionalComponent} it is executed in a transaction at this node, or at one that
+     * has the component, and its changes have the place.
      *
      * @throws CallTimeoutException if there was no reply in time; it may yet be executed
-     * @throws tutti.macro.WorkQueueFullException if too much waits to be sent; it is not executed
+     * @throws WorkQueueFullException if too much waits to be sent; it is not executed
      * @throws NodeFailedException if this node cannot follow the group any more
      * @throws EncodingException if it cannot be sent; it is not executed
+     * @throws TransactionConflictException if its transaction has lost again and again; it is not executed
      * @throws Throwable what the operation threw
      */
     public @Nullable Object runOperation(String component, MacroOperation<?> operation) throws Throwable {
@@ -91,6 +108,9 @@ public final class MessageSender {
 
     CompletableFuture<Response> send(String component, MacroOperation<?> operation, @Nullable Integer destination,
             int priority) {
+        if (destination == null && codec.require(component).transactional()) {
+            return transact(codec.require(component), operation, priority);
+        }
         byte[] content = codec.encode(component, operation);
         RequestId id = pending.nextId();
         CompletableFuture<Response> reply = pending.await(id);
@@ -106,6 +126,65 @@ public final class MessageSender {
             }
         }
         return reply;
+    }
+
+    private CompletableFuture<Response> transact(HostedComponent.Component<?> component, MacroOperation<?> operation,
+            int priority) {
+        if (!component.hosted()) {
+            int node = serving();
+            CompletableFuture<Response> reply = send(component.id(), operation, node, priority);
+            // Another one is looked for if this one does not answer.
+            return reply.whenComplete((_, thrown) -> serving = thrown == null ? node : -1);
+        }
+        pending.check();
+        if (!running.tryAcquire()) {
+            throw new WorkQueueFullException(pending.max() + " transactions of this node are being executed");
+        }
+        CompletableFuture<Response> reply = new CompletableFuture<>();
+        Thread.ofVirtual().name("macro-transaction").start(() -> {
+            try {
+                reply.complete(transactions.execute(component, operation).join());
+            } catch (RuntimeException | Error e) {
+                reply.completeExceptionally(e);
+            } finally {
+                running.release();
+            }
+        });
+        return reply;
+    }
+
+    private int serving() {
+        int known = serving;
+        if (known >= 0) {
+            return known;
+        }
+        try {
+            return discover();
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new CompletionException(e);
+        }
+    }
+
+    /** How a component's transactions commit: a message that all nodes get, in their order. */
+    DeferredUpdates.Commits commits(String component) {
+        return new DeferredUpdates.Commits() {
+            @Override
+            public void commit(CommitOperation commit, Consumer<RequestId> before) throws Throwable {
+                byte[] content = codec.encode(component, commit);
+                RequestId id = pending.nextId();
+                CompletableFuture<Response> reply = pending.await(id);
+                before.accept(id);
+                broadcast(Messages.request(id, 0, false, false, content), reply);
+                Object _ = await(reply).get();
+            }
+
+            @Override
+            public void catchUp() throws Throwable {
+                MessageSender.this.catchUp();
+            }
+        };
     }
 
     private void broadcast(byte[] message, CompletableFuture<Response> reply) {

@@ -11,6 +11,7 @@ import tutti.macro.call.Operation;
 final class OperationCodec {
     private static final byte CALL = 0;
     private static final byte OWN = 1;
+    private static final byte COMMIT = 2;
 
     private static final byte EMPTY = 0;
     private static final byte VALUE = 1;
@@ -29,6 +30,7 @@ final class OperationCodec {
             known(UnsupportedOperationException.class, UnsupportedOperationException::new),
             known(NoSuchElementException.class, NoSuchElementException::new),
             known(ConcurrentModificationException.class, ConcurrentModificationException::new),
+            known(TransactionConflictException.class, m -> new TransactionConflictException(String.valueOf(m))),
             known(EncodingException.class, m -> new EncodingException(String.valueOf(m))));
 
     private static Map.Entry<String, Function<@Nullable String, Throwable>> known(Class<? extends Throwable> type,
@@ -59,6 +61,9 @@ final class OperationCodec {
             for (Object argument : call.arguments()) {
                 values.write(argument, to);
             }
+        } else if (operation instanceof CommitOperation commit) {
+            to.writeByte(COMMIT);
+            commit.write(to);
         } else {
             to.writeByte(OWN);
             values.write(operation, to);
@@ -66,7 +71,7 @@ final class OperationCodec {
         return to.toBytes();
     }
 
-    private HostedComponent.Component<?> require(String id) {
+    HostedComponent.Component<?> require(String id) {
         HostedComponent.Component<?> component = components.apply(id);
         if (component == null) {
             throw new EncodingException("this node has no component " + id);
@@ -78,7 +83,11 @@ final class OperationCodec {
         try {
             Input from = new Input(bytes);
             HostedComponent.Component<?> component = require(from.readString());
-            if (from.readByte() == OWN) {
+            byte kind = from.readByte();
+            if (kind == COMMIT) {
+                return new Addressed(component, CommitOperation.read(from));
+            }
+            if (kind == OWN) {
                 if (values.read(from) instanceof MacroOperation<?> operation) {
                     return new Addressed(component, operation);
                 }

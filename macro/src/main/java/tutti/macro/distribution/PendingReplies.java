@@ -22,12 +22,22 @@ final class PendingReplies {
         this.max = max;
     }
 
-    /** For the next request; throws what the node failed with, if it has. */
-    RequestId nextId() {
+    /** Most requests that wait. */
+    int max() {
+        return max;
+    }
+
+    /** Throws what the node failed with, if it has. */
+    void check() {
         RuntimeException failed = failure;
         if (failed != null) {
             throw failed;
         }
+    }
+
+    /** For the next request; throws what the node failed with, if it has. */
+    RequestId nextId() {
+        check();
         if (waiting.size() >= max) {
             throw new WorkQueueFullException(waiting.size() + " requests of node " + node + " wait for replies");
         }
