@@ -172,6 +172,26 @@ class InBandForgedTest {
         nothingForged();
     }
 
+    /** What the client has prepared as COMMIT is executed as its commit as long as it must still be that: the row is there, or the server would not have it. */
+    @Test
+    void aPreparedCommitThatWasReplacedDoesNotKeepTheTransactionFromCommitting() throws Exception {
+        int round = 0;
+        for (String replace : List.of("show work_mem",
+                "select run('deallocate c'), run('prepare c as select 1')",
+                "do $$ begin execute 'deallocate c'; execute 'prepare c as select 1'; end $$",
+                "insert into orders values (1, 'deallocate c'), (2, 'prepare c as select 1')")) {
+            prepare("c", "commit");
+            say(replace);
+            say("begin");
+            String word = "round " + round++;
+            assertEquals("C(UPDATE 1)/T", say("update mine set word = '" + word + "' where id = 1"));
+            assertEquals("2C(COMMIT)/I", execute("c"), replace);
+            assertEquals(word, fixture.admin.execute("SELECT word FROM mine WHERE id = 1", InBandFixture.PATIENCE)
+                    .value(), replace);
+            say("deallocate all");
+        }
+    }
+
     @Test
     void rowsOfTheClientsOwnTextAreNoRows() throws Exception {
         say("update mine set word = " + forged + " where id = 1 returning word");
