@@ -3,6 +3,8 @@ package tutti.cli.faults;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -29,8 +31,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import tutti.cli.Tutti;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
+import tutti.command.Program;
 
 /** Under {@code hybrid} a request is executed by the owner of its log, once, whatever becomes of owners. */
 @Tag("long")
@@ -44,27 +49,17 @@ class OwnersClusterTest {
     @TempDir
     private Path directory;
 
+    private final AtomicLong done = new AtomicLong();
+    private final AtomicLong until = new AtomicLong(Long.MAX_VALUE);
+
     /** Clients of the nodes that stay never lose their connection, so each of their requests counts exactly once. */
     @ParameterizedTest
     @ValueSource(strings = {"postgres", "h2"})
     @Timeout(150)
     void nothingIsLostOrRepeatedWhenAnOwnerDies(String engine) throws Exception {
-        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory, 3, "hybrid"), ClusterSpec.ENGINE, engine);
-        try (FaultCluster cluster = FaultCluster.start(spec);
+        try (FaultCluster cluster = start(engine);
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            try (Connection connection = cluster.connect(0); Statement statement = connection.createStatement()) {
-                for (int table = 0; table < TABLES; table++) {
-                    statement.execute("create table counter" + table + " (id int primary key, n bigint not null)");
-                    statement.execute("insert into counter" + table + " values (0, 0)");
-                }
-            }
-            AtomicLong done = new AtomicLong();
-            AtomicLong until = new AtomicLong(Long.MAX_VALUE);
-            List<Future<?>> clients = new ArrayList<>();
-            for (int i = 0; i < CLIENTS; i++) {
-                ClusterFile.Node at = cluster.node(1 + i % 2);
-                clients.add(threads.submit(() -> count(at, done, until)));
-            }
+            List<Future<?>> clients = begin(cluster, threads);
             FaultCluster.await("requests", () -> done.get() > MORE);
             for (int node = 0; node < cluster.size(); node++) {
                 assertTrue(undertaken(cluster.node(node)) > 0, "node " + node + " has executed nothing");
@@ -77,18 +72,108 @@ class OwnersClusterTest {
             cluster.cluster.startNode(0);
             cluster.awaitReady();
             FaultCluster.await("the owner that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
-            until.set(0);
-            for (Future<?> client : clients) {
-                client.get(60, TimeUnit.SECONDS);
-            }
-            for (int node = 0; node < cluster.size(); node++) {
-                int at = node;
-                FaultCluster.await("node " + node + " counts " + done, () -> sum(cluster.node(at)) == done.get());
-            }
+            countedOnce(cluster, clients);
         }
     }
 
-    private static @Nullable Void count(ClusterFile.Node at, AtomicLong done, AtomicLong until) throws SQLException {
+    /** A node is away for some of the changes, and has been told of all when it is back. */
+    @ParameterizedTest
+    @ValueSource(strings = {"postgres", "h2"})
+    @Timeout(300)
+    void nothingIsLostOrRepeatedWhenParametersChange(String engine) throws Exception {
+        try (FaultCluster cluster = start(engine);
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            List<Future<?>> clients = begin(cluster, threads);
+            set("owners=2", "logs=3");
+            more();
+            double others = undertaken(cluster.node(0)) + undertaken(cluster.node(1));
+            more();
+            assertEquals(others, undertaken(cluster.node(0)) + undertaken(cluster.node(1)), "node 2 owns all");
+            cluster.cluster.kill(0);
+            set("execution=active");
+            more();
+            double owner = undertaken(cluster.node(2));
+            more();
+            assertEquals(owner, undertaken(cluster.node(2)), "nobody executes for others");
+            set("owners=1,2");
+            more();
+            double first = undertaken(cluster.node(1));
+            set("execution=passive");
+            FaultCluster.await("the first of the owners owns all", () -> undertaken(cluster.node(1)) > first + 1);
+            cluster.cluster.startNode(0);
+            set("logs=128", "owners=in-turn", "execution=hybrid");
+            cluster.awaitReady();
+            FaultCluster.await("the node that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
+            set("execution=active");
+            more();
+            set("execution=hybrid");
+            more();
+            String now = tutti("parameters", "list", "--url", cluster.node(0).httpUrl());
+            for (int node = 1; node < cluster.size(); node++) {
+                assertEquals(now, tutti("parameters", "list", "--url", cluster.node(node).httpUrl()));
+            }
+            countedOnce(cluster, clients);
+        }
+    }
+
+    private FaultCluster start(String engine) {
+        return FaultCluster.start(
+                FaultCluster.with(FaultCluster.spec(directory, 3, "hybrid"), ClusterSpec.ENGINE, engine));
+    }
+
+    /** Clients of nodes 1 and 2 begin to count. */
+    private List<Future<?>> begin(FaultCluster cluster, ExecutorService threads) throws SQLException {
+        try (Connection connection = cluster.connect(0); Statement statement = connection.createStatement()) {
+            for (int table = 0; table < TABLES; table++) {
+                statement.execute("create table counter" + table + " (id int primary key, n bigint not null)");
+                statement.execute("insert into counter" + table + " values (0, 0)");
+            }
+        }
+        List<Future<?>> clients = new ArrayList<>();
+        for (int i = 0; i < CLIENTS; i++) {
+            ClusterFile.Node at = cluster.node(1 + i % 2);
+            clients.add(threads.submit(() -> count(at)));
+        }
+        return clients;
+    }
+
+    /** Clients end, and every node counts what they have been told. */
+    private void countedOnce(FaultCluster cluster, List<Future<?>> clients) throws Exception {
+        until.set(0);
+        for (Future<?> client : clients) {
+            client.get(60, TimeUnit.SECONDS);
+        }
+        for (int node = 0; node < cluster.size(); node++) {
+            int at = node;
+            FaultCluster.await("node " + node + " counts " + done, () -> sum(cluster.node(at)) == done.get());
+        }
+        assertEquals(List.of(), List.copyOf(cluster.deaths));
+    }
+
+    /** Clients are told of more requests than can have been under way. */
+    private void more() {
+        long before = done.get();
+        FaultCluster.await("more requests", () -> done.get() > before + 4 * CLIENTS);
+    }
+
+    private void set(String... values) {
+        List<String> line = new ArrayList<>(List.of("parameters", "set", "--data", directory.toString()));
+        line.addAll(List.of(values));
+        String said = tutti(line.toArray(new String[0]));
+        for (String value : values) {
+            assertTrue(said.contains(value.substring(value.indexOf('=') + 1)), said);
+        }
+    }
+
+    private static String tutti(String... arguments) {
+        StringWriter out = new StringWriter();
+        PrintWriter writer = new PrintWriter(out);
+        assertEquals(Program.OK, new CommandLine(new Tutti()).setOut(writer).setErr(writer).execute(arguments),
+                () -> List.of(arguments) + ": " + out);
+        return out.toString();
+    }
+
+    private @Nullable Void count(ClusterFile.Node at) throws SQLException {
         try (Connection connection = DriverManager.getConnection(at.jdbcUrl())) {
             List<PreparedStatement> updates = new ArrayList<>();
             for (int table = 0; table < TABLES; table++) {
