@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.io.IOException;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -8,6 +9,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
+import tutti.core.txn.TablePlacement;
 import tutti.runtime.Loop;
 
 /**
@@ -38,6 +40,9 @@ final class Copies {
 
         /** Whether there is such a node. */
         boolean isMember(int number);
+
+        /** All nodes of the cluster. */
+        Set<Integer> members();
 
         /** Whom it reaches. */
         Group.View view();
@@ -72,6 +77,7 @@ final class Copies {
     }
 
     private final int self;
+    private final TablePlacement placement;
     private final Engine engine;
     private final Loop loop;
     private final NodeFiles files;
@@ -82,9 +88,10 @@ final class Copies {
     private final Node node;
     private @Nullable Begun begun;
 
-    Copies(int self, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots, Outcomes outcomes,
-            CopyRetention retention, Group group, Node node) {
+    Copies(int self, TablePlacement placement, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots,
+            Outcomes outcomes, CopyRetention retention, Group group, Node node) {
         this.self = self;
+        this.placement = placement;
         this.engine = engine;
         this.loop = loop;
         this.files = files;
@@ -103,6 +110,10 @@ final class Copies {
         }
         if (refusal == null && node.view().members().contains(receiver)) {
             refusal = "node " + receiver + " takes part in the order: stop it first";
+        }
+        if (refusal == null && !placement.mayGiveCopy(self, receiver)) {
+            refusal = "node " + receiver + " keeps tables that this node lacks: only nodes "
+                    + placement.donors(receiver, node.members()) + " can give it a copy";
         }
         if (refusal != null) {
             done.failed(new EngineFailure("57P03", refusal, true));
