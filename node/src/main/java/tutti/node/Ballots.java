@@ -13,6 +13,7 @@ import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.Control.Vote;
 
@@ -45,11 +46,19 @@ import tutti.node.Control.Vote;
  * rule: a life of a node that was delivered it after it began has not made it, and so has told nobody that it has.
  *
  * <p>
+ * <b>Tables that some nodes lack.</b> Of a write set that changes some, those vote who keep one at least of the tables that it changes: the others
+ * have made nothing, and would outvote who has something to lose. A majority may then have made a part each, and nobody the whole. So effects hold
+ * only if of each table that they change a keeper has made them, from whom the others can have a copy; and they are left out only if each
+ * who has made them can have a copy of somebody who has not. If neither is so when all have spoken, the ballot stays open for somebody to
+ * decide by hand which tables are worth more.
+ *
+ * <p>
  * <b>Why nodes do not differ afterwards.</b> Everything here is a function of the delivered prefix, so all nodes come to the same
  * verdict. Behind it a node that serves either has acted as the verdict says, or cannot go on serving: one that has not made
  * effects that hold stands before that position, and so shows a prefix of what the others show; one that has made effects that
  * do not is excluded: none of its messages counts from the verdict on, and it serves nobody until in a later life its database
- * is right ({@link Settlement}). By one verdict at most a minority of the voters is, except in a tie or by hand.
+ * is right ({@link Settlement}). By one verdict at most a minority of the voters is, except in a tie, by hand, or
+ * where of a table that some nodes lack no keeper has made its part and the others have made theirs.
  *
  * <p>
  * <b>What is lost.</b> An origin that gives way has told its client of success. So have nodes that a verdict by hand goes against. That
@@ -81,9 +90,10 @@ final class Ballots {
      * @param sqlState of the error of the first node that said so
      * @param message likewise
      * @param votes by node: what it says of the effects
+     * @param tables that are changed, if some nodes lack one of them; otherwise empty
      */
     record Ballot(long position, List<TransactionId> transactions, boolean everywhere, String sqlState,
-            String message, Map<Integer, Vote> votes, Verdict verdict) {
+            String message, Map<Integer, Vote> votes, Verdict verdict, Set<Long> tables) {
         static final Schema<Ballot> SCHEMA = Schema.part("ballot", Ballot.class).of(
                 Field.of("position", Types.NATURAL, Ballot::position),
                 Field.of("transactions", Control.Inapplicable.TRANSACTIONS, Ballot::transactions),
@@ -91,12 +101,24 @@ final class Ballots {
                 Field.of("sql state", Types.text(Control.Inapplicable.STATE_BYTES_MAX), Ballot::sqlState),
                 Field.of("message", Types.text(Control.Inapplicable.MESSAGE_BYTES_MAX), Ballot::message),
                 Field.of("votes", Types.map(Types.u8(0, 255), Types.oneOf(Vote.class), 256), Ballot::votes),
-                Field.of("verdict", Types.oneOf(Verdict.class), Ballot::verdict), Ballot::new);
+                Field.of("verdict", Types.oneOf(Verdict.class), Ballot::verdict),
+                (position, transactions, everywhere, sqlState, message, votes, verdict) -> new Ballot(position,
+                        transactions, everywhere, sqlState, message, votes, verdict, Set.of()));
 
         /** Keeps a copy. */
         Ballot {
             votes = new TreeMap<>(votes);
             transactions = List.copyOf(transactions);
+            tables = Set.copyOf(tables);
+        }
+
+        private Ballot of(Set<Long> changed) {
+            return new Ballot(position, transactions, everywhere, sqlState, message, votes, verdict, changed);
+        }
+
+        /** Whether a node has something to make of them. */
+        private boolean concerns(int node, TablePlacement placement) {
+            return tables.isEmpty() || placement.keepsAny(node, tables);
         }
 
         /** Under whose name they are. */
@@ -122,28 +144,38 @@ final class Ballots {
         private Ballot with(int node, Vote vote) {
             Map<Integer, Vote> more = new TreeMap<>(votes);
             more.put(node, vote);
-            return new Ballot(position, transactions, everywhere, sqlState, message, more, verdict);
+            return new Ballot(position, transactions, everywhere, sqlState, message, more, verdict, tables);
         }
 
         private Ballot closed(Verdict as) {
-            return new Ballot(position, transactions, everywhere, sqlState, message, votes, as);
+            return new Ballot(position, transactions, everywhere, sqlState, message, votes, as, tables);
         }
 
-        private Verdict of(Set<Integer> voters) {
+        /** @param nodes all that are not excluded */
+        private Verdict judged(Set<Integer> nodes, TablePlacement placement) {
+            Set<Integer> voters = new TreeSet<>(nodes);
+            voters.removeIf(node -> !concerns(node, placement));
             Set<Integer> made = whoSay(voters, EnumSet.of(Vote.MADE));
             int refused = whoSay(voters, EnumSet.of(Vote.REFUSED)).size();
-            if (2 * made.size() > voters.size()) {
+            boolean whole = tables.stream().allMatch(table -> made.stream().anyMatch(by -> placement.keeps(by, table)));
+            if (2 * made.size() > voters.size() && whole) {
                 return Verdict.HOLDS;
             }
             boolean nobodyEver = everywhere && whoSay(voters, EnumSet.of(Vote.REFUSED, Vote.NEVER_MADE)).equals(voters);
-            if (2 * refused > voters.size() || nobodyEver) {
+            Set<Integer> others = new TreeSet<>(nodes);
+            others.removeAll(made);
+            boolean mendable = made.stream().noneMatch(by -> placement.donors(by, others).isEmpty());
+            if ((2 * refused > voters.size() && mendable) || nobodyEver) {
                 return Verdict.SKIPPED;
             }
             if (made.size() + refused < voters.size()) {
                 return Verdict.OPEN;
             }
             boolean onlyOrigin = !everywhere && made.equals(Set.of(transaction().node()));
-            return onlyOrigin ? Verdict.SKIPPED : Verdict.HOLDS;
+            if (whole && !(onlyOrigin && mendable)) {
+                return Verdict.HOLDS;
+            }
+            return mendable && refused > 0 ? Verdict.SKIPPED : Verdict.OPEN;
         }
     }
 
@@ -159,14 +191,26 @@ final class Ballots {
                 Field.of("excluded", Types.set(Types.u8(0, 255), 256), Image::excluded), Image::new);
     }
 
+    private final TablePlacement placement;
     private Set<Integer> nodes;
     private final TreeMap<Long, Ballot> open = new TreeMap<>();
     private final TreeMap<Long, Ballot> closed = new TreeMap<>();
     private final TreeSet<Integer> excluded = new TreeSet<>();
 
-    /** @param nodes all nodes of the cluster, who vote */
-    Ballots(Set<Integer> nodes) {
+    /**
+     * Of a cluster that begins.
+     *
+     * @param nodes all nodes of the cluster, who vote
+     * @param placement of its tables
+     */
+    Ballots(Set<Integer> nodes, TablePlacement placement) {
         this.nodes = Set.copyOf(nodes);
+        this.placement = placement;
+    }
+
+    /** Whether a node has something to make of the effects that a ballot is about. */
+    boolean concerns(Ballot ballot, int node) {
+        return ballot.concerns(node, placement);
     }
 
     /** How a position stands; null if nobody has said that it cannot be applied, or that is forgotten. */
@@ -203,12 +247,17 @@ final class Ballots {
 
     /** A node cannot make a position's effects. Answers the ballots that this closes. */
     List<Ballot> inapplicable(int node, Control.Inapplicable told) {
+        return inapplicable(node, told, Set.of());
+    }
+
+    /** The same of changes of tables that some nodes lack. */
+    List<Ballot> inapplicable(int node, Control.Inapplicable told, Set<Long> tables) {
         if (!closed.containsKey(told.position())) {
             Ballot before = open.get(told.position());
             Ballot here = before == null
                     ? new Ballot(told.position(), told.transactions(), told.everywhere(),
                             told.sqlState(), told.message(),
-                            Map.of(), Verdict.OPEN)
+                            Map.of(), Verdict.OPEN, tables)
                     : before;
             open.put(told.position(), here.with(node, told.vote()));
         }
@@ -258,7 +307,7 @@ final class Ballots {
         Set<Integer> voters = new TreeSet<>(nodes);
         voters.removeAll(excluded);
         for (Ballot each : open.values()) {
-            Verdict verdict = each.of(voters);
+            Verdict verdict = each.judged(voters, placement);
             if (verdict != Verdict.OPEN) {
                 return close(each, verdict);
             }
@@ -297,10 +346,22 @@ final class Ballots {
         return new Image(ballots, new TreeSet<>(excluded));
     }
 
-    /** Begins from an image that was read. */
-    void restore(Image image) {
-        image.ballots.forEach(
-                ballot -> (ballot.verdict == Verdict.OPEN ? open : closed).put(ballot.position, ballot));
+    /** What an {@link #image} does not have: by position, which tables are changed that some nodes lack. */
+    Map<Long, Set<Long>> tables() {
+        Map<Long, Set<Long>> tables = new TreeMap<>();
+        all().stream().filter(ballot -> !ballot.tables.isEmpty())
+                .forEach(ballot -> tables.put(ballot.position, new TreeSet<>(ballot.tables)));
+        return tables;
+    }
+
+    /**
+     * Begins from an image that was read.
+     *
+     * @param tables that go with it
+     */
+    void restore(Image image, Map<Long, Set<Long>> tables) {
+        image.ballots.forEach(ballot -> (ballot.verdict == Verdict.OPEN ? open : closed).put(ballot.position,
+                ballot.of(tables.getOrDefault(ballot.position, Set.of()))));
         excluded.addAll(image.excluded);
     }
 }

@@ -55,10 +55,8 @@ final class CommitPipeline {
         /**
          * The engine refuses what is next: nothing goes on until it is {@linkplain #tryAgain tried again} or
          * {@linkplain #leaveOut left out}.
-         *
-         * @param everywhere whether it is a request that each node executes
          */
-        void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why);
+        void refused(Slot slot, EngineFailure why);
 
         /** The error for which a position is left out; null if it is not. */
         @Nullable
@@ -547,7 +545,7 @@ final class CommitPipeline {
 
     private void refuse(Slot head, EngineFailure why) {
         head.become(Slot.State.REFUSED);
-        events.refused(head.position(), head.transaction(), head.kind() == Slot.Kind.BARRIER, why);
+        events.refused(head, why);
     }
 
     private boolean isRefused(long position) {

@@ -4,6 +4,8 @@ import java.nio.ByteBuffer;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
 import tutti.core.schema.Encoded;
@@ -178,6 +180,28 @@ sealed interface Control extends Encoded {
         }
     }
 
+    /**
+     * The same of the effects of a write set that changes tables which some nodes lack: who keeps none of these has nothing to make, and no vote.
+     *
+     * @param tables that it changes, by their keys, at least one
+     */
+    record InapplicableToKeepers(Inapplicable told, Set<Long> tables) implements Control {
+        static final Type<Set<Long>> TABLES = Types.set(Types.LONG, 1 << 16);
+        static final Schema<InapplicableToKeepers> SCHEMA = Schema
+                .message("inapplicable-to-keepers", 24, InapplicableToKeepers.class,
+                        "The same of the effects of a write set that changes tables which some nodes lack.")
+                .of(Field.of("told", Inapplicable.SCHEMA, InapplicableToKeepers::told),
+                        Field.of("tables", TABLES, InapplicableToKeepers::tables), InapplicableToKeepers::new);
+
+        /** @throws IllegalArgumentException if there is no table */
+        public InapplicableToKeepers {
+            tables = new TreeSet<>(tables);
+            if (tables.isEmpty()) {
+                throw new IllegalArgumentException("changes of no table");
+            }
+        }
+    }
+
     /** The sender has made the effects of a position that another node cannot make. */
     record Applied(long position) implements Control {
         static final Schema<Applied> SCHEMA = Schema.message("applied", 8, Applied.class,
@@ -273,7 +297,7 @@ sealed interface Control extends Encoded {
                             Field.of("message", protocol, Traced::message), this::traced);
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
-                            Mark.SCHEMA, Inapplicable.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
+                            Mark.SCHEMA, Inapplicable.SCHEMA, InapplicableToKeepers.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
                             Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA,
                             Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA, traced));
         }

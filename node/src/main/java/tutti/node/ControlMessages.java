@@ -103,7 +103,8 @@ final class ControlMessages {
             case Control.Booked told -> transactions.bookings().delivered(sender, told, position);
             case Control.BookedFor told -> transactions.bookings().delivered(sender, told);
             case Control.BookingOver told -> transactions.bookings().delivered(sender, told, position);
-            case Control.Inapplicable told -> settlement.delivered(sender, told);
+            case Control.Inapplicable told -> settlement.delivered(sender, told, Set.of());
+            case Control.InapplicableToKeepers told -> settlement.delivered(sender, told.told(), told.tables());
             case Control.Applied told -> settlement.delivered(sender, told);
             case Control.Decided told -> settlement.delivered(told);
             case Control.Fence fence when fence.node() == sender -> {

@@ -3,6 +3,7 @@ package tutti.node;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -10,6 +11,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
+import tutti.core.txn.TablePlacement;
 import tutti.runtime.Loop;
 
 /**
@@ -40,6 +42,9 @@ final class Copies {
 
         /** Whether there is such a node. */
         boolean isMember(int number);
+
+        /** All nodes of the cluster. */
+        Set<Integer> members();
 
         /** Whom it reaches. */
         Group.View view();
@@ -74,6 +79,7 @@ final class Copies {
     }
 
     private final int self;
+    private final TablePlacement placement;
     private final Engine engine;
     private final Loop loop;
     private final NodeFiles files;
@@ -86,9 +92,10 @@ final class Copies {
     /** By node: where it was said last, since this life began, that the node begins anew. */
     private final Map<Integer, Long> replacedAt = new HashMap<>();
 
-    Copies(int self, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots, Outcomes outcomes,
-            CopyRetention retention, Group group, Node node) {
+    Copies(int self, TablePlacement placement, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots,
+            Outcomes outcomes, CopyRetention retention, Group group, Node node) {
         this.self = self;
+        this.placement = placement;
         this.engine = engine;
         this.loop = loop;
         this.files = files;
@@ -107,6 +114,10 @@ final class Copies {
         }
         if (refusal == null && node.view().members().contains(receiver)) {
             refusal = "node " + receiver + " takes part in the order: stop it first";
+        }
+        if (refusal == null && !placement.mayGiveCopy(self, receiver)) {
+            refusal = "node " + receiver + " keeps tables that this node lacks: only nodes "
+                    + placement.donors(receiver, node.members()) + " can give it a copy";
         }
         if (refusal != null) {
             done.failed(new EngineFailure("57P03", refusal, true));

@@ -11,6 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Group;
+import tutti.core.txn.KeySet;
 import tutti.runtime.Background;
 import tutti.runtime.Loop;
 import tutti.runtime.Machine;
@@ -25,7 +26,7 @@ import tutti.runtime.Machine;
  * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Before
  * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
  * with the snapshot compares it with what it had ({@link LogContinuity}). Nodes that are away for too long do not count
- * ({@link LogRetention}). A node that gives another one a copy tells nothing meanwhile ({@link CopyRetention}).
+ * ({@link LogRetention}), unless they keep a table that too few others keep ({@link KeepersDurability}). A node that gives another one a copy tells nothing meanwhile ({@link CopyRetention}).
  *
  * <p>
  * All methods are called on the node's loop, except {@link #durablePosition}, {@link #givenUp} and {@link #awaitSnapshot}.
@@ -71,6 +72,7 @@ final class LogKeeping {
     private Set<Integer> replicas;
     private final LogRetention retention;
     private final CopyRetention copy;
+    private final KeepersDurability keepers;
     /** Positions of the snapshots in files. */
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private long snapshotPosition;
@@ -91,6 +93,7 @@ final class LogKeeping {
         this.node = node;
         replicas = settings.replicas();
         retention = new LogRetention(settings.node(), replicas, settings.retention(), files.absences());
+        keepers = new KeepersDurability(settings.node(), settings.placement());
         copy = new CopyRetention(settings.node(), settings.retention().bytes(), loop, this::forget);
     }
 
@@ -135,6 +138,16 @@ final class LogKeeping {
     /** Nodes for which the log is no longer kept. Any thread. */
     Set<Integer> givenUp() {
         return retention.givenUp();
+    }
+
+    /** The node begins with a database that holds all up to a position. */
+    void begins(long position) {
+        keepers.begins(position);
+    }
+
+    /** These keys were written at a position that is visible. */
+    void written(long position, KeySet keys) {
+        keepers.written(position, keys);
     }
 
     /** The node begins with a snapshot that is in a file. */
@@ -232,8 +245,8 @@ final class LogKeeping {
             return;
         }
         Set<Integer> givenUp = retention.givenUp();
-        long needless = replicas.stream().filter(replica -> !givenUp.contains(replica))
-                .mapToLong(replica -> restart[replica]).min().orElse(0);
+        long needless = keepers.needless(replicas.stream().filter(replica -> !givenUp.contains(replica))
+                .mapToLong(replica -> restart[replica]).min().orElse(0), replicas, restart);
         if (needless == 0) {
             return;
         }

@@ -46,6 +46,7 @@ final class PipelineReports implements CommitPipeline.Events {
 
     @Override
     public void committed(long position, WriteSet writes) {
+        core.logKeeping().written(position, writes.keys());
         core.traces().committed(position, writes);
     }
 
@@ -82,8 +83,8 @@ final class PipelineReports implements CommitPipeline.Events {
     }
 
     @Override
-    public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
-        core.settlement().refused(position, transaction, everywhere, why);
+    public void refused(Slot slot, EngineFailure why) {
+        core.settlement().refused(slot, core.partialTables(slot.writes()), why);
         if (core.settlement().listens()) {
             backlog.measured(0);
         }

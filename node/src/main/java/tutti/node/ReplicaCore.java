@@ -21,6 +21,7 @@ import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.core.txn.WriteSet;
 import tutti.node.ReplicaNode.State;
 import tutti.node.metrics.NodeMetrics;
 import tutti.node.trace.Traces;
@@ -107,13 +108,13 @@ final class ReplicaCore {
         this.inbox = new OrderInbox(settings.node(), loop, machine.clock(), messages, settings.protocol().messages(),
                 backlog, new OrderEvents());
         this.outbox = new Outbox(order.log());
-        this.ballots = new Ballots(settings.replicas());
+        this.ballots = new Ballots(settings.replicas(), settings.placement());
         this.members = new Members(settings.replicas());
         this.presence = new Presence(this.protocol, order.group(), inbox, members, ballots);
         this.settlement = new Settlement(life, files, ballots, parts);
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members, lostKeys);
-        this.copies = new Copies(settings.node(), engine, loop, files, snapshots, outcomes, logKeeping.copy(),
-                order.group(), parts);
+        this.copies = new Copies(settings.node(), settings.placement(), engine, loop, files, snapshots, outcomes,
+                logKeeping.copy(), order.group(), parts);
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping, settlement, parts);
@@ -155,6 +156,7 @@ final class ReplicaCore {
         pipeline.open(position, before);
         deliveredPosition = before;
         visiblePosition = position;
+        logKeeping.begins(position);
         settlement.recovered(position, skipped);
         long seen = horizon.visible(position);
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),
@@ -232,6 +234,15 @@ final class ReplicaCore {
 
     ReadsAtPosition readsAtPosition() {
         return readsAtPosition;
+    }
+
+    /** Tables that a write set changes, if some nodes lack one of them; otherwise none. */
+    Set<Long> partialTables(WriteSet writes) {
+        if (settings.placement().isEverywhere() || writes.isEmpty()) {
+            return Set.of();
+        }
+        Set<Long> changed = engine.changedTables(writes);
+        return settings.placement().keptByAll(changed) ? Set.of() : changed;
     }
 
     MemberChanges changes() {
@@ -432,6 +443,11 @@ final class ReplicaCore {
         @Override
         public boolean isMember(int number) {
             return members.has(number);
+        }
+
+        @Override
+        public Set<Integer> members() {
+            return members.all();
         }
 
         @Override

@@ -24,6 +24,7 @@ import tutti.core.spi.LocalTransaction;
 import tutti.core.spi.Order;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.metrics.NodeMetrics;
 import tutti.node.trace.Traces;
@@ -71,6 +72,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas with which the order began ({@link Group#founders})
+     * @param placement of tables; the same at all nodes
      * @param protocol with its parameters; nodes with different ones refuse each other
      * @param applying how it applies what others have changed, to begin with
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
@@ -83,12 +85,25 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param doubtNanos how long this node may reach no majority before clients that wait for the outcome of a commit are told that it is in
      *            doubt, in nanoseconds; 0 for ever
      */
-    public record Settings(int node, Set<Integer> replicas, ChosenProtocol protocol, ApplySettings applying,
-            int inFlightMax, long backlogBytesMax, long durabilityNanos,
+    public record Settings(int node, Set<Integer> replicas, TablePlacement placement, ChosenProtocol protocol,
+            ApplySettings applying, int inFlightMax, long backlogBytesMax, long durabilityNanos,
             long snapshotPositions, Retention retention, TransactionNames names, long doubtNanos) {
+        /** @throws IllegalArgumentException if the protocol needs all tables at all nodes, or a node keeps what no other one keeps all of */
+        public Settings {
+            Set<Integer> alone = placement.isEverywhere() ? Set.of() : placement.withoutDonor(replicas);
+            if (!alone.isEmpty()) {
+                throw new IllegalArgumentException("nobody could give a copy to nodes " + alone
+                        + ": no other node keeps all the tables that one of them keeps; place some tables on one node more");
+            }
+            if (!placement.isEverywhere() && !protocol.claims().tablesMayBePartial()) {
+                throw new IllegalArgumentException("under protocol " + protocol.name()
+                        + " every node executes what clients of others ask for, so all keep all tables");
+            }
+        }
+
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
-            return new Settings(node, replicas, protocol, ApplySettings.DEFAULTS, 1000, 256L << 20,
+            return new Settings(node, replicas, TablePlacement.EVERYWHERE, protocol, ApplySettings.DEFAULTS, 1000, 256L << 20,
                     2_000_000_000L, 50_000, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
         }
     }

@@ -172,8 +172,14 @@ final class Settlement {
 
     // ------------------------------------------------------------------------------------------ what happens here
 
-    /** The engine refuses what is next. */
-    void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
+    /**
+     * The engine refuses what is next.
+     *
+     * @param tables that it changes, if some nodes lack one of them; otherwise empty
+     */
+    void refused(Slot slot, Set<Long> tables, EngineFailure why) {
+        long position = slot.position();
+        boolean everywhere = slot.kind() == Slot.Kind.BARRIER;
         Ballot ballot = ballot(position);
         Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
         // Clients see it, who need not be allowed to see the rows that an error may name.
@@ -186,10 +192,12 @@ final class Settlement {
         switch (verdict) {
             case OPEN -> {
                 Vote vote = vote(position, why);
-                say(position, vote, everywhere, new Control.Inapplicable(position,
-                        node.transactions().included().all(position, transaction), everywhere,
+                Control.Inapplicable told = new Control.Inapplicable(position,
+                        node.transactions().included().all(position, slot.transaction()), everywhere,
                         cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
-                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote));
+                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote);
+                say(position, vote, everywhere,
+                        tables.isEmpty() ? told : new Control.InapplicableToKeepers(told, tables));
                 if (why.isTrouble()) {
                     inTrouble(position, what);
                     return;
@@ -318,8 +326,8 @@ final class Settlement {
 
     // ------------------------------------------------------------------------------------------ what is delivered
 
-    void delivered(int sender, Control.Inapplicable told) {
-        closed(ballots.inapplicable(sender, told));
+    void delivered(int sender, Control.Inapplicable told, Set<Long> tables) {
+        closed(ballots.inapplicable(sender, told, tables));
         answer();
     }
 
@@ -390,7 +398,7 @@ final class Settlement {
     private void answer() {
         for (Ballot ballot : ballots.open()) {
             long position = ballot.position();
-            if (position <= visible && !leftOut.contains(position)
+            if (position <= visible && !leftOut.contains(position) && ballots.concerns(ballot, life.node())
                     && ballot.votes().get(life.node()) != Vote.MADE) {
                 say(position, Vote.MADE, false, new Control.Applied(position));
             }
@@ -400,6 +408,7 @@ final class Settlement {
     /** Holds a verdict against what is visible here. */
     private void hold(Ballot ballot) {
         if (ballot.verdict() == Verdict.SKIPPED && !leftOut.contains(ballot.position())
+                && ballots.concerns(ballot, life.node())
                 && ballot.position() >= visible - Engine.SKIPPED_KEPT) {
             node.exclude(new IllegalStateException("this node has made the effects of position " + ballot.position()
                     + " (" + ballot.transaction() + "), which most nodes cannot (" + ballot.sqlState()

@@ -2,7 +2,9 @@ package tutti.node;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import tutti.core.protocol.Protocol;
 
 /**
@@ -33,6 +35,9 @@ final class Snapshots {
     byte[] take(long position) {
         byte[] snapshot = new NodeSnapshot(position, continuity.lastDigest(), protocol.snapshot(), outcomes.image(),
                 ballots.image()).bytes();
+        if (!ballots.tables().isEmpty()) {
+            snapshot = new BallotTablesSnapshot(snapshot, ballots.tables()).bytes();
+        }
         return members.now().number() == 0 ? snapshot : new MemberSnapshot(snapshot, members.now()).bytes();
     }
 
@@ -64,13 +69,18 @@ final class Snapshots {
                 members.restore(list);
                 state = inner;
             }
+            Map<Long, Set<Long>> tables = Map.of();
+            if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof BallotTablesSnapshot(byte[] inner, var read)) {
+                tables = read;
+                state = inner;
+            }
             NodeSnapshot snapshot = NodeFiles.SET.decode(ByteBuffer.wrap(state), NodeSnapshot.class);
             if (snapshot.position() != file.position()) {
                 throw new IllegalArgumentException("it was taken after position " + snapshot.position());
             }
             protocol.restore(snapshot.protocol());
             outcomes.restore(snapshot.outcomes());
-            ballots.restore(snapshot.ballots());
+            ballots.restore(snapshot.ballots(), tables);
             continuity.begin(snapshot.position(), snapshot.digest());
         } catch (IllegalArgumentException unusable) {
             throw new IOException("the snapshot of position " + file.position() + " in " + files.location()

@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.Ballots.Ballot;
 import tutti.node.Ballots.Verdict;
@@ -25,7 +26,7 @@ class BallotsTest {
     private static final int ORIGIN = 0;
 
     private static Ballots of(int nodes) {
-        return new Ballots(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()));
+        return new Ballots(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()), TablePlacement.EVERYWHERE);
     }
 
     private static Control.Inapplicable refused(long position) {
@@ -180,6 +181,76 @@ class BallotsTest {
         assertEquals(Set.of(ORIGIN), ballots.excluded());
     }
 
+    // ------------------------------------------------------------------------------------------ tables on some nodes
+
+    private static final long STOCK = 70;
+    private static final long EVENTS = 71;
+    private static final long ALL_HAVE = 72;
+
+    /** Of five nodes 3 and 4 keep the events, 0 to 2 the stock. */
+    private static Ballots divided() {
+        return new Ballots(Set.of(0, 1, 2, 3, 4),
+                new TablePlacement(Map.of(EVENTS, Set.of(3, 4), STOCK, Set.of(0, 1, 2))));
+    }
+
+    private static Control.Inapplicable refusedOf(int origin, long position) {
+        return new Control.Inapplicable(position, List.of(new TransactionId(origin, 7)), false, "23514", "check",
+                Control.Vote.REFUSED);
+    }
+
+    @Test
+    void keepersAloneVote() {
+        Ballots ballots = divided();
+        nothing(ballots.inapplicable(4, refusedOf(3, 9), Set.of(EVENTS)));
+        nothing(ballots.applied(0, 9));
+        nothing(ballots.applied(1, 9));
+        nothing(ballots.applied(2, 9));
+        assertEquals(Verdict.SKIPPED, verdict(ballots.applied(3, 9)), "of two keepers the origin stands alone");
+        Ballot closed = Objects.requireNonNull(ballots.of(9));
+        assertTrue(ballots.concerns(closed, 3));
+        assertFalse(ballots.concerns(closed, 0), "it has made nothing");
+    }
+
+    @Test
+    void whatChangesATableOfAllIsForAllToDecide() {
+        Ballots ballots = divided();
+        nothing(ballots.inapplicable(4, refusedOf(3, 9), Set.of(EVENTS, ALL_HAVE)));
+        nothing(ballots.applied(0, 9));
+        nothing(ballots.applied(3, 9));
+        assertEquals(Verdict.HOLDS, verdict(ballots.applied(1, 9)));
+    }
+
+    @Test
+    void effectsThatNoKeeperHasMadeDoNotHold() {
+        Ballots ballots = divided();
+        nothing(ballots.inapplicable(4, refusedOf(3, 9), Set.of(EVENTS, ALL_HAVE)));
+        nothing(ballots.inapplicable(3, refusedOf(3, 9), Set.of(EVENTS, ALL_HAVE)));
+        nothing(ballots.applied(0, 9));
+        nothing(ballots.applied(1, 9));
+        nothing(ballots.applied(2, 9));
+        assertEquals(1, ballots.open().size(), "nobody else has the stock of those who have made it");
+        assertEquals(Verdict.HOLDS, verdict(ballots.applied(3, 9)), "it could after all");
+    }
+
+    @Test
+    void effectsThatNoKeeperHasMadeAreLeftOutIfTheOthersCanBeMended() {
+        Ballots ballots = new Ballots(Set.of(0, 1, 2), new TablePlacement(Map.of(EVENTS, Set.of(1, 2))));
+        nothing(ballots.inapplicable(2, refusedOf(1, 9), Set.of(EVENTS, ALL_HAVE)));
+        nothing(ballots.applied(0, 9));
+        assertEquals(Verdict.SKIPPED, verdict(ballots.inapplicable(1, refusedOf(1, 9), Set.of(EVENTS, ALL_HAVE))));
+        assertEquals(Set.of(0), ballots.excluded());
+    }
+
+    @Test
+    void whenAllKeepersAreExcludedNobodyDecides() {
+        Ballots ballots = divided();
+        ballots.exclude(3);
+        ballots.exclude(4);
+        nothing(ballots.inapplicable(0, refusedOf(3, 9), Set.of(EVENTS)));
+        assertEquals(1, ballots.open().size());
+        assertEquals(Verdict.SKIPPED, verdict(ballots.decided(9, false)));
+    }
+
     @Test
     void aNodeThatIsAloneLeavesOutWhatItCannotMake() {
         assertEquals(Verdict.SKIPPED, verdict(of(1).inapplicable(ORIGIN, statementRefused(9))));
@@ -214,7 +285,7 @@ class BallotsTest {
                 assertEquals(decided, told(other, kind, node, position));
                 if (random.nextInt(10) == 0) {
                     Ballots restored = of(nodes);
-                    restored.restore(other.image());
+                    restored.restore(other.image(), other.tables());
                     other = restored;
                 }
                 assertEquals(one.image(), other.image());

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -14,6 +15,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.protocol.Response;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.WriteSet;
@@ -31,6 +33,8 @@ final class ListEngine implements Engine {
     volatile boolean full;
     /** Changes and statements that it cannot make. */
     final Set<String> refused = ConcurrentHashMap.newKeySet();
+    /** Tables that it lacks; a write set changes those whose keys it refers to. */
+    Set<Long> lacks = Set.of();
     /** Positions at which nothing was made. */
     final Set<Long> skipped = ConcurrentHashMap.newKeySet();
     private final List<String> committed = new ArrayList<>();
@@ -163,6 +167,23 @@ final class ListEngine implements Engine {
         };
     }
 
+    /** What it makes of write sets. */
+    private List<String> here(List<WriteSet> writes) {
+        return writes.stream().filter(each -> lacks.isEmpty() || !lacks.containsAll(changedTables(each)))
+                .map(each -> new String(each.changes(), StandardCharsets.UTF_8)).toList();
+    }
+
+    @Override
+    public Set<Long> changedTables(WriteSet writes) {
+        Set<Long> tables = new TreeSet<>();
+        for (int i = 0; i < writes.keys().size(); i++) {
+            if (writes.keys().kind(i) == KeyKind.REFERENCE) {
+                tables.add(writes.keys().hash(i));
+            }
+        }
+        return tables;
+    }
+
     @Override
     public Applier openApplier() {
         return new Applier() {
@@ -170,8 +191,7 @@ final class ListEngine implements Engine {
 
             @Override
             public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
-                List<String> texts = writes.stream()
-                        .map(each -> new String(each.changes(), StandardCharsets.UTF_8)).toList();
+                List<String> texts = here(writes);
                 if (full) {
                     loop.execute(() -> done.failed(FULL));
                     return;
@@ -186,8 +206,7 @@ final class ListEngine implements Engine {
 
             @Override
             public void commit(long position, Completion<Void> done) {
-                List<String> changes = open.stream()
-                        .map(writes -> new String(writes.changes(), StandardCharsets.UTF_8)).toList();
+                List<String> changes = here(open);
                 unlessHeld(() -> {
                     ListEngine.this.commit(position, changes);
                     done.succeeded(null);

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.Control.Changed;
 import tutti.node.Control.Changed.Step;
@@ -109,7 +110,7 @@ class MembersTest {
     /** One of three has made it, one cannot, the third is silent: when that goes, the origin's word decides with the other's. */
     @Test
     void whoWasRemovedIsNotWaitedForInBallots() {
-        Ballots ballots = new Ballots(members.voters());
+        Ballots ballots = new Ballots(members.voters(), TablePlacement.EVERYWHERE);
         ballots.inapplicable(1,
                 new Control.Inapplicable(5, List.of(TRANSACTION), false, "23514", "check", Control.Vote.REFUSED));
         assertEquals(List.of(), ballots.applied(0, 5));
@@ -120,7 +121,7 @@ class MembersTest {
     @Test
     void whoHasNotCaughtUpIsNotWaitedForInBallots() {
         members.changed(10, change(0, Step.ADDED, 3, 0, 1, 2, 3));
-        Ballots ballots = new Ballots(Set.of(0, 1, 2));
+        Ballots ballots = new Ballots(Set.of(0, 1, 2), TablePlacement.EVERYWHERE);
         ballots.voters(members.voters());
         ballots.inapplicable(1,
                 new Control.Inapplicable(15, List.of(TRANSACTION), false, "23514", "check", Control.Vote.REFUSED));

@@ -14,6 +14,7 @@ import tutti.core.schema.MessageSet;
 import tutti.core.spi.Group;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.trace.TraceContext;
 
@@ -38,7 +39,7 @@ class NodeGoldenTest extends GoldenContract {
         outcomes.fence(4, 2);
         Control.Inapplicable inapplicable = new Control.Inapplicable(16, List.of(TRANSACTION), false, "23514", "check",
                 Control.Vote.REFUSED);
-        Ballots ballots = new Ballots(Set.of(1, 2, 3));
+        Ballots ballots = new Ballots(Set.of(1, 2, 3), TablePlacement.EVERYWHERE);
         ballots.inapplicable(1, inapplicable);
         ballots.inapplicable(2, inapplicable);
         ballots.inapplicable(2,
@@ -52,7 +53,8 @@ class NodeGoldenTest extends GoldenContract {
                 List.of(MESSAGES.said(said), MESSAGES.said(said, new TraceContext(5, -6, 7, 1)),
                         new Control.Hello(8, -5, "si"), new Control.Restart(90),
                         new Control.Question(TRANSACTION), new Control.Ended(TRANSACTION), new Control.Fence(2, 6),
-                        new Control.Mark(11), inapplicable, new Control.Applied(16), new Control.Decided(16, true),
+                        new Control.Mark(11), inapplicable,
+                        new Control.InapplicableToKeepers(inapplicable, Set.of(-7L, 8L)), new Control.Applied(16), new Control.Decided(16, true),
                         new Control.Replaced(2, 77, 3, 30),
                         new Control.Again(TRANSACTION, new TransactionId(3, 7L << 32 | 12)),
                         new Control.Changed(40, Control.Changed.Step.ADDED, 3, Map.of(0, "a:1", 3, "d:4")),
@@ -68,6 +70,7 @@ class NodeGoldenTest extends GoldenContract {
                                 new Group.Members(40, new TreeMap<>(Map.of(0, "a:1", 3, "d:4")),
                                         Set.of(3), new TreeMap<>(Map.of(2, "c:3")))),
                         new LostKeysSnapshot(new byte[]{1, 2}, lost.image()),
+                        new BallotTablesSnapshot(new byte[]{1, 2}, new TreeMap<>(Map.of(16L, Set.of(-7L, 8L)))),
                         new NodeFiles.Absences(new TreeMap<>(Map.of(2, 3_600_000_000_000L)))));
     }
 }

@@ -14,11 +14,12 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.Outcomes.Answer;
 
 class OutcomesTest {
-    private static final Ballots.Image NO_BALLOTS = new Ballots(Set.of(1)).image();
+    private static final Ballots.Image NO_BALLOTS = new Ballots(Set.of(1), TablePlacement.EVERYWHERE).image();
     private final Outcomes outcomes = new Outcomes(true);
 
     private static TransactionId id(int node, long incarnation, long count) {

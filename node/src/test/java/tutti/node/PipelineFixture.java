@@ -73,8 +73,8 @@ abstract class PipelineFixture {
         }
 
         @Override
-        public void refused(long position, TransactionId transaction, boolean everywhere, EngineFailure why) {
-            refused.add(position);
+        public void refused(Slot slot, EngineFailure why) {
+            refused.add(slot.position());
         }
 
         @Override

@@ -34,6 +34,7 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.ReadSet;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
 import tutti.node.metrics.NodeMetrics;
@@ -61,6 +62,7 @@ abstract class ReplicaTrio {
     long snapshotPositions = SNAPSHOT_POSITIONS;
     ReplicaNode.Retention retention = ReplicaNode.Retention.UNLIMITED;
     long doubtNanos;
+    TablePlacement placement = TablePlacement.EVERYWHERE;
 
     /** Why a replica ended. */
     record End(Throwable cause, boolean restartable) {}
@@ -124,7 +126,7 @@ abstract class ReplicaTrio {
         ChosenProtocol chosen = chosen(protocol);
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
         ReplicaNode replica = new ReplicaNode(
-                new ReplicaNode.Settings(node, ALL, chosen, new ApplySettings(3, 16, lingerNanos), 100, 1 << 20,
+                new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100, 1 << 20,
                         5_000_000L, snapshotPositions, retention, TransactionNames.PLAIN, doubtNanos),
                 machine, PathDirectory.of(files(node)), order(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));

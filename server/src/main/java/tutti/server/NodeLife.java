@@ -32,6 +32,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.core.txn.TablePlacement;
 import tutti.node.ApplySettings;
 import tutti.node.NodeFlightRecorder;
 import tutti.node.ReplicaNode;
@@ -345,7 +346,7 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = order.group().founders(config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet()));
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                config.chosenProtocol(), applying(config), config.limits().transactionsInFlight(), 256L << 20,
+                TablePlacement.EVERYWHERE, config.chosenProtocol(), applying(config), config.limits().transactionsInFlight(), 256L << 20,
                 2_000_000_000L, 50_000, retention(config),
                 TransactionNames.of(read.cluster()), config.limits().inDoubtAfter().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.protocol.Protocols;
+import tutti.core.txn.TablePlacement;
 import tutti.engine.jdbc.JdbcEngine;
 import tutti.engine.jdbc.h2.H2Database;
 import tutti.node.ApplySettings;
@@ -43,7 +44,7 @@ class EmbeddedLogTest {
             engine.lostWithLog();
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
-                    new ReplicaNode.Settings(node, ALL, Protocols.STANDARD.choose("si"),
+                    new ReplicaNode.Settings(node, ALL, TablePlacement.EVERYWHERE, Protocols.STANDARD.choose("si"),
                             new ApplySettings(2, 64, 0), 100, 1 << 24, 5_000_000L, 20, ReplicaNode.Retention.UNLIMITED,
                             TransactionNames.PLAIN, 0),
                     RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.check.column.IntColumn;
 import tutti.check.column.LongColumn;
@@ -126,6 +127,11 @@ public final class HistoryRecorder {
         int transaction = transaction(id);
         positions.set(transaction, 0);
         answers.set(transaction, History.Answer.NONE.ordinal());
+    }
+
+    /** That a replica has applied a transaction, as was {@linkplain #applied told}, does not count: it has made nothing of it, and others have left it out. */
+    public void withdrawn(int replica, TransactionId id) {
+        replicas.computeIfAbsent(replica, _ -> new Replica()).withdrawn.add(transaction(id));
     }
 
     /** What was told of a replica does not count. */
@@ -259,6 +265,7 @@ public final class HistoryRecorder {
         private LongColumn positions = new LongColumn();
         private IntColumn transactions = new IntColumn();
         private LongColumn states = new LongColumn();
+        private final Set<Integer> withdrawn = new HashSet<>();
 
         void start(long from) {
             if (positions.size() > 0) {
@@ -284,7 +291,18 @@ public final class HistoryRecorder {
         ReplicaLog log(int number) {
             List<ReplicaLog.Life> lives = new ArrayList<>(ended);
             lives.add(life());
+            lives.replaceAll(this::counted);
             return new ReplicaLog(number, crashed, lives);
+        }
+
+        private ReplicaLog.Life counted(ReplicaLog.Life life) {
+            int[] counted = IntStream.range(0, life.size()).filter(i -> !withdrawn.contains(life.transactions()[i]))
+                    .toArray();
+            return counted.length == life.size()
+                    ? life
+                    : new ReplicaLog.Life(life.after(), IntStream.of(counted).mapToLong(i -> life.positions()[i]).toArray(),
+                            IntStream.of(counted).map(i -> life.transactions()[i]).toArray(),
+                            IntStream.of(counted).mapToLong(i -> life.states()[i]).toArray());
         }
     }
 }

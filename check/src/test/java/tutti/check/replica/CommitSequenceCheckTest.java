@@ -86,6 +86,16 @@ class CommitSequenceCheckTest {
     }
 
     @Test
+    void whatIsWithdrawnDoesNotCount() {
+        applied(0, 1, 3);
+        applied(1, 1, 2, 3);
+        recorder.undone(id(2));
+        assertEquals("no gap", violation().rule());
+        recorder.withdrawn(1, id(2));
+        passes();
+    }
+
+    @Test
     void aStateThatWasNotTakenIsNotCompared() {
         applied(0, 1, 2);
         recorder.applied(1, 10, id(1), 0);

@@ -78,6 +78,16 @@ public interface Engine extends AutoCloseable {
         return null;
     }
 
+    /**
+     * Which tables a write set of this engine changes rows of, by {@linkplain tutti.core.txn.TablePlacement the keys that write sets name them by}. Asked where some
+     * tables are on some nodes only.
+     *
+     * @throws UnsupportedOperationException if nodes over this engine keep all tables
+     */
+    default Set<Long> changedTables(WriteSet writes) {
+        throw new UnsupportedOperationException(this + " keeps all tables");
+    }
+
     /** Closes all connections. */
     @Override
     void close();

@@ -30,7 +30,11 @@ import java.util.TreeSet;
  * ({@link #keptByAll}): its effects would differ.
  * <li>Tables joined by foreign keys are kept together. A child is checked against its parent, and a parent against its children, by the node that
  * executes.
- * <li>A copy of a node's state is taken from a node that keeps all that the receiver keeps ({@link #mayGiveCopy}); the receiver drops the rest.
+ * <li>A copy of a node's state is taken from a node that keeps all that the receiver keeps ({@link #mayGiveCopy}); the receiver drops the rest. Each
+ * node has such a donor ({@link #withoutDonor}).
+ * <li>Whether changes hold that some nodes cannot make is for those to say that keep a table which is changed ({@link #keepsAny}): the others have
+ * made nothing, and know nothing of it.
+ * <li>What was written to a table is not forgotten by the order's log before a majority of those that keep it have it durably.
  * </ul>
  *
  * @param keepers nodes by table, which write sets name by {@linkplain KeySet the table's key}
@@ -71,6 +75,22 @@ public record TablePlacement(Map<Long, Set<Integer>> keepers) {
         return tables.stream().allMatch(table -> keeps(node, table));
     }
 
+    /** Whether a node keeps one of these tables at least, so that it has something to make of what changes them. */
+    public boolean keepsAny(int node, Collection<Long> tables) {
+        return tables.stream().anyMatch(table -> keeps(node, table));
+    }
+
+    /** Those tables that keys name and some nodes lack. */
+    public Set<Long> partial(KeySet keys) {
+        Set<Long> named = new TreeSet<>();
+        for (int i = 0; !isEverywhere() && i < keys.size(); i++) {
+            if (keepers.containsKey(keys.hash(i))) {
+                named.add(keys.hash(i));
+            }
+        }
+        return named;
+    }
+
     /** Whether every node keeps all these tables, so that every node may execute what names them. */
     public boolean keptByAll(Collection<Long> tables) {
         return tables.stream().noneMatch(keepers::containsKey);
@@ -86,5 +106,19 @@ public record TablePlacement(Map<Long, Set<Integer>> keepers) {
     /** Whether a copy of a node's state has all that another node keeps. */
     public boolean mayGiveCopy(int donor, int receiver) {
         return keepers.values().stream().allMatch(nodes -> nodes.contains(donor) || !nodes.contains(receiver));
+    }
+
+    /** Those of some nodes that may give another one a copy; empty if none may. */
+    public Set<Integer> donors(int receiver, Collection<Integer> nodes) {
+        Set<Integer> donors = new TreeSet<>(nodes);
+        donors.removeIf(donor -> donor == receiver || !mayGiveCopy(donor, receiver));
+        return donors;
+    }
+
+    /** Those of a cluster's nodes whom no other one may give a copy: what they keep together would be gone with their disks. */
+    public Set<Integer> withoutDonor(Collection<Integer> nodes) {
+        Set<Integer> alone = new TreeSet<>(nodes);
+        alone.removeIf(node -> !donors(node, nodes).isEmpty());
+        return alone;
     }
 }

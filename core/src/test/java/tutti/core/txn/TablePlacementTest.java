@@ -42,6 +42,23 @@ class TablePlacementTest {
     }
 
     @Test
+    void whoKeepsNoneOfTheTablesHasNothingToMake() {
+        assertFalse(SOME.keepsAny(2, List.of(STOCK, ORDERS)));
+        assertTrue(SOME.keepsAny(2, List.of(STOCK, EVENTS)));
+        assertTrue(SOME.keepsAny(2, List.of(STOCK, 99L)));
+        assertEquals(Set.of(STOCK, EVENTS), SOME.partial(new KeySet.Builder().add(EVENTS, KeyKind.REFERENCE)
+                .add(99, KeyKind.REFERENCE).add(STOCK, KeyKind.REFERENCE).build()));
+    }
+
+    @Test
+    void eachNodeNeedsADonor() {
+        assertEquals(Set.of(0), SOME.donors(1, List.of(0, 1, 2)));
+        assertEquals(Set.of(0), SOME.withoutDonor(List.of(0, 1, 2)), "nobody else has stock and events");
+        assertEquals(Set.of(), new TablePlacement(Map.of(STOCK, Set.of(0, 1))).withoutDonor(List.of(0, 1, 2)));
+        assertEquals(Set.of(1), new TablePlacement(Map.of(STOCK, Set.of(1))).withoutDonor(List.of(0, 1, 2)));
+    }
+
+    @Test
     void aTableIsKeptSomewhere() {
         assertThrows(IllegalArgumentException.class, () -> new TablePlacement(Map.of(STOCK, Set.of())));
     }

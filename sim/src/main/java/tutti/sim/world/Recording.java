@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.check.history.HistoryRecorder;
@@ -54,13 +55,19 @@ final class Recording implements WorldLog {
     private final List<CheckResult.Violation> violations = new ArrayList<>();
     private final Map<TransactionId, List<LockExclusionCheck.Hold>> held = new LinkedHashMap<>();
 
+    /** By transaction: nodes that have made nothing of it, since they keep none of its tables. */
+    private final Map<TransactionId, Set<Integer>> passedOver = new HashMap<>();
+
     private final boolean mayLeaveOut;
+    private final KeepersWatch keepers;
 
     /**
      * @param mayLeaveOut whether faults may have it that what a node has acknowledged is left out
      * @param memories of nodes, which are told what concerns them
+     * @param keepers of tables that some nodes lack
      */
-    Recording(Clock clock, boolean mayLeaveOut, Memories memories) {
+    Recording(Clock clock, boolean mayLeaveOut, Memories memories, KeepersWatch keepers) {
+        this.keepers = keepers;
         this.clock = clock;
         this.mayLeaveOut = mayLeaveOut;
         this.memories = memories;
@@ -177,11 +184,39 @@ final class Recording implements WorldLog {
         }
         applied.add(transaction);
         leaveOut(transaction);
+        record(node, transaction, stateHash);
+    }
+
+    private void record(int node, TransactionId transaction, long stateHash) {
         Long position = positions.getOrDefault(node, Map.of()).get(transaction);
         if (position == null) {
             violated("decisions", "node " + node + " applies " + transaction + ", which its protocol has not decided");
         } else {
             recorder.applied(node, position, transaction, stateHash);
+        }
+    }
+
+    @Override
+    public void passedOver(int node, TransactionId transaction, long stateHash) {
+        if (!excluded.contains(node)) {
+            record(node, transaction, stateHash);
+            passedOver.computeIfAbsent(transaction, _ -> new TreeSet<>()).add(node);
+            withdraw(transaction);
+        }
+    }
+
+    /** Who has made nothing of what others have left out has left it out as well. */
+    private void withdraw(TransactionId transaction) {
+        if (skipped.contains(transaction)) {
+            passedOver.getOrDefault(transaction, Set.of()).forEach(node -> recorder.withdrawn(node, transaction));
+        }
+    }
+
+    @Override
+    public void forgets(int node, long position) {
+        String wrong = keepers.forgets(node, position);
+        if (wrong != null) {
+            violated(KEEPERS, wrong);
         }
     }
 
@@ -216,6 +251,7 @@ final class Recording implements WorldLog {
         positions.getOrDefault(node, Map.of()).forEach((transaction, at) -> {
             if (at / PER_POSITION == position && skipped.add(transaction)) {
                 leaveOut(transaction);
+                withdraw(transaction);
             }
         });
     }

@@ -9,6 +9,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
@@ -98,7 +100,8 @@ public final class ScenarioRun {
         RandomStream knobs = kernel.random("world");
         memories = new Memories(node -> isHurt(scenario.plan().allHosts().get(node)),
                 this::isInMajority);
-        recording = new Recording(kernel, scenario.plan().mayUndo(), memories);
+        recording = new Recording(kernel, scenario.plan().mayUndo(), memories,
+                new KeepersWatch(scenario.placement(), founders(scenario), replicas));
         clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"), scenario.locksRows());
         mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
@@ -145,6 +148,10 @@ public final class ScenarioRun {
                 client.beginLater(knobs.nextLong(20 * Nanos.MILLI));
             }
         }
+    }
+
+    private static Set<Integer> founders(Scenario scenario) {
+        return IntStream.range(0, scenario.hosts().size()).boxed().collect(Collectors.toUnmodifiableSet());
     }
 
     private static NodeHost.Tuning tuning(RandomStream knobs) {

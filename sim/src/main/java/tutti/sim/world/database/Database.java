@@ -328,6 +328,11 @@ public final class Database {
         return durable;
     }
 
+    /** The last position up to another one at which a table was changed, as far as that is known here; 0 if there is none. */
+    public long lastChanged(int table, long upTo) {
+        return store.lastChanged(table, upTo);
+    }
+
     // ------------------------------------------------------------------------------------------ for its parts
 
     /** Which tables it keeps. */
@@ -496,7 +501,11 @@ public final class Database {
     }
 
     private void tellApplied(Changes changes) {
-        log.applied(changes.transaction(), kept.common(store));
+        if (changes.rows().isEmpty()) {
+            log.passedOver(changes.transaction(), kept.common(store));
+        } else {
+            log.applied(changes.transaction(), kept.common(store));
+        }
         for (int table = 0; table < Catalog.TABLES; table++) {
             if (kept.isPartialAndHere(table)) {
                 log.holds(changes.transaction(), table, store.hash(table));

@@ -7,6 +7,9 @@ public interface DatabaseLog {
     /** A transaction's changes are becoming visible; the hash is of what all nodes keep. */
     void applied(TransactionId transaction, long stateHash);
 
+    /** Likewise, of changes of which nothing is made, since all are of tables that are not kept here. */
+    void passedOver(TransactionId transaction, long stateHash);
+
     /** Likewise: what a table holds then that is kept on some nodes only, of which this is one. */
     void holds(TransactionId transaction, int table, long hash);
 

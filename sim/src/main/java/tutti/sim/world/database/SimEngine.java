@@ -12,6 +12,7 @@ import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.TransactionId;
+import tutti.core.txn.WriteSet;
 
 /**
  * A node's connections to its {@link Database}: of its appliers, its clients' sessions, and one for questions. When they are
@@ -37,6 +38,12 @@ public final class SimEngine implements Engine {
 
     SimEngine(Database database) {
         this.database = database;
+    }
+
+    @Override
+    public Set<Long> changedTables(WriteSet writes) {
+        return Changes.of(writes).stream().flatMap(each -> each.rows().keySet().stream())
+                .map(row -> Catalog.tableKey(Catalog.table(row))).collect(Collectors.toSet());
     }
 
     Database database() {

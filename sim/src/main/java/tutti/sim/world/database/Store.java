@@ -100,6 +100,12 @@ final class Store {
         return all == null || all.isEmpty() ? 0 : all.getLast().position;
     }
 
+    /** The last position up to another one that wrote a row of a table, 0 if none. */
+    long lastChanged(int table, long upTo) {
+        return versions.keySet().stream().filter(row -> Catalog.table(row) == table)
+                .mapToLong(row -> read(row, upTo).position).max().orElse(0);
+    }
+
     /** Whether a row was away at some time after a position. */
     boolean wasAway(long row, long after) {
         List<Version> all = versions.get(row);

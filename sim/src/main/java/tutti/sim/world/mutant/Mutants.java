@@ -390,8 +390,15 @@ public final class Mutants {
                     Edit.of(WORLD + "node.SimulatedSession", "begin", new Change.Given("keptByAll", 1)),
                     ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.COMMIT_SEQUENCE, "same state"), 10),
             one("copy-of-whoever-lacks-it", "A node gets a copy from one that lacks a table which it keeps.",
-                    Edit.of(WORLD + "node.NodeHost", "donors", new Change.Given("mayGiveCopy", 1)),
-                    raft("si", "members").withTablesOnSomeNodes(), new Finder(By.WORLD, "keepers are equal"), 30));
+                    Edit.of(NODE + "Copies", "begin", new Change.Given("mayGiveCopy", 1)),
+                    raft("si", "members").withTablesOnSomeNodes(), new Finder(By.WORLD, "keepers are equal"), 30),
+            one("whoever-lacks-it-votes", "Nodes vote on changes of tables that they lack.",
+                    Edit.of(NODE + "Ballots$Ballot", "judged", new Change.LeftOut("removeIf")),
+                    raft("si", "rows,long").withTablesOnSomeNodes(), new Finder(By.LIVENESS, "open"), 40),
+            one("keepers-given-up", "The order's log forgets what too few of a table's keepers have.",
+                    Edit.of(NODE + "KeepersDurability", "written", new Change.LeftOut("forEach")),
+                    raft("si", "members,crash,kill,long").withTablesOnSomeNodes(),
+                    new Finder(By.WORLD, "hold durably"), 100));
 
     private Mutants() {}
 

@@ -53,6 +53,7 @@ public final class NodeHost {
     /** How long a majority may be away before clients of a node with an odd number hear of doubt; at the others they wait for ever. */
     private static final long DOUBT_NANOS = 50 * Nanos.MILLI;
     private static final long RESTART_NANOS = 20 * Nanos.MILLI;
+    private static final long RETENTION_NANOS = 100 * Nanos.MILLI;
     /** How long a node that has failed goes on until its process ends it, at most. */
     private static final long END_NANOS_MAX = 3 * Nanos.MILLI;
     /** A node that fails more often than this in a run will fail for ever. */
@@ -177,6 +178,11 @@ public final class NodeHost {
         @Override
         public void applied(TransactionId transaction, long stateHash) {
             log.applied(node, transaction, stateHash);
+        }
+
+        @Override
+        public void passedOver(TransactionId transaction, long stateHash) {
+            log.passedOver(node, transaction, stateHash);
         }
 
         @Override
@@ -344,7 +350,7 @@ public final class NodeHost {
     SortedMap<Integer, InetSocketAddress> donors() {
         SortedMap<Integer, InetSocketAddress> donors = new TreeMap<>(
                 settings.members.map(Members::addresses).orElse(new TreeMap<>()));
-        donors.keySet().removeIf(other -> other == node || !settings.placement.mayGiveCopy(other, node));
+        donors.keySet().removeIf(other -> other == node);
         return donors;
     }
 
@@ -532,13 +538,20 @@ public final class NodeHost {
         return settings;
     }
 
+    /** Where nodes give each other copies of what some of them lack, the log is soon no longer kept for those that are away. */
+    private ReplicaNode.Retention retention() {
+        return settings.members.isEmpty() || settings.placement.isEverywhere()
+                ? ReplicaNode.Retention.UNLIMITED
+                : new ReplicaNode.Retention(Long.MAX_VALUE, RETENTION_NANOS);
+    }
+
     /** @param founders with whom the order began */
     ReplicaNode.Settings replicaSettings(Set<Integer> founders) {
         Tuning tuning = settings.tuning;
-        return new ReplicaNode.Settings(node, founders, settings.chosen,
+        return new ReplicaNode.Settings(node, founders, settings.placement, settings.chosen,
                 new ApplySettings(tuning.appliers, tuning.groupPositionsMax, tuning.lingerNanos), tuning.inFlightMax,
                 tuning.backlogBytesMax, tuning.durabilityNanos, tuning.snapshotPositions,
-                ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN,
+                retention(), TransactionNames.PLAIN,
                 node % 2 == 1 ? DOUBT_NANOS : 0);
     }
 

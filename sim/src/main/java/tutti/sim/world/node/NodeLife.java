@@ -116,6 +116,11 @@ final class NodeLife {
         }
 
         @Override
+        public void forgets(long position) {
+            home.log().forgets(home.node(), position);
+        }
+
+        @Override
         public void delivered(long position, long message) {
             home.log().delivered(home.node(), number, position, message);
         }

@@ -19,6 +19,9 @@ final class RecordingOrder extends PassingOrder {
         /** It was handed in. */
         void sent(long message);
 
+        /** What is up to a position may be forgotten. */
+        void forgets(long position);
+
         /** A message was delivered. */
         void delivered(long position, long message);
     }
@@ -58,6 +61,12 @@ final class RecordingOrder extends PassingOrder {
         long message = tap.sends();
         super.append(ByteBuffer.allocate(NUMBER_BYTES + payload.length).putLong(message).put(payload).array());
         tap.sent(message);
+    }
+
+    @Override
+    public void truncate(long position) {
+        tap.forgets(position);
+        super.truncate(position);
     }
 
     @Override

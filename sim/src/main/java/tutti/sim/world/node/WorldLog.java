@@ -35,6 +35,9 @@ public interface WorldLog {
     /** A node's database made the changes of a transaction visible; the hash is of what all nodes keep. */
     void applied(int node, TransactionId transaction, long stateHash);
 
+    /** Likewise, of changes of which it has made nothing, since it keeps none of their tables. */
+    void passedOver(int node, TransactionId transaction, long stateHash);
+
     /** Likewise: what a table holds then that is kept on some nodes only, of which this is one. */
     void holds(int node, TransactionId transaction, int table, long hash);
 
@@ -43,6 +46,9 @@ public interface WorldLog {
 
     /** A node was delivered a message. */
     void delivered(int node, long life, long position, long message);
+
+    /** A node lets its part of the order forget what is up to a position. */
+    void forgets(int node, long position);
 
     /** A node has made what most cannot: what its database holds is compared with nothing any more. */
     void excluded(int node);

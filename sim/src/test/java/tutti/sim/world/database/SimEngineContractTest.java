@@ -207,6 +207,11 @@ class SimEngineContractTest {
         }
 
         @Override
+        public void passedOver(TransactionId transaction, long stateHash) {
+            // All tables are everywhere.
+        }
+
+        @Override
         public void holds(TransactionId transaction, int table, long hash) {
             // All tables are everywhere.
         }
