@@ -84,7 +84,11 @@ final class BackendSide implements FrameSink {
             }
             case Backend.PARAMETER_STATUS -> {
                 ByteBuf body = buffer.slice(start, bodyLength);
-                texts.reported(Fields.cString(body), Fields.cString(body));
+                String parameter = Fields.cString(body);
+                if (backend.isOwn(parameter)) {
+                    return false;
+                }
+                texts.reported(parameter, Fields.cString(body));
                 return true;
             }
             case Backend.NOTIFICATION_RESPONSE -> {

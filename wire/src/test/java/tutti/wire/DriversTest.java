@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
+import org.postgresql.core.BaseConnection;
 import tutti.core.txn.AbortReason;
 
 /** Unmodified clients: pgjdbc, psql, pgbench. */
@@ -97,6 +98,27 @@ class DriversTest extends OnFrontEnd {
             connection.rollback(savepoint);
             connection.commit();
             assertEquals("0:0 1:1", fixture.accounts());
+        }
+    }
+
+    @Test
+    void pgjdbcKeepsItsPreparedStatementsWhileTheNodeReadsTheCatalog() throws Exception {
+        try (Connection connection = fixture.jdbc("prepareThreshold=1"); Statement statement = connection.createStatement()) {
+            connection.unwrap(BaseConnection.class).getQueryExecutor().setFlushCacheOnDdl(false);
+            connection.setAutoCommit(false);
+            statement.execute("CREATE TABLE kept (id int)");
+            try (PreparedStatement all = connection.prepareStatement("SELECT * FROM kept")) {
+                all.executeQuery().close();
+                statement.execute("ALTER TABLE kept ADD more int");
+                SQLException outdated = assertThrows(SQLException.class, all::executeQuery);
+                // it would have forgotten it if it had been told of another search path
+                assertEquals("0A000", outdated.getSQLState());
+            }
+            connection.rollback();
+            statement.execute("SET search_path = public, pg_catalog; CREATE TABLE kept (id int)");
+            assertEquals("public, pg_catalog",
+                    connection.unwrap(PGConnection.class).getParameterStatus("search_path"));
+            connection.rollback();
         }
     }
 
