@@ -2,6 +2,7 @@ package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -16,6 +17,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -119,6 +121,28 @@ class DriversTest extends OnFrontEnd {
             assertEquals("public, pg_catalog",
                     connection.unwrap(PGConnection.class).getParameterStatus("search_path"));
             connection.rollback();
+        }
+    }
+
+    @Test
+    void noticesAreHeardWhileTheirStatementRuns() throws Exception {
+        try (Connection connection = fixture.jdbc(); Statement statement = connection.createStatement();
+                Connection other = fixture.jdbc(); Statement locks = other.createStatement()) {
+            locks.execute("SELECT pg_advisory_lock(77)");
+            CompletableFuture<Boolean> done = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    done.complete(statement.execute("DO 'BEGIN RAISE NOTICE $$here$$; PERFORM pg_advisory_xact_lock(77); END'"));
+                } catch (SQLException failed) {
+                    done.completeExceptionally(failed);
+                }
+            });
+            while (statement.getWarnings() == null) {
+                assertFalse(done.isDone() || Thread.interrupted());
+                Thread.onSpinWait();
+            }
+            locks.execute("SELECT pg_advisory_unlock(77)");
+            assertFalse(done.get(60, TimeUnit.SECONDS));
         }
     }
 
