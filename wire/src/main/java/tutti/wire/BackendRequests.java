@@ -55,6 +55,8 @@ final class BackendRequests {
     private @Nullable ErrorFields refusal;
     private final Cancellation cancellation;
     private boolean cancelledByClient;
+    /** Whether the search path is the node's. */
+    private boolean ownSearchPath;
 
     /**
      * For a connection that is idle.
@@ -70,6 +72,11 @@ final class BackendRequests {
         this.cancellation = new Cancellation(connection);
         this.clientReader = clientReader;
         this.settle = settle;
+    }
+
+    /** Whether a parameter that the engine reports is as the node has set it for itself, and not as the client knows it. */
+    boolean isOwn(String parameter) {
+        return ownSearchPath && parameter.equals("search_path");
     }
 
     // ------------------------------------------------------------------------------------------ state
@@ -369,15 +376,18 @@ final class BackendRequests {
 
         /** The catalog is read as the transaction sees it, but not as the client's search path shows it; that is the reply's result. */
         void catalog(Answered then) {
-            once("SAVEPOINT tutti", SentMessage.OWN_EXECUTE)
-                    .once("SET LOCAL search_path = pg_catalog, pg_temp", SentMessage.OWN_EXECUTE)
-                    .sync(_ -> {});
+            // what the client itself has changed is reported with the first answer, and what comes after it is the node's
+            once("SAVEPOINT tutti", SentMessage.OWN_EXECUTE).sync(_ -> ownSearchPath = true);
+            batch().once("SET LOCAL search_path = pg_catalog, pg_temp", SentMessage.OWN_EXECUTE).sync(_ -> {});
             BackendReply[] read = new BackendReply[1];
             Batch question = batch();
             own.catalog(question.out);
             question.end(SentMessage.OWN_COLLECTED, reply -> read[0] = reply);
             batch().once("ROLLBACK TO tutti", SentMessage.OWN_EXECUTE).once("RELEASE tutti", SentMessage.OWN_EXECUTE)
-                    .sync(_ -> then.with(Objects.requireNonNull(read[0], "answered before")));
+                    .sync(_ -> {
+                        ownSearchPath = false;
+                        then.with(Objects.requireNonNull(read[0], "answered before"));
+                    });
         }
 
         /** The relations that the open transaction has used are the reply's result. */

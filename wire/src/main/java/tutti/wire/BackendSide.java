@@ -19,6 +19,8 @@ final class BackendSide implements FrameSink {
     private final ClientCycle cycle;
     private final InBandResults rows;
     private @Nullable ErrorFields lastFatal;
+    /** Whether a notice has come that the client is to hear while its statement goes on. */
+    private boolean noticed;
 
     BackendSide(Session session, TextSettings texts) {
         this.session = session;
@@ -84,7 +86,11 @@ final class BackendSide implements FrameSink {
             }
             case Backend.PARAMETER_STATUS -> {
                 ByteBuf body = buffer.slice(start, bodyLength);
-                texts.reported(Fields.cString(body), Fields.cString(body));
+                String parameter = Fields.cString(body);
+                if (backend.isOwn(parameter)) {
+                    return false;
+                }
+                texts.reported(parameter, Fields.cString(body));
                 return true;
             }
             case Backend.NOTIFICATION_RESPONSE -> {
@@ -100,7 +106,9 @@ final class BackendSide implements FrameSink {
             return false;
         }
         if (type == Backend.NOTICE_RESPONSE) {
-            return client.seesNotice(buffer.slice(start, bodyLength));
+            boolean seen = client.seesNotice(buffer.slice(start, bodyLength));
+            noticed |= seen;
+            return seen;
         }
         if (type == Backend.ERROR_RESPONSE) {
             return error(first, ErrorFields.read(buffer.slice(start, bodyLength)));
@@ -279,6 +287,10 @@ final class BackendSide implements FrameSink {
     @Override
     public void readComplete() {
         session.settle();
+        if (noticed) {
+            noticed = false;
+            client.flush();
+        }
     }
 
     @Override

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -16,12 +17,14 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
+import org.postgresql.core.BaseConnection;
 import tutti.core.txn.AbortReason;
 
 /** Unmodified clients: pgjdbc, psql, pgbench. */
@@ -97,6 +100,49 @@ class DriversTest extends OnFrontEnd {
             connection.rollback(savepoint);
             connection.commit();
             assertEquals("0:0 1:1", fixture.accounts());
+        }
+    }
+
+    @Test
+    void pgjdbcKeepsItsPreparedStatementsWhileTheNodeReadsTheCatalog() throws Exception {
+        try (Connection connection = fixture.jdbc("prepareThreshold=1"); Statement statement = connection.createStatement()) {
+            connection.unwrap(BaseConnection.class).getQueryExecutor().setFlushCacheOnDdl(false);
+            connection.setAutoCommit(false);
+            statement.execute("CREATE TABLE kept (id int)");
+            try (PreparedStatement all = connection.prepareStatement("SELECT * FROM kept")) {
+                all.executeQuery().close();
+                statement.execute("ALTER TABLE kept ADD more int");
+                SQLException outdated = assertThrows(SQLException.class, all::executeQuery);
+                // it would have forgotten it if it had been told of another search path
+                assertEquals("0A000", outdated.getSQLState());
+            }
+            connection.rollback();
+            statement.execute("SET search_path = public, pg_catalog; CREATE TABLE kept (id int)");
+            assertEquals("public, pg_catalog",
+                    connection.unwrap(PGConnection.class).getParameterStatus("search_path"));
+            connection.rollback();
+        }
+    }
+
+    @Test
+    void noticesAreHeardWhileTheirStatementRuns() throws Exception {
+        try (Connection connection = fixture.jdbc(); Statement statement = connection.createStatement();
+                Connection other = fixture.jdbc(); Statement locks = other.createStatement()) {
+            locks.execute("SELECT pg_advisory_lock(77)");
+            CompletableFuture<Boolean> done = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    done.complete(statement.execute("DO 'BEGIN RAISE NOTICE $$here$$; PERFORM pg_advisory_xact_lock(77); END'"));
+                } catch (SQLException failed) {
+                    done.completeExceptionally(failed);
+                }
+            });
+            while (statement.getWarnings() == null) {
+                assertFalse(done.isDone() || Thread.interrupted());
+                Thread.onSpinWait();
+            }
+            locks.execute("SELECT pg_advisory_unlock(77)");
+            assertFalse(done.get(60, TimeUnit.SECONDS));
         }
     }
 

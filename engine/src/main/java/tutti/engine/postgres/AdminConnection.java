@@ -45,6 +45,7 @@ final class AdminConnection {
             + " greatest(setting::pg_catalog.int4 / 2, 1)::pg_catalog.text, false), pg_catalog.set_config('deadlock_timeout',"
             + " greatest(setting::pg_catalog.int4 / 50, 1)::pg_catalog.text, false)"
             + " FROM pg_catalog.pg_settings WHERE name = 'deadlock_timeout'";
+    private static final String OPEN = GIVE_WAY + "; " + CatalogReading.PREPARE;
 
     private final EventLoopGroup loops;
     private final BackendSettings settings;
@@ -108,10 +109,10 @@ final class AdminConnection {
         }
     }
 
-    /** From now on the connection may be replaced, and gives way to sessions. */
+    /** From now on the connection may be replaced, gives way to sessions, and can read the catalog. */
     CompletableFuture<Void> begin(String fresh) {
         return connection().thenCompose(
-                connected -> connected.query("INSERT INTO tutti.life VALUES ('" + fresh + "'); " + GIVE_WAY))
+                connected -> connected.query("INSERT INTO tutti.life VALUES ('" + fresh + "'); " + OPEN))
                 .thenAccept(_ -> {
                     synchronized (this) {
                         token = fresh;
@@ -184,7 +185,7 @@ final class AdminConnection {
     }
 
     private CompletableFuture<BackendConnection> sameLife(BackendConnection connected, String expected) {
-        return connected.query(GIVE_WAY + "; SELECT token FROM tutti.life").handle((found, failed) -> {
+        return connected.query(OPEN + "; SELECT token FROM tutti.life").handle((found, failed) -> {
             if (failed != null || !expected.equals(found.value())) {
                 connected.abort();
                 throw new CompletionException(new IOException(

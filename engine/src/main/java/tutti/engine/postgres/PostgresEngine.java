@@ -43,10 +43,8 @@ import tutti.engine.postgres.apply.Promises;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
-import tutti.engine.postgres.catalog.InBandQuery;
 import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
-import tutti.engine.postgres.catalog.ReferencesQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -82,19 +80,6 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     /** Classes of SQLSTATEs that say nothing of the role: too many connections, starting up. */
     private static final Set<String> PASSING_REFUSALS = Set.of("53", "57");
 
-    /** See {@link ExecutorServices#together}; words in strings and behind comments are taken for commands, too: at worst nothing is executed together. */
-    static final String TOGETHER = """
-            SELECT NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c WHERE c.condeferred
-                    AND NOT (c.contype = 't' AND (c.conname LIKE 'tutti\\_%' OR c.connamespace = 'tutti'::pg_catalog.regnamespace)))
-                AND NOT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
-                    WHERE p.pronamespace NOT IN ('pg_catalog'::pg_catalog.regnamespace,
-                            'information_schema'::pg_catalog.regnamespace, 'tutti'::pg_catalog.regnamespace)
-                        AND l.lanname NOT IN ('c', 'internal')
-                        AND (l.lanname NOT IN ('sql', 'plpgsql')
-                            OR coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) ~*
-                                '(set_config|\\mtemp(orary)?\\M|\\mreset\\M|\\mset\\s+(local|session|constraints)\\M|(^|;|''|\\*/|--[^\\n]*\\n|\\m(begin|then|else|loop)\\M)\\s*set\\s)'))\
-            """;
-
     private final EventLoopGroup loops;
     private final BackendSettings settings;
     private final String secret;
@@ -103,10 +88,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final AdminConnection admin;
     private final Promises promises = new Promises();
     private final LockTable locks;
-    private volatile AppliedSchema schema = AppliedSchema.EMPTY;
-    private volatile boolean together;
-    private volatile References references = References.NONE;
-    private volatile InBandTables inBandTables = InBandTables.NONE;
+    private final CatalogReading reading = new CatalogReading();
     private CaptureInstaller.@Nullable Functions functions;
     private volatile BlockedListener listener = NO_LISTENER;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
@@ -145,13 +127,10 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
             }
             engine.functions = CaptureInstaller.functions(connection);
             endAppliers(connection, engine.functions.name(CaptureInstaller.Role.APPLIER));
-            engine.references = ReferencesQuery.read(connection.execute(ReferencesQuery.SQL, TIMEOUT));
-            engine.inBandTables = InBandQuery.read(connection.execute(InBandQuery.SQL, TIMEOUT));
             byte[] life = new byte[16];
             new SecureRandom().nextBytes(life);
             await(engine.admin.begin(HexFormat.of().formatHex(life)));
-            engine.together = togetherOf(await(connection.query(TOGETHER)));
-            engine.schema = await(AppliedSchema.read(connection));
+            await(engine.refreshCatalog());
             engine.readPromises(connection);
             opened = true;
             return engine;
@@ -205,12 +184,12 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public AppliedSchema schema() {
-        return schema;
+        return reading.schema();
     }
 
     @Override
     public TableCatalog catalog() {
-        return schema.catalog();
+        return reading.schema().catalog();
     }
 
     @Override
@@ -220,28 +199,17 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     /** What names stand for, at least as new as {@link #catalog()} when that was asked for before. */
     public References references() {
-        return references;
+        return reading.references();
     }
 
     /** Which tables' rows can be captured in band, at least as new as {@link #catalog()} when that was asked for before. */
     public InBandTables inBandTables() {
-        return inBandTables;
+        return reading.inBandTables();
     }
 
     @Override
     public CompletableFuture<Void> refreshCatalog() {
-        return admin.ask(connection -> connection.query(ReferencesQuery.SQL).thenCompose(result -> {
-            references = ReferencesQuery.read(result);
-            return connection.query(InBandQuery.SQL);
-        }).thenCompose(result -> {
-            inBandTables = InBandQuery.read(result);
-            return connection.query(TOGETHER);
-        }).thenCompose(result -> {
-            together = togetherOf(result);
-            return AppliedSchema.read(connection);
-        })).thenAccept(read -> {
-            schema = read;
-        });
+        return admin.ask(reading::read);
     }
 
     /**
@@ -365,11 +333,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public boolean together() {
-        return together;
-    }
-
-    private static boolean togetherOf(QueryResult result) {
-        return "t".equals(result.value());
+        return reading.together();
     }
 
     @Override

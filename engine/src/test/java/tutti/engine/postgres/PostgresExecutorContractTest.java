@@ -23,7 +23,7 @@ class PostgresExecutorContractTest extends ExecutorContract {
         TestServer.install(database, 0);
         try (Connection connection = TestServer.jdbc(database);
                 Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(PostgresEngine.TOGETHER)) {
+                ResultSet row = statement.executeQuery(CatalogReading.TOGETHER)) {
             assertTrue(row.next());
             return row.getBoolean(1);
         }
