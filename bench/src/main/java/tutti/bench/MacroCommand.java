@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -20,6 +21,7 @@ import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
 import tutti.engine.Engines;
+import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.report.BenchFiles;
 import tutti.report.MeasurementConditions;
@@ -59,6 +61,12 @@ final class MacroCommand implements Callable<Integer> {
 
     @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = MacroSystem.Kind.CERTIFICATION, description = "Of nodes, each measured (default: ${DEFAULT-VALUE}).")
     private List<String> protocols;
+
+    @Option(names = "--components", paramLabel = "N", split = ",", description = "Nodes of MacroDDBs on the distribution of Macro-components (default: none).")
+    private List<Integer> components = List.of();
+
+    @Option(names = "--captures", paramLabel = "HOW", split = ",", defaultValue = "notes", description = "How write sets are found, each measured: from the engines' notes, by triggers, or from statements as the thesis does: notes, triggers, statements (default: ${DEFAULT-VALUE}).")
+    private List<String> captures;
 
     @Option(names = "--clients", paramLabel = "N", split = ",", defaultValue = "1,2", description = "Clients, or clients of each node (default: ${DEFAULT-VALUE}).")
     private List<Integer> clients;
@@ -103,11 +111,11 @@ final class MacroCommand implements Callable<Integer> {
      * @param standstillMillis the longest time in which no transaction ended
      * @param collectionMillis how long the virtual machine stood still to collect garbage
      */
-    record Measured(String system, int nodes, int replicas, String protocol, String mix, int clients, double perMinute,
+    record Measured(String system, int nodes, int replicas, String protocol, CaptureMode capture, String mix, int clients, double perMinute,
             double abortPercent, double readWriteRatio, double standstillMillis, long collectionMillis) {
         /** The system. */
         MacroSystem.Kind kind() {
-            return new MacroSystem.Kind(system, nodes, replicas, protocol);
+            return new MacroSystem.Kind(system, nodes, replicas, protocol, capture);
         }
     }
 
@@ -128,6 +136,7 @@ final class MacroCommand implements Callable<Integer> {
                         + String.join(", ", measurable) + ", under which transactions of several statements may write");
             }
         }
+        List<CaptureMode> _ = captureModes();
         List<MacroMix> wanted = new ArrayList<>();
         for (String label : mixes) {
             wanted.add(List.of(MacroMix.values()).stream().filter(mix -> mix.label().equals(label)).findFirst()
@@ -194,8 +203,18 @@ final class MacroCommand implements Callable<Integer> {
     }
 
     private List<MacroSystem.Kind> overheadKinds() {
-        return List.of(STANDALONE, new MacroSystem.Kind("MacroDB", 0, 1), new MacroSystem.Kind("MacroDDB", 1, 1),
-                new MacroSystem.Kind("MacroDB", 0, replicas), new MacroSystem.Kind("MacroDDB", 1, replicas));
+        List<MacroSystem.Kind> kinds = new ArrayList<>();
+        kinds.add(STANDALONE);
+        for (CaptureMode capture : captureModes()) {
+            for (int count : replicas == 1 ? List.of(1) : List.of(1, replicas)) {
+                kinds.add(new MacroSystem.Kind("MacroDB", 0, count).with(capture));
+                kinds.add(new MacroSystem.Kind("MacroDDB", 1, count).with(capture));
+                if (!components.isEmpty()) {
+                    kinds.add(new MacroSystem.Kind(MacroSystem.Kind.COMPONENTS, 1, count).with(capture));
+                }
+            }
+        }
+        return kinds;
     }
 
     private void measureOverhead(List<MacroMix> wanted, Path directory, Screen screen,
@@ -213,12 +232,25 @@ final class MacroCommand implements Callable<Integer> {
     private List<MacroSystem.Kind> kinds() {
         List<MacroSystem.Kind> kinds = new ArrayList<>();
         kinds.add(STANDALONE);
-        macroDb.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDB", 0, count)));
-        for (String protocol : protocols) {
-            nodes.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB", count, replicas, protocol)));
-            flat.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB-Flat", 2 * count, 1, protocol)));
+        for (CaptureMode capture : captureModes()) {
+            macroDb.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDB", 0, count).with(capture)));
+            for (String protocol : protocols) {
+                nodes.forEach(count -> kinds.add(new MacroSystem.Kind("MacroDDB", count, replicas, protocol, capture)));
+                flat.forEach(count -> kinds.add(
+                        new MacroSystem.Kind("MacroDDB-Flat", 2 * count, 1, protocol, capture)));
+            }
+            components.forEach(count -> kinds.add(
+                    new MacroSystem.Kind(MacroSystem.Kind.COMPONENTS, count, replicas).with(capture)));
         }
         return kinds;
+    }
+
+    private List<CaptureMode> captureModes() {
+        return captures.stream().map(name -> Arrays.stream(CaptureMode.values())
+                .filter(mode -> mode.name().toLowerCase(Locale.ROOT).equals(name)).findFirst()
+                .orElseThrow(() -> Failure.usage("write sets cannot be found from " + name,
+                        "choose of notes, triggers, statements")))
+                .toList();
     }
 
     private void measure(MacroSystem.Kind kind, List<MacroMix> wanted, Path directory, Screen screen,
@@ -235,7 +267,7 @@ final class MacroCommand implements Callable<Integer> {
                     MacroRun.Result result = new MacroRun(system, population, mix, count, seed + 1,
                             source += SOURCES_PER_RUN).work(seconds);
                     Measured measured = new Measured(kind.label(), kind.nodes(), kind.replicas(), kind.protocol(),
-                            mix.label(), count,
+                            kind.capture(), mix.label(), count,
                             result.perMinute(), result.abortPercent(), result.readWriteRatio(),
                             result.standstillMillis(), result.collectionMillis());
                     all.add(measured);

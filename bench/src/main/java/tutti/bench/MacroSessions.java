@@ -2,9 +2,11 @@ package tutti.bench;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +14,10 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.engine.jdbc.ClientSession;
 import tutti.engine.jdbc.EmbeddedDatabase;
+import tutti.macro.distribution.MacroNode;
+import tutti.macro.distribution.MacroTransaction;
+import tutti.macro.distribution.TransactionConflictException;
+import tutti.macroddb.SqlDatabase;
 import tutti.session.EmbeddedSession;
 import tutti.workload.tpcc.JdbcStatements;
 import tutti.workload.tpcc.PortableTpcc;
@@ -78,15 +84,16 @@ final class MacroSessions {
          *
          * @param reads for transactions that only read
          */
-        OfNode(EmbeddedSession reads, EmbeddedSession writes) {
+        OfNode(EmbeddedSession reads, EmbeddedSession writes, boolean oneByOne) {
             this.reads = reads;
             this.writes = writes;
             session = writes;
-            statements = new SessionStatements(this::run);
+            statements = new SessionStatements(this::run, oneByOne);
         }
 
-        private <T extends @Nullable Object> T run(ClientSession.Work<T> work) throws SQLException {
-            return session.statement(work);
+        private <T extends @Nullable Object> T run(String sql, List<? extends @Nullable Object> parameters,
+                ClientSession.Work<T> work) throws SQLException {
+            return session.statement(sql, parameters, work);
         }
 
         @Override
@@ -136,8 +143,8 @@ final class MacroSessions {
 
     /** A MacroDB, or one engine, whose write sets are captured and go nowhere else. */
     record Local(ClientSession session, Positions positions, PortableTpcc.Statements statements) implements Client {
-        Local(ClientSession session, Positions positions) {
-            this(session, positions, new SessionStatements(session::statement));
+        Local(ClientSession session, Positions positions, boolean oneByOne) {
+            this(session, positions, new SessionStatements(session::statement, oneByOne));
         }
 
         @Override
@@ -187,18 +194,88 @@ final class MacroSessions {
         }
     }
 
+    /** A node of the distribution of Macro-components, with a database as its component. */
+    static final class OfComponent implements Client {
+        private final MacroNode node;
+        private final String component;
+        private final PortableTpcc.Statements statements;
+        private @Nullable MacroTransaction<SqlDatabase> transaction;
+
+        OfComponent(MacroNode node, String component, boolean oneByOne) {
+            this.node = node;
+            this.component = component;
+            statements = new SessionStatements(this::run, oneByOne);
+        }
+
+        private MacroTransaction<SqlDatabase> open() {
+            return Objects.requireNonNull(transaction, "a transaction has begun");
+        }
+
+        private <T extends @Nullable Object> T run(String sql, List<? extends @Nullable Object> parameters,
+                ClientSession.Work<T> work) throws SQLException {
+            return open().component().statement(sql, parameters, work);
+        }
+
+        @Override
+        public PortableTpcc.Statements statements() {
+            return statements;
+        }
+
+        @Override
+        public void begin(boolean readOnly, String tables) throws SQLException {
+            try {
+                transaction = node.begin(component, SqlDatabase.class, readOnly);
+            } catch (SQLException | RuntimeException failed) {
+                throw failed;
+            } catch (Exception unexpected) {
+                throw new SQLException(unexpected);
+            }
+        }
+
+        @Override
+        public void commit() throws SQLException {
+            try {
+                open().commit();
+            } catch (TransactionConflictException lost) {
+                throw new SQLException(lost.getMessage(), "40001", lost);
+            } catch (SQLException | RuntimeException | Error failed) {
+                throw failed;
+            } catch (Throwable unexpected) {
+                throw new SQLException(unexpected);
+            }
+        }
+
+        @Override
+        public void rollback() {
+            MacroTransaction<SqlDatabase> ended = transaction;
+            transaction = null;
+            if (ended != null) {
+                ended.close();
+            }
+        }
+
+        @Override
+        public void close() {
+            rollback();
+        }
+    }
+
     /** Where a statement of a session runs. */
     private interface Runner {
-        <T extends @Nullable Object> T run(ClientSession.Work<T> work) throws SQLException;
+        <T extends @Nullable Object> T run(String sql, List<? extends @Nullable Object> parameters,
+                ClientSession.Work<T> work) throws SQLException;
     }
 
     /** Statements by way of a session, which says on which connection. */
     private static final class SessionStatements implements PortableTpcc.Statements {
         private final Runner runner;
+        /** Whether no batches are executed, since changes are told from each statement and its values. */
+        private final boolean oneByOne;
         private final Map<Connection, JdbcStatements> there = new HashMap<>();
 
-        SessionStatements(Runner runner) {
+        SessionStatements(Runner runner, boolean oneByOne) {
             this.runner = runner;
+            this.oneByOne = oneByOne;
         }
 
         private JdbcStatements on(Connection connection) {
@@ -207,12 +284,19 @@ final class MacroSessions {
 
         @Override
         public int update(String sql, @Nullable Object... parameters) throws SQLException {
-            return runner.run(connection -> on(connection).update(sql, parameters));
+            return runner.run(sql, Arrays.asList(parameters), connection -> on(connection).update(sql, parameters));
         }
 
         @Override
         public void batch(String sql, List<@Nullable Object[]> parameters) throws SQLException {
-            runner.run(connection -> {
+            if (oneByOne) {
+                for (@Nullable
+                Object[] each : parameters) {
+                    int _ = update(sql, each);
+                }
+                return;
+            }
+            runner.run(sql, List.of(), connection -> {
                 on(connection).batch(sql, parameters);
                 return null;
             });
@@ -220,7 +304,7 @@ final class MacroSessions {
 
         @Override
         public List<PortableTpcc.Row> query(String sql, @Nullable Object... parameters) throws SQLException {
-            return runner.run(connection -> on(connection).query(sql, parameters));
+            return runner.run(sql, Arrays.asList(parameters), connection -> on(connection).query(sql, parameters));
         }
     }
 }

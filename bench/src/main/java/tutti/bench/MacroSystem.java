@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -17,12 +18,21 @@ import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.protocol.Trait;
+import tutti.core.spi.DurableLog;
+import tutti.core.spi.Order;
+import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.ClientEngine;
 import tutti.engine.jdbc.EmbeddedDatabase;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.jdbc.JdbcEngine;
+import tutti.engine.jdbc.SequenceSteps;
 import tutti.engine.jdbc.SqlSyntax;
 import tutti.engine.macro.MacroDb;
+import tutti.macro.distribution.HostedComponent;
+import tutti.macro.distribution.MacroNode;
+import tutti.macro.distribution.ReadLevel;
+import tutti.macroddb.DatabaseComponent;
+import tutti.macroddb.SqlDatabase;
 import tutti.node.ReplicaNode;
 import tutti.node.metrics.NodeMetrics;
 import tutti.order.local.LocalOrderGroup;
@@ -41,6 +51,7 @@ final class MacroSystem implements AutoCloseable {
     private static final long SECONDS_MAX = 60;
     /** Of a protocol with a primary, which no node leaves here. */
     private static final int PRIMARY = 0;
+    private static final String COMPONENT = "database";
 
     /**
      * What to measure.
@@ -49,13 +60,21 @@ final class MacroSystem implements AutoCloseable {
      * @param nodes 0 for a database without replication between nodes
      * @param replicas databases of each node, or of the MacroDB; 0 for the bare engine
      * @param protocol of the nodes
+     * @param capture how write sets are found
      */
-    record Kind(String label, int nodes, int replicas, String protocol) {
+    record Kind(String label, int nodes, int replicas, String protocol, CaptureMode capture) {
         /** With the thesis' protocol, certification of write sets. */
         static final String CERTIFICATION = SnapshotIsolation.NAME;
 
+        /** MacroDDB on the distribution of Macro-components. */
+        static final String COMPONENTS = "Components";
+
         Kind(String label, int nodes, int replicas) {
-            this(label, nodes, replicas, CERTIFICATION);
+            this(label, nodes, replicas, CERTIFICATION, CaptureMode.NOTES);
+        }
+
+        Kind with(CaptureMode other) {
+            return new Kind(label, nodes, replicas, protocol, other);
         }
 
         /** For tables. */
@@ -63,9 +82,15 @@ final class MacroSystem implements AutoCloseable {
             return switch (label) {
                 case "MacroDB" -> "MacroDB of " + replicas;
                 case "MacroDDB-Flat" -> "Flat, " + nodes + " masters";
-                case "MacroDDB" -> "MacroDDB " + nodes + " x " + replicas;
+                case "MacroDDB", COMPONENTS -> label + " " + nodes + " x " + replicas;
                 default -> label;
-            } + (protocol.equals(CERTIFICATION) ? "" : ", " + protocol);
+            } + (protocol.equals(CERTIFICATION) ? "" : ", " + protocol)
+                    + (capture == CaptureMode.NOTES ? "" : ", " + captureName());
+        }
+
+        /** As it is written in options and tables. */
+        String captureName() {
+            return capture.name().toLowerCase(Locale.ROOT);
         }
 
         /** At how many machines the thesis would have had its clients: two masters of a Flat share one. */
@@ -79,6 +104,7 @@ final class MacroSystem implements AutoCloseable {
     private final ChosenProtocol protocol;
     private final List<AutoCloseable> closing = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
+    private final List<MacroNode> components = new ArrayList<>();
     private final List<ClientEngine> engines = new ArrayList<>();
     private @Nullable EmbeddedDatabase bare;
     private final MacroSessions.Positions positions = new MacroSessions.Positions();
@@ -115,7 +141,7 @@ final class MacroSystem implements AutoCloseable {
     }
 
     private ClientEngine engine(TpccPopulation population) throws SQLException {
-        JdbcEngine primary = JdbcEngine.open(loaded(population));
+        JdbcEngine primary = JdbcEngine.open(loaded(population), kind.capture, SequenceSteps.ALL);
         return kind.replicas == 1
                 ? primary
                 : MacroDb.open(primary, this::empty, kind.replicas - 1, MacroDb.Settings.DEFAULT);
@@ -133,6 +159,10 @@ final class MacroSystem implements AutoCloseable {
         LocalOrderGroup group = new LocalOrderGroup(RealMachine.INSTANCE, all);
         for (int node : all) {
             ClientEngine engine = engine(population);
+            if (kind.label.equals(Kind.COMPONENTS)) {
+                startComponent(node, group.openDirect(node), engine);
+                continue;
+            }
             closing.add(engine);
             engines.add(engine);
             if (kind.nodes > 0) {
@@ -157,6 +187,20 @@ final class MacroSystem implements AutoCloseable {
         }
     }
 
+    private void startComponent(int node, Order order, ClientEngine engine) {
+        DatabaseComponent database = new DatabaseComponent(engine);
+        closing.add(database);
+        try {
+            MacroNode started = MacroNode.builder(node, order).values(DatabaseComponent.values())
+                    .readLevel(ReadLevel.LOCAL)
+                    .component(COMPONENT, HostedComponent.transactional(SqlDatabase.class, database)).start();
+            closing.add(started);
+            components.add(started);
+        } catch (DurableLog.TruncatedException impossible) {
+            throw new IllegalStateException("the order has just begun", impossible);
+        }
+    }
+
     private static void begin(ReplicaNode replica) throws IOException, InterruptedException {
         try {
             replica.start().get();
@@ -171,13 +215,17 @@ final class MacroSystem implements AutoCloseable {
         if (database != null) {
             return new MacroSessions.Bare(database.openClient());
         }
+        boolean oneByOne = kind.capture == CaptureMode.STATEMENTS;
+        if (!components.isEmpty()) {
+            return new MacroSessions.OfComponent(components.get(number % components.size()), COMPONENT, oneByOne);
+        }
         int node = number % engines.size();
         if (nodes.isEmpty()) {
-            return new MacroSessions.Local(engines.get(node).openSession(() -> null), positions);
+            return new MacroSessions.Local(engines.get(node).openSession(() -> null), positions, oneByOne);
         }
         EmbeddedSession reads = session(node);
         int primary = protocol.has(Trait.ONE_PRIMARY) ? PRIMARY : node;
-        return new MacroSessions.OfNode(reads, primary == node ? reads : session(primary));
+        return new MacroSessions.OfNode(reads, primary == node ? reads : session(primary), oneByOne);
     }
 
     private EmbeddedSession session(int node) throws SQLException {

@@ -46,6 +46,23 @@ class MacroCommandTest {
     }
 
     @Test
+    @Timeout(60)
+    void writeSetsComeFromStatementsAndDatabasesAreComponents() throws Exception {
+        StringWriter out = new StringWriter();
+        int status = new CommandLine(new MacroCommand()).setOut(new PrintWriter(out)).execute("--here", "--reduced",
+                "--mixes", "8/92", "--macrodb", "1", "--nodes", "1", "--flat", "1", "--components", "2", "--captures",
+                "statements", "--replicas", "2", "--clients", "1", "--seconds", "0.2", "--warmup", "0", "--turns", "0",
+                "--svg", directory.resolve("macro.svg").toString(), "--json", directory.resolve("m.json").toString());
+        assertEquals(0, status, out::toString);
+        JsonNode measured = JsonMapper.shared().readTree(directory.resolve("m.json")).get("measurements");
+        assertEquals(5, measured.size());
+        for (JsonNode system : measured) {
+            assertTrue(system.get("perMinute").asDouble() > 0, system::toString);
+        }
+        assertTrue(out.toString().contains("Components 2 x 2, statements"), out::toString);
+    }
+
+    @Test
     void aProtocolThatCannotBeMeasuredIsRefused() {
         StringWriter errors = new StringWriter();
         CommandLine command = new CommandLine(new MacroCommand());

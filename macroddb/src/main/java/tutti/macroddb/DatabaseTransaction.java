@@ -79,7 +79,8 @@ final class DatabaseTransaction implements TransactionalComponent.Transaction<Sq
         }
 
         WriteSet with(KeySet keys) {
-            return new WriteSet(keys, ByteBuffer.allocate(1 + content.length).put((byte) (definition ? 1 : 0)).put(content).array());
+            byte kind = (byte) (definition ? 1 : 0);
+            return new WriteSet(keys, ByteBuffer.allocate(1 + content.length).put(kind).put(content).array());
         }
     }
 

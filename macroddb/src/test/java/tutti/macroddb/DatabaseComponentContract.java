@@ -121,7 +121,8 @@ abstract class DatabaseComponentContract extends DistributedComponentContract {
         MacroNode two = start(2);
         sum(one, "n", 1);
         assertEquals(1, number(two, "n"));
-        try (MacroTransaction<SqlDatabase> here = begin(one, false); MacroTransaction<SqlDatabase> there = begin(two, false)) {
+        try (MacroTransaction<SqlDatabase> here = begin(one, false);
+                MacroTransaction<SqlDatabase> there = begin(two, false)) {
             here.component().update("UPDATE N SET V = V + 10 WHERE K = 'n'");
             there.component().update("UPDATE N SET V = V + 100 WHERE K = 'n'");
             there.component().update("INSERT INTO N VALUES ('m', 1)");

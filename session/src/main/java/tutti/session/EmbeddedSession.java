@@ -290,8 +290,14 @@ public final class EmbeddedSession implements AutoCloseable {
 
     /** Executes one statement that is not of schema or transaction control; begins a transaction if none is open. */
     public <T extends @Nullable Object> T statement(ClientSession.Work<T> work) throws SQLException {
+        return statement(null, List.of(), work);
+    }
+
+    /** Likewise one that is described, see {@link ClientSession#statement(String, List, ClientSession.Work)}. */
+    public <T extends @Nullable Object> T statement(@Nullable String sql,
+            List<? extends @Nullable Object> parameters, ClientSession.Work<T> work) throws SQLException {
         begin();
-        return session.statement(work);
+        return session.statement(sql, parameters, work);
     }
 
     /**

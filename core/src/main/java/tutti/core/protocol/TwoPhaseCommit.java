@@ -48,8 +48,10 @@ import tutti.core.txn.WriteSet;
  * then waits in the engine, which says for whom ({@link #blocked}).
  *
  * <p>
- * <b>Deadlocks.</b> What has run, and has a lock for which an older one waits in the engine, would wait for that one at its coordinator:
- * it is aborted at once ({@link #executed}). So the older one keeps its place in the engine's queue. If it gave way to everybody who
+ * <b>Deadlocks.</b> What has run, has a lock that an older one of another coordinator needs, and has not all votes, would wait for that one at its
+ * coordinator: it is aborted at once, whether the older one asked first ({@link #executed}) or it had run first ({@link #asked}). Nobody
+ * is aborted by that who could commit before the other ends: both have run, each holds the key where it has run, and neither can get the
+ * other's vote. So the older one keeps its place in the engine's queue. If it gave way to everybody who
  * had the lock before it, and those came again after their abort, it would never get it. All other circles are found by what is
  * told: each replica tells the members who waits there for whom, in here or in the engine. In each set of
  * transactions that all wait for one another the youngest is aborted by its coordinator ({@link WaitGraph}). No
@@ -362,7 +364,18 @@ public final class TwoPhaseCommit implements Protocol {
         Member coordinator = members.get(prepare.transaction().node());
         if (coordinator == null || coordinator.incarnation() <= prepare.transaction().incarnation()) {
             participations.asked(prepare, delivered);
+            giveWay(prepare.transaction(), prepare.writes().keys());
             tick();
+        }
+    }
+
+    /** What has run here and is younger would wait for this one at its coordinator, where it has run, and which has not voted. */
+    private void giveWay(TransactionId older, KeySet keys) {
+        for (TransactionId holder : locks.inTheWay(older, keys)) {
+            Local own = local.get(holder);
+            if (own != null && own.phase == Phase.PREPARING && WaitGraph.isOlder(older, holder)) {
+                abort(own, new AbortReason.Failed(DEADLOCK));
+            }
         }
     }
 

@@ -145,6 +145,25 @@ class TwoPhaseCommitTest {
     }
 
     @Test
+    void whatHasRunGivesWayWhenAnOlderOneAsks() {
+        execute();
+        protocol.received(1, new Prepare(OTHER, 0, OWN_WRITES));
+        assertEquals(List.of(DEADLOCK), world.answers);
+        assertEquals(List.of(OTHER), world.prepared, "it has the lock");
+    }
+
+    @Test
+    void neitherToAYoungerOneNorWhenItHasAllVotes() {
+        execute();
+        protocol.received(1, new Prepare(LATER, 0, OWN_WRITES));
+        assertEquals(List.of(), world.answers);
+        protocol.received(1, new Vote(OWN, 0, true));
+        protocol.received(1, new Prepare(OTHER, 0, OWN_WRITES));
+        assertEquals(List.of(), world.answers);
+        assertEquals(List.of(), world.prepared);
+    }
+
+    @Test
     void aYoungerOneThatWaitedForWhatHasRunWaitsAnew() {
         protocol.received(1, new Prepare(LATER, 0, OWN_WRITES));
         execute();

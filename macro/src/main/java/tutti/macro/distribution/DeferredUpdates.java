@@ -131,8 +131,8 @@ final class DeferredUpdates<C> {
         AbortReason lost = index.certify(commit.writes().keys(), commit.snapshot(), commit.snapshot());
         Throwable refused = null;
         if (lost != null) {
-            refused = new TransactionConflictException("a transaction of component " + id + " that began after position "
-                    + commit.snapshot() + " lost at position " + position + ": " + lost);
+            refused = new TransactionConflictException("a transaction of component " + id
+                    + " that began after position " + commit.snapshot() + " lost at position " + position + ": " + lost);
         } else if (position > component.position()) {
             refused = make(commit, own, position);
         }

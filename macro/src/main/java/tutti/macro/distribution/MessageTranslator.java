@@ -123,7 +123,7 @@ public final class MessageTranslator {
                 if (recent || attempt.sent() || attempt.lost()) {
                     return attempt.response();
                 }
-                // It found nothing to change, or was refused: perhaps since this node had not executed yet what others were told of.
+                // It found nothing to change, or was refused: perhaps what others were told of was not executed here yet.
                 commits.catchUp();
                 recent = true;
             }

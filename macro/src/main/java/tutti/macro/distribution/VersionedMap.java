@@ -169,7 +169,8 @@ public final class VersionedMap<K, V> implements TransactionalComponent<Map<K, V
 
     private static void checkKey(@Nullable Object key) {
         if (key instanceof Set || key instanceof Map) {
-            throw new EncodingException("a set or a map cannot be a key here: equal ones may be encoded in several ways");
+            throw new EncodingException(
+                    "a set or a map cannot be a key here: equal ones may be encoded in several ways");
         }
     }
 
