@@ -331,6 +331,23 @@ class SettlementTest extends ReplicaTrio {
         assertEquals(TransactionOutcome.IN_PROGRESS, get(outcome));
     }
 
+    /** What a node executes, or only passes, takes memory as well until it comes to it. */
+    @Test
+    void whoCannotGoOnIsDeliveredNoMoreThanItMayKeepOfRequestsEither() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(2).hold();
+        commit(0, "first", 1);
+        for (int count = 0; count < 20; count++) {
+            assertTrue(statement(0, "much ".repeat(20_000)).tookEffect());
+        }
+        long last = commit(0, "last", 1);
+        assertTrue(nodes.get(2).deliveredPosition() < nodes.get(0).deliveredPosition() - 5,
+                () -> "delivered up to " + nodes.get(2).deliveredPosition() + " of " + last);
+        engines.get(2).goOn();
+        awaitVisible(last);
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
+    }
+
     private static <T> Completion<T> never(String why) {
         return new Completion<>() {
             @Override
