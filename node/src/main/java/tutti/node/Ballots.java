@@ -69,7 +69,10 @@ import tutti.node.Control.Vote;
  * For one thread at a time.
  */
 final class Ballots {
-    /** Closed ballots that are remembered; a node that stands before one that is forgotten opens another. */
+    /**
+     * Closed ballots that are remembered. A node that was delivered a verdict keeps it until it comes to the position ({@link Settlement}),
+     * however many follow; if it says something of the position after that was forgotten, it opens another ballot, which changes nothing.
+     */
     static final int CLOSED_MAX = 1000;
 
     /** How a ballot stands. */

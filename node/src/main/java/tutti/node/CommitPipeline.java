@@ -200,7 +200,7 @@ final class CommitPipeline {
         return position <= recovered;
     }
 
-    /** Bytes of changes decided and not visible. */
+    /** Bytes that are kept of what is decided and not visible. */
     long queuedBytes() {
         return load.queuedBytes();
     }

@@ -8,6 +8,10 @@ final class PipelineLoad {
     /** So many remote transactions make a group worth having: the head waits for no more. */
     private static final int GROUP_WORTH_HAVING = 32;
 
+    /** What a position takes at least, and each of its keys. */
+    private static final int POSITION_BYTES = 200;
+    private static final int KEY_BYTES = 9;
+
     private long queuedBytes;
     /** Remote positions that no group has, and their bytes. */
     private int waiting;
@@ -17,7 +21,7 @@ final class PipelineLoad {
 
     /** A position has been decided. */
     void arrived(Slot slot) {
-        queuedBytes += slot.bytes();
+        queuedBytes += kept(slot);
         if (slot.kind() == Slot.Kind.REMOTE) {
             ungrouped(slot);
         } else if (slot.kind() != Slot.Kind.SKIP) {
@@ -45,13 +49,18 @@ final class PipelineLoad {
 
     /** A position is visible; a remote one was grouped. */
     void left(Slot slot) {
-        queuedBytes -= slot.bytes();
+        queuedBytes -= kept(slot);
         if (slot.kind() != Slot.Kind.REMOTE && slot.kind() != Slot.Kind.SKIP) {
             awaited--;
         }
     }
 
-    /** Bytes of changes decided and not visible. */
+    /** What is kept for a position, whatever is to be done there: a node that cannot go on is delivered them without end. */
+    private static long kept(Slot slot) {
+        return POSITION_BYTES + slot.bytes() + (long) KEY_BYTES * slot.writes().keys().size() + slot.requestBytes();
+    }
+
+    /** Bytes that are kept of what is decided and not visible. */
     long queuedBytes() {
         return queuedBytes;
     }

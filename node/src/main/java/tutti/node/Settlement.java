@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -85,8 +86,11 @@ final class Settlement {
     private final NodeFiles files;
     private final Ballots ballots;
     private final Node node;
-    /** Verdicts that an earlier life was delivered, and this one may be later. */
-    private final Map<Long, Ballot> foreseen = new HashMap<>();
+    /**
+     * First verdicts on positions that are not visible here: what this life was delivered, of which {@link Ballots} may have forgotten
+     * some before it comes to them, and what an earlier life was, and this one may be later.
+     */
+    private final TreeMap<Long, Ballot> foreseen = new TreeMap<>();
     /** Positions that the engine has recorded as left out. */
     private final TreeSet<Long> leftOut = new TreeSet<>();
     /** What this life has said last of open ballots. */
@@ -166,8 +170,8 @@ final class Settlement {
     }
 
     private @Nullable Ballot ballot(long position) {
-        Ballot here = ballots.of(position);
-        return here == null || here.verdict() == Verdict.OPEN ? foreseen.getOrDefault(position, here) : here;
+        Ballot first = foreseen.get(position);
+        return first == null ? ballots.of(position) : first;
     }
 
     // ------------------------------------------------------------------------------------------ what happens here
@@ -269,7 +273,7 @@ final class Settlement {
     /** The error for which a position is left out; null if it is not. */
     @Nullable
     EngineFailure leftOut(long position) {
-        if (!ballots.skipped(position) && foreseen.isEmpty()) {
+        if (foreseen.isEmpty() && !ballots.skipped(position)) {
             return null;
         }
         Ballot ballot = ballot(position);
@@ -314,13 +318,12 @@ final class Settlement {
             beginAnew("could be applied");
             return;
         }
-        long before = visible;
         visible = position;
         refused = 0;
         waits = null;
-        for (Ballot ballot : ballots.closed(before, position)) {
-            hold(ballot);
-        }
+        Map<Long, Ballot> past = foreseen.headMap(position, true);
+        past.values().forEach(this::hold);
+        past.clear();
         answer();
     }
 
@@ -374,18 +377,21 @@ final class Settlement {
             if (ballot.position() == refused) {
                 beginAnew("was decided");
             }
-        } else if (ballot.verdict() == Verdict.SKIPPED) {
-            node.pipeline().leaveOut(ballot.position());
         } else {
-            node.pipeline().tryAgain(ballot.position());
+            foreseen.putIfAbsent(ballot.position(), ballot);
+            if (ballot.verdict() == Verdict.SKIPPED) {
+                node.pipeline().leaveOut(ballot.position());
+            } else {
+                node.pipeline().tryAgain(ballot.position());
+            }
         }
     }
 
     private void beginAnew(String why) {
-        List<Ballot> ahead = ballots.all().stream()
-                .filter(each -> each.verdict() != Verdict.OPEN && each.position() > visible).toList();
+        ballots.all().stream().filter(each -> each.verdict() != Verdict.OPEN && each.position() > visible)
+                .forEach(each -> foreseen.putIfAbsent(each.position(), each));
         try {
-            files.keepVerdicts(ahead);
+            files.keepVerdicts(foreseen.values().stream().limit(Ballots.CLOSED_MAX).toList());
         } catch (IOException broken) {
             node.fail(broken, false);
             return;

@@ -130,6 +130,11 @@ final class Slot {
         return writes.changes().length;
     }
 
+    /** Bytes of the request that is executed; 0 if none is. */
+    int requestBytes() {
+        return barrier == null ? 0 : barrier.statement().length;
+    }
+
     Kind kind() {
         return kind;
     }

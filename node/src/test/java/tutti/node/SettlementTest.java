@@ -167,6 +167,44 @@ class SettlementTest extends ReplicaTrio {
         assertInstanceOf(ReplicaNode.BehindException.class, end(0).cause());
     }
 
+    /** Who has been away is delivered more verdicts than are remembered before it comes to the first position. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void whoHasBeenAwayForMoreVerdictsThanAreRememberedDoesAsTheFirstOneSaid(boolean refusesToo) throws IOException {
+        openAll(PROTOCOL);
+        List.of(0, 1).forEach(node -> engines.get(node).refused.addAll(List.of("bad", "no")));
+        engines.get(2).refused.addAll(refusesToo ? List.of("bad", "no") : List.of("no"));
+        nodes.remove(2).close();
+        commit(0, "first", 1);
+        assertFalse(statement(0, "bad").tookEffect());
+        for (int next = 0; next < Ballots.CLOSED_MAX; next++) {
+            assertFalse(statement(0, "no").tookEffect());
+        }
+        commit(0, "last", 1);
+        engines.get(2).hold();
+        ReplicaNode late = open(PROTOCOL, 2);
+        await(() -> late.deliveredPosition() == nodes.get(0).deliveredPosition());
+        engines.get(2).goOn();
+        get(late.ready());
+        assertEquals(List.of("first", "last"), engines.get(2).changes());
+        noneHasEnded();
+    }
+
+    /** Who was about to make the first of them when it was delivered so many is excluded as ever. */
+    @Test
+    void whoMakesAPositionWhoseVerdictWasForgottenMeanwhileIsExcluded() throws IOException {
+        openAll(PROTOCOL);
+        List.of(0, 1).forEach(node -> engines.get(node).refused.addAll(List.of("bad", "no")));
+        engines.get(2).refused.add("no");
+        engines.get(2).hold();
+        assertFalse(statement(0, "bad").tookEffect());
+        for (int next = 0; next < Ballots.CLOSED_MAX; next++) {
+            assertFalse(statement(0, "no").tookEffect());
+        }
+        engines.get(2).goOn();
+        await(() -> nodes.get(2).state() == ReplicaNode.State.EXCLUDED);
+    }
+
     /** One node is away, the others differ: nobody knows what most can do, until somebody says. */
     @Test
     void whatIsNotDecidedWaitsAndIsDecidedByHand() throws IOException {
@@ -291,6 +329,23 @@ class SettlementTest extends ReplicaTrio {
         CompletableFuture<TransactionOutcome> outcome = new CompletableFuture<>();
         nodes.get(2).outcome(good.ticket.id(), telling(outcome));
         assertEquals(TransactionOutcome.IN_PROGRESS, get(outcome));
+    }
+
+    /** What a node executes, or only passes, takes memory as well until it comes to it. */
+    @Test
+    void whoCannotGoOnIsDeliveredNoMoreThanItMayKeepOfRequestsEither() throws IOException {
+        openAll(PROTOCOL);
+        engines.get(2).hold();
+        commit(0, "first", 1);
+        for (int count = 0; count < 20; count++) {
+            assertTrue(statement(0, "much ".repeat(20_000)).tookEffect());
+        }
+        long last = commit(0, "last", 1);
+        assertTrue(nodes.get(2).deliveredPosition() < nodes.get(0).deliveredPosition() - 5,
+                () -> "delivered up to " + nodes.get(2).deliveredPosition() + " of " + last);
+        engines.get(2).goOn();
+        awaitVisible(last);
+        assertEquals(engines.get(0).changes(), engines.get(2).changes());
     }
 
     private static <T> Completion<T> never(String why) {
