@@ -2,11 +2,13 @@ package tutti.jdbc;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
+import java.sql.BatchUpdateException;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -311,9 +313,16 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         nodes.giveUp(on);
         open = false;
         session.rolledBack();
+        if (byItself && failure instanceof BatchUpdateException batch && partly(on, batch, refused, transaction)) {
+            throw refused ? batch : Failures.inDoubt(batch, "the connection to node " + on.node() + " was lost when the"
+                    + " first of the batch's transactions had committed, and the others may have; look which have before"
+                    + " repeating anything, or turn auto-commit off for batches");
+        }
         boolean harmless = sql == null || HARMLESS.matcher(sql).matches();
         boolean ends = sql != null && ENDS.matcher(sql).find();
-        boolean again = begins && (refused || harmless || nodes.readOnly());
+        // of a text with a COMMIT of its own, what precedes that has taken effect
+        boolean nothingDone = refused && !(byItself && ends);
+        boolean again = begins && (nothingDone || harmless || nodes.readOnly());
         if (!again && (byItself || ends)) {
             Resolution outcome = nodes.resolve(transaction);
             if (outcome == Resolution.COMMITTED && !(byItself && ends)) {
@@ -339,6 +348,15 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             lost = retry;
         }
         throw retry;
+    }
+
+    /** Whether some of a batch has committed, or may have: it is several transactions if it is long, or sent as simple queries. */
+    private static boolean partly(NodeConnection on, BatchUpdateException batch, boolean refused,
+            @Nullable String transaction) {
+        long[] counts = batch.getLargeUpdateCounts();
+        boolean told = counts.length > 0 && counts[0] != Statement.EXECUTE_FAILED;
+        // the name of what was refused is over, too
+        return told || (refused ? on.simpleQueries() : !Objects.equals(transaction, on.transaction()));
     }
 
     private static SQLException unresolved(NodeConnection on, SQLException failure) {

@@ -1,5 +1,6 @@
 package tutti.jdbc;
 
+import java.sql.BatchUpdateException;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.sql.SQLInvalidAuthorizationSpecException;
@@ -55,6 +56,10 @@ final class Failures {
 
     static SQLException inDoubt(String message, @Nullable Throwable cause) {
         return new SQLNonTransientConnectionException(message, IN_DOUBT, cause);
+    }
+
+    static SQLException inDoubt(BatchUpdateException batch, String message) {
+        return new BatchUpdateException(message, IN_DOUBT, 0, batch.getLargeUpdateCounts(), batch);
     }
 
     /** Whether a node has answered that it does not serve, or does not take writes, at the moment; nothing was done. */

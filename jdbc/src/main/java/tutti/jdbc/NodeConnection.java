@@ -6,6 +6,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
+import org.postgresql.jdbc.PreferQueryMode;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 import tutti.jdbc.spi.Target;
@@ -78,6 +79,11 @@ final class NodeConnection implements Target {
     /** Whether a transaction is open, failed or not, as the node said last. */
     boolean inTransaction() {
         return connection.getTransactionState() != TransactionState.IDLE;
+    }
+
+    /** Whether each statement is sent as a query of its own, which is a transaction outside of a block. */
+    boolean simpleQueries() {
+        return connection.getPreferQueryMode() == PreferQueryMode.SIMPLE;
     }
 
     @Override

@@ -5,11 +5,13 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.core.Parser;
 import tutti.jdbc.spi.Calls;
 
 /**
@@ -22,6 +24,9 @@ final class SessionSettings {
             .compile("\\s*(SET|RESET)\\s+(?:SESSION\\s+(?!AUTHORIZATION|CHARACTERISTICS))?"
                     + "(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)([\\w.]+|\"[^\"]+\").*", flags());
     private static final Pattern FORGET = Pattern.compile("\\s*(?:RESET\\s+ALL|DISCARD\\s+ALL)\\b.*", flags());
+    private static final Pattern ROLLBACK = Pattern
+            .compile("\\s*(?:ROLLBACK|ABORT)\\b(?!.*\\b(?:TO|PREPARED)\\b).*", flags());
+    private static final Pattern COMMIT = Pattern.compile("\\s*(?:COMMIT|END)\\b(?!\\s+PREPARED\\b).*", flags());
     private static final Pattern PINNING = Pattern.compile(
             "(?:CREATE|INTO)\\s+(?:LOCAL\\s+|GLOBAL\\s+)?TEMP(?:ORARY)?\\b"
                     + "|\\bpg_(?:try_)?advisory_lock(?:_shared)?\\b|\\A\\s*PREPARE\\b|\\bDECLARE\\b.*\\bWITH\\s+HOLD\\b|\\A\\s*LOAD\\b",
@@ -57,9 +62,33 @@ final class SessionSettings {
         calls.put(key, new Call(method, arguments));
     }
 
-    /** A statement has been executed. */
+    /** A text of one or several statements has been executed. */
     void executed(String sql, boolean inTransaction) {
-        if (FORGET.matcher(sql).matches()) {
+        statements(sql).forEach(this::executed);
+        if (!inTransaction) {
+            committed();
+        }
+    }
+
+    /** Only what sets something may be said again, not what stood beside it. */
+    private static List<String> statements(String sql) {
+        if (sql.indexOf(';') < 0) {
+            return List.of(sql);
+        }
+        try {
+            return Parser.parseJdbcSql(sql, true, false, true, false, false).stream().map(each -> each.nativeSql)
+                    .toList();
+        } catch (SQLException unreadable) {
+            return List.of();
+        }
+    }
+
+    private void executed(String sql) {
+        if (ROLLBACK.matcher(sql).matches()) {
+            rolledBack();
+        } else if (COMMIT.matcher(sql).matches()) {
+            committed();
+        } else if (FORGET.matcher(sql).matches()) {
             ofTransaction.clear();
             forgetAtCommit = true;
         } else {
@@ -72,9 +101,6 @@ final class SessionSettings {
         }
         if (pinnedBy == null && PINNING.matcher(sql).find()) {
             pinnedBy = sql.length() > 80 ? sql.substring(0, 80) + "..." : sql;
-        }
-        if (!inTransaction) {
-            committed();
         }
     }
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.sql.BatchUpdateException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -146,6 +147,46 @@ class FailOverTest {
             insertAndCommit(slow, other);
             assertTrue(slow.heard().contains("COMMIT"), slow.heard()::toString);
             assertTrue(other.heard().isEmpty(), other.heard()::toString);
+        }
+    }
+
+    private static Connection connect(ScriptedNode... nodes) throws SQLException {
+        String hosts = Arrays.stream(nodes).map(ScriptedNode::address).collect(Collectors.joining(","));
+        return Objects.requireNonNull(new TuttiDriver().connect("jdbc:tutti://" + hosts
+                + "/x?user=me&password=word&sslmode=disable&preferQueryMode=simple&loadBalance=false",
+                new Properties()));
+    }
+
+    /** What is sent as a batch with auto-commit may be several transactions, of which the first one's outcome says nothing. */
+    @ParameterizedTest
+    @CsvSource({"dies, 08007", "refuses, 57P03"})
+    void aBatchOfWhichAPartHasCommittedIsNeitherRepeatedNorToldAsDone(String answer, String state) throws Exception {
+        try (ScriptedNode lost = new ScriptedNode(
+                query -> query.equals("INSERT INTO t VALUES (2)") ? answer : ScriptedNode.DONE);
+                ScriptedNode other = knowing("committed", "committed");
+                Connection connection = connect(lost, other);
+                Statement statement = connection.createStatement()) {
+            lost.countTransactions();
+            statement.addBatch("INSERT INTO t VALUES (1)");
+            statement.addBatch("INSERT INTO t VALUES (2)");
+            BatchUpdateException failure = assertThrows(BatchUpdateException.class, statement::executeBatch);
+            assertEquals(state, failure.getSQLState());
+            assertEquals(2, failure.getUpdateCounts().length);
+            assertTrue(other.heard().stream().noneMatch(query -> query.startsWith("INSERT")), other.heard()::toString);
+        }
+    }
+
+    @Test
+    void aTextOfSeveralTransactionsIsNotRepeatedWhereOneIsRefused() throws Exception {
+        try (ScriptedNode refuses = new ScriptedNode(
+                query -> query.contains("(2)") ? ScriptedNode.REFUSES : ScriptedNode.DONE);
+                ScriptedNode other = knowing("committed");
+                Connection connection = connect(refuses, other);
+                Statement statement = connection.createStatement()) {
+            SQLException failure = assertThrows(SQLException.class,
+                    () -> statement.execute("INSERT INTO t VALUES (1); COMMIT; INSERT INTO t VALUES (2)"));
+            assertEquals("08007", failure.getSQLState());
+            assertTrue(other.heard().stream().noneMatch(query -> query.contains("INSERT")), other.heard()::toString);
         }
     }
 }

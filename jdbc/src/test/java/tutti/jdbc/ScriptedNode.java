@@ -24,9 +24,11 @@ final class ScriptedNode implements Closeable {
     static final String DIES = "dies";
     /** In place of an answer: nothing, ever again, on no connection, though all stay open. */
     static final String STANDS_STILL = "stands still";
+    /** In place of an answer: an error, because it does not take writes at the moment. */
+    static final String REFUSES = "refuses";
     /** An answer without rows. */
     static final String DONE = "done";
-    /** The name of every transaction here. */
+    /** The name of every transaction here, unless they are counted from it. */
     static final String TRANSACTION = "0:1.5";
 
     private final ServerSocket server;
@@ -34,6 +36,7 @@ final class ScriptedNode implements Closeable {
     private final List<String> heard = new CopyOnWriteArrayList<>();
     private final List<Socket> clients = new CopyOnWriteArrayList<>();
     private volatile boolean standsStill;
+    private volatile boolean counts;
     private volatile IntConsumer onConnection = count -> {};
 
     /** @param script makes an answer of a query: {@link #DIES}, {@link #DONE}, or the value of one row with one column */
@@ -61,6 +64,11 @@ final class ScriptedNode implements Closeable {
     /** From now on it takes connections and says nothing. */
     void standStill() {
         standsStill = true;
+    }
+
+    /** From now on each query outside of a block is a transaction with a name of its own, as those of nodes are. */
+    void countTransactions() {
+        counts = true;
     }
 
     /** Told of each connection which one it is, from 1. */
@@ -103,6 +111,7 @@ final class ScriptedNode implements Closeable {
         }
         send(out, 'K', new byte[2 * Integer.BYTES]);
         char status = ready(out, 'I');
+        int transactions = 0;
         while (true) {
             int type = in.read();
             byte[] body = new byte[type < 0 ? 0 : in.readInt() - Integer.BYTES];
@@ -122,7 +131,15 @@ final class ScriptedNode implements Closeable {
                 close();
                 return;
             }
-            answer(out, query, answer.equals(DONE) ? null : answer);
+            if (answer.equals(REFUSES)) {
+                send(out, 'E', text("SERROR", "VERROR", "C57P03", "Mthis node takes no writes", ""));
+            } else {
+                answer(out, query, answer.equals(DONE) ? null : answer);
+            }
+            if (counts && status == 'I') {
+                transactions++;
+                send(out, 'S', text("tutti.transaction", TRANSACTION + transactions));
+            }
             status = ready(out, query.startsWith("BEGIN")
                     ? 'T'
                     : query.startsWith("COMMIT") || query.startsWith("ROLLBACK") ? 'I' : status);

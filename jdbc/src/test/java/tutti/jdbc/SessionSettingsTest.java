@@ -63,6 +63,25 @@ class SessionSettingsTest {
         assertEquals(List.of("SET search_path = b"), applied());
     }
 
+    @Test
+    void whatStandsBesideASettingIsNotDoneAgain() throws SQLException {
+        settings.executed("SET search_path = a; INSERT INTO t VALUES (1)", false);
+        settings.executed("INSERT INTO t VALUES (';'); SET \"tutti.note\" = 'a;b';", false);
+        settings.executed("BEGIN; SET TimeZone = 'UTC'; COMMIT; BEGIN; SET search_path = b; ROLLBACK", false);
+        assertEquals(List.of("SET search_path = a", "SET \"tutti.note\" = 'a;b'", "SET TimeZone = 'UTC'"),
+                applied().stream().map(String::strip).toList());
+    }
+
+    @Test
+    void aRollbackInWordsIsOne() throws SQLException {
+        settings.executed("SET search_path = a", true);
+        settings.executed("ROLLBACK TO SAVEPOINT s", true);
+        settings.executed("COMMIT", false);
+        settings.executed("SET search_path = b", true);
+        settings.executed("ROLLBACK", false);
+        assertEquals(List.of("SET search_path = a"), applied());
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"CREATE TEMP TABLE a (id int)", "create temporary view v as select 1",
             "SELECT pg_advisory_lock(1)", "PREPARE a AS SELECT 1", "DECLARE c CURSOR WITH HOLD FOR SELECT 1",

@@ -172,8 +172,8 @@ final class Commands {
             }
             case "role", "authorization" -> throw new SQLException(
                     "this node has one role, which is in its configuration", "0A000");
-            case "time" -> change("timezone", tokens.subList(at + 2, tokens.size()), local);
-            case "names" -> change("client_encoding", tokens.subList(at + 1, tokens.size()), local);
+            case "time" -> change("timezone", behind(tokens, at + 2), local);
+            case "names" -> change("client_encoding", behind(tokens, at + 1), local);
             default -> {
                 int value = at;
                 while (value < tokens.size() && !tokens.get(value).is('=') && !tokens.get(value).is("to")) {
@@ -185,6 +185,13 @@ final class Commands {
                 change(name(tokens, at), tokens.subList(value + 1, tokens.size()), local);
             }
         }
+    }
+
+    private static List<Token> behind(List<Token> tokens, int at) throws SQLException {
+        if (at >= tokens.size()) {
+            throw new SQLException("syntax error in SET", "42601");
+        }
+        return tokens.subList(at, tokens.size());
     }
 
     private void characteristics(List<Token> tokens) throws SQLException {

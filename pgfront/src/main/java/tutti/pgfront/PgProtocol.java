@@ -44,20 +44,6 @@ final class PgProtocol implements Runnable {
     /** What completes the last statement, not sent yet; null if nothing waits. */
     private @Nullable String heldTag;
 
-    /** A statement with its parameters, perhaps executed. */
-    private static final class Portal {
-        private final Prepared prepared;
-        private final @Nullable Object[] values;
-        private final short[] formats;
-        private @Nullable Rows rows;
-
-        Portal(Prepared prepared, @Nullable Object[] values, short[] formats) {
-            this.prepared = prepared;
-            this.values = values;
-            this.formats = formats;
-        }
-    }
-
     PgProtocol(ClientConnection client, PgSession session, Translator translator, Replay.Shared replays) {
         this.client = client;
         this.replay = new Replay(replays, client, session);
@@ -101,6 +87,8 @@ final class PgProtocol implements Runnable {
             Thread.currentThread().interrupt();
         } catch (ProtocolViolation violation) {
             fatal(ErrorFields.of("FATAL", ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
+        } catch (StackOverflowError deep) {
+            fatal(ErrorFields.of("FATAL", "54001", "the statement is nested too deeply: make several of it"));
         } catch (RuntimeException broken) {
             LOG.error("a client's session ends because of an error in this node", broken);
             fatal(ErrorFields.of("FATAL", "XX000", "internal error: " + broken));
@@ -300,6 +288,9 @@ final class PgProtocol implements Runnable {
     }
 
     private void ready() throws InterruptedException {
+        if (session.status() == Backend.IDLE) {
+            portals.clear();
+        }
         report();
         Backend.readyForQuery(client.out(), session.status());
         client.flush();
@@ -319,9 +310,6 @@ final class PgProtocol implements Runnable {
             }
         }
         skipping = false;
-        if (session.status() == Backend.IDLE) {
-            portals.clear();
-        }
         ready();
     }
 
@@ -329,7 +317,7 @@ final class PgProtocol implements Runnable {
 
     private void query(String sql) throws InterruptedException {
         skipping = false;
-        portals.clear();
+        portals.remove("");
         List<List<Token>> texts = Token.statements(sql);
         try {
             List<PgStatement> translated = new ArrayList<>(texts.size());
@@ -369,7 +357,7 @@ final class PgProtocol implements Runnable {
             return;
         }
         if (!statement.kind().prepared()) {
-            Commands.Answer answer = commands.execute(statement);
+            Commands.Answer answer = command(statement);
             Commands.Answered answered = Commands.answered(statement);
             if (answered != null) {
                 Answers.columns(client.out(), List.of(answered.name()), List.of(PgType.Column.of(answered.type())),
@@ -495,7 +483,7 @@ final class PgProtocol implements Runnable {
         if (!name.isEmpty() && portals.containsKey(name)) {
             throw new SQLException("cursor \"" + name + "\" already exists", "42P03");
         }
-        portals.put(name, new Portal(prepared, values, Answers.formats(body)));
+        portals.put(name, Portal.of(prepared, values, Answers.formats(body)));
         Backend.empty(client.out(), Backend.BIND_COMPLETE);
     }
 
@@ -521,22 +509,24 @@ final class PgProtocol implements Runnable {
     }
 
     private void execute(ByteBuf body) throws SQLException, InterruptedException {
-        Portal portal = portal(Fields.cString(body));
+        String name = Fields.cString(body);
+        Portal portal = portal(name);
         int limit = Math.max(0, Fields.int32(body));
         PgStatement statement = portal.prepared.statement();
         session.check(statement);
+        if (portal.over) {
+            throw new SQLException("portal \"" + name + "\" cannot be run", "55000");
+        }
         if (statement.kind() == Kind.EMPTY) {
             Backend.empty(client.out(), Backend.EMPTY_QUERY);
             return;
         }
         if (!statement.kind().prepared()) {
-            Commands.Answer answer = commands.execute(statement);
+            portal.over = true;
+            Commands.Answer answer = command(statement);
             Commands.Answered answered = Commands.answered(statement);
             if (answered != null) {
                 Answers.row(client.out(), answer, answered, portal.formats, session.zone());
-            }
-            if (session.status() == Backend.IDLE) {
-                portals.clear();
             }
             heldTag = answer.tag();
             return;
@@ -548,6 +538,7 @@ final class PgProtocol implements Runnable {
             portal.rows = rows;
         }
         if (!rows.answered()) {
+            portal.over = true;
             heldTag = Answers.tag(statement, rows);
             return;
         }
@@ -557,6 +548,14 @@ final class PgProtocol implements Runnable {
         } else {
             Backend.empty(client.out(), Backend.PORTAL_SUSPENDED);
         }
+    }
+
+    /** The portals of a block end with it, also where the next one begins at once. */
+    private Commands.Answer command(PgStatement statement) throws SQLException, InterruptedException {
+        if (statement.kind() == Kind.COMMIT || statement.kind() == Kind.ROLLBACK) {
+            portals.clear();
+        }
+        return commands.execute(statement);
     }
 
     /**

@@ -45,8 +45,7 @@ public sealed interface StartupPacket {
             }
             default -> {
                 if (code >>> 16 != 3) {
-                    throw new ProtocolViolation("unsupported frontend protocol " + (code >>> 16) + "." + (code & 0xffff)
-                            + ": server supports 3.0");
+                    throw unsupported(code);
                 }
             }
         }
@@ -62,5 +61,11 @@ public sealed interface StartupPacket {
             throw new ProtocolViolation("invalid startup packet layout: expected terminator as last byte");
         }
         return new Startup(code >>> 16, code & 0xffff, Collections.unmodifiableMap(parameters));
+    }
+
+    /** What is said of a packet with this code where none may come. */
+    static ProtocolViolation unsupported(int code) {
+        return new ProtocolViolation("unsupported frontend protocol " + (code >>> 16) + "." + (code & 0xffff)
+                + ": server supports 3.0 to 3.2");
     }
 }

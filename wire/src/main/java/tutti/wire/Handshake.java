@@ -48,6 +48,8 @@ public final class Handshake implements FrameSink {
     private boolean superuser;
     /** A start-up packet has come. Who sends something else hears nothing, as from PostgreSQL: it may be Terminate. */
     private boolean spoken;
+    private boolean sslAsked;
+    private boolean gssAsked;
     private boolean mechanismChosen;
     private boolean ended;
 
@@ -171,9 +173,16 @@ public final class Handshake implements FrameSink {
             return false;
         }
         switch (StartupPacket.read(body)) {
-            case StartupPacket.Ssl _ -> ssl(bodyLength);
-            case StartupPacket.Gss _ -> writeByte('N');
+            case StartupPacket.Ssl _ -> {
+                sslAsked = once(sslAsked, Frontend.SSL_CODE);
+                ssl(bodyLength);
+            }
+            case StartupPacket.Gss _ -> {
+                gssAsked = once(gssAsked, Frontend.GSS_CODE);
+                writeByte('N');
+            }
             case StartupPacket.Cancel cancel -> {
+                reader.pause();
                 // Who waits for the end of this connection, as libpq does, may begin another statement then.
                 host.cancel(cancel).whenComplete((_, _) -> client.close());
             }
@@ -182,13 +191,21 @@ public final class Handshake implements FrameSink {
         return false;
     }
 
+    /** Who could ask for ever, and not read the answers, would fill the node's memory before it has proved who it is. */
+    private static boolean once(boolean asked, int code) {
+        if (asked) {
+            throw StartupPacket.unsupported(code);
+        }
+        return true;
+    }
+
     private void writeByte(char answer) {
         client.writeAndFlush(client.alloc().buffer(1).writeByte(answer), client.voidPromise());
     }
 
     private void ssl(int bodyLength) {
         SslContext tls = admission.tls();
-        if (tls == null || client.pipeline().get("tls") != null) {
+        if (tls == null) {
             writeByte('N');
             return;
         }

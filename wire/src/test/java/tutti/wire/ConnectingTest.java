@@ -213,6 +213,24 @@ class ConnectingTest {
         assertTrue(answer(gss).startsWith("N"));
     }
 
+    /** Who asked for ever, and did not read the answers, would fill the node's memory without having proved who it is. */
+    @Test
+    void encryptionIsAskedForOnce() throws Exception {
+        FrontEndSettings plain = FrontEndSettings
+                .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings())
+                .withLimits(Places.of(1), Duration.ofSeconds(20), 1 << 16);
+        try (PostgresFrontEnd frontEnd = new PostgresFrontEnd(plain, fixture.node, fixture.capture,
+                (_, _) -> () -> {}, fixture.loops)) {
+            InetSocketAddress address = frontEnd.start();
+            for (int again : new int[]{Frontend.SSL_CODE, Frontend.GSS_CODE}) {
+                ByteBuf asked = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8)
+                        .writeInt(Frontend.SSL_CODE).writeInt(8).writeInt(again);
+                String answer = answer(address, asked);
+                assertTrue(answer.startsWith("NNE") && answer.contains("unsupported frontend protocol 1234."), answer);
+            }
+        }
+    }
+
     @Test
     void halfOpenConnectionsAreClosed() throws Exception {
         FrontEndSettings impatient = FrontEndSettings

@@ -1,0 +1,173 @@
+package tutti.pgfront;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.PGStream;
+import org.postgresql.core.QueryExecutorBase;
+
+/** What is seldom said in the PostgreSQL protocol, and is answered as PostgreSQL answers it. */
+@Timeout(60)
+class ProtocolEdgesTest extends AtOneNode {
+    private PGStream stream;
+
+    private void open(String... statements) throws Exception {
+        Connection connection = connect(EngineKind.H2);
+        run(connection, statements);
+        Field field = QueryExecutorBase.class.getDeclaredField("pgStream");
+        field.setAccessible(true);
+        stream = (PGStream) field.get(connection.unwrap(BaseConnection.class).getQueryExecutor());
+        stream.setNetworkTimeout(20_000);
+    }
+
+    /** Writes a message: strings end with a zero byte, shorts and integers have two and four bytes, bytes one. */
+    private void say(char type, Object... parts) throws IOException {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(body);
+        for (Object part : parts) {
+            switch (part) {
+                case String text -> {
+                    out.write(text.getBytes(StandardCharsets.UTF_8));
+                    out.writeByte(0);
+                }
+                case Short number -> out.writeShort(number);
+                case Integer number -> out.writeInt(number);
+                case Byte one -> out.writeByte(one);
+                default -> throw new IllegalArgumentException("not of a message: " + part);
+            }
+        }
+        stream.sendChar(type);
+        stream.sendInteger4(4 + body.size());
+        stream.send(body.toByteArray());
+    }
+
+    private void parse(String name, String sql) throws IOException {
+        say('P', name, sql, (short) 0);
+    }
+
+    private void bind(String portal, String statement, int... resultFormats) throws IOException {
+        Object[] parts = new Object[5 + resultFormats.length];
+        parts[0] = portal;
+        parts[1] = statement;
+        parts[2] = (short) 0;
+        parts[3] = (short) 0;
+        parts[4] = (short) resultFormats.length;
+        for (int i = 0; i < resultFormats.length; i++) {
+            parts[5 + i] = (short) resultFormats[i];
+        }
+        say('B', parts);
+    }
+
+    /** The types of the messages up to ReadyForQuery, its status behind it, and behind errors their SQLSTATEs. */
+    private String heard() throws IOException, SQLException {
+        stream.flush();
+        StringBuilder heard = new StringBuilder();
+        while (true) {
+            int type = stream.receiveChar();
+            byte[] body = stream.receive(stream.receiveInteger4() - 4);
+            if (type == 'S') {
+                continue;
+            }
+            heard.append((char) type);
+            if (type == 'Z') {
+                return heard.append((char) body[0]).toString();
+            } else if (type == 'E') {
+                String fields = new String(body, StandardCharsets.UTF_8);
+                int state = fields.indexOf("\0C") + 2;
+                heard.append(fields, state, state + 5);
+            } else if (type == 'C') {
+                heard.append('[').append(new String(body, 0, body.length - 1, StandardCharsets.UTF_8)).append(']');
+            }
+        }
+    }
+
+    private String query(String sql) throws IOException, SQLException {
+        say('Q', sql);
+        return heard();
+    }
+
+    @Test
+    void aNamedPortalOutlivesASimpleQueryAndNotItsTransaction() throws Exception {
+        open("create table item (id int primary key)", "insert into item values (1), (2), (3)");
+        assertEquals("C[BEGIN]ZT", query("begin"));
+        parse("", "select id from item order by id");
+        bind("rows", "");
+        bind("", "");
+        say('E', "rows", 1);
+        say('S');
+        assertEquals("122DsZT", heard());
+        assertEquals("TDC[SELECT 1]ZT", query("select 7"));
+        say('E', "rows", 1);
+        say('S');
+        assertEquals("DsZT", heard());
+        say('E', "", 1);
+        say('S');
+        assertEquals("E34000ZE", heard());
+        assertEquals("C[ROLLBACK]C[BEGIN]ZT", query("rollback; begin"));
+        say('E', "rows", 1);
+        say('S');
+        assertEquals("E34000ZE", heard());
+        assertEquals("C[ROLLBACK]ZI", query("rollback"));
+    }
+
+    @Test
+    void whatAPortalHasChangedIsNotToldTwice() throws Exception {
+        open("create table item (id int primary key)");
+        parse("", "insert into item values (1)");
+        bind("", "");
+        say('E', "", 0);
+        say('E', "", 0);
+        say('S');
+        assertEquals("12C[INSERT 0 1]E55000ZI", heard());
+        parse("", "begin");
+        bind("", "");
+        say('E', "", 0);
+        say('E', "", 0);
+        say('S');
+        assertEquals("12C[BEGIN]E55000ZE", heard());
+        assertEquals("C[ROLLBACK]ZI", query("rollback"));
+        assertEquals("TDC[SELECT 1]ZI", query("select count(*) from item"));
+    }
+
+    @Test
+    void aBindWithFormatsForOtherColumnsIsRefused() throws Exception {
+        open();
+        parse("", "select 1, 2, 3");
+        bind("", "", 0, 1);
+        say('E', "", 0);
+        say('S');
+        assertEquals("1E08P01ZI", heard());
+        assertEquals("TDC[SELECT 1]ZI", query("select 7"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"set time", "set local time", "set names", "set", "set a to", "copy", "copy (",
+            "copy () to stdout", "copy (;) to stdout", "insert"})
+    void whatIsHalfAStatementIsASyntaxError(String half) throws Exception {
+        open();
+        assertEquals("E42601ZI", query(half));
+        assertEquals("TDC[SELECT 1]ZI", query("select 7"));
+    }
+
+    @Test
+    void whoNestsTooDeeplyHearsWhyTheSessionEnds() throws Exception {
+        open();
+        say('Q', "select " + "(".repeat(100_000) + "1" + ")".repeat(100_000));
+        stream.flush();
+        assertEquals('E', stream.receiveChar());
+        String fields = new String(stream.receive(stream.receiveInteger4() - 4), StandardCharsets.UTF_8);
+        assertTrue(fields.contains("C54001\0"), fields);
+    }
+}
