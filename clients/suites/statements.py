@@ -8,7 +8,7 @@ import random
 
 TABLES = [f"t{i}" for i in range(4)]
 COLUMNS = "abcdef"
-TYPES = ("int", "bigint", "text", "numeric(10,2)", "boolean", "date", "int[]", "jsonb", "varchar(5)", "timestamptz")
+TYPES = ("int", "bigint", "text", "numeric(10,2)", "boolean", "date", "int[]", "jsonb", "varchar(5)", "timestamptz", "few", "named", "mood")
 # of functions that triggers call; what they do depends on their row alone
 SETUP = ["""CREATE TABLE told (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, source text, what text)""",
          """CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -19,6 +19,9 @@ SETUP = ["""CREATE TABLE told (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KE
          """CREATE FUNCTION risky(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO told (source, what) VALUES ('risky', n); RETURN 100 / (n % 4);
             EXCEPTION WHEN division_by_zero THEN INSERT INTO told (source, what) VALUES ('caught', n); RETURN NULL; END $$""",
+         "CREATE DOMAIN few AS int CHECK (VALUE <> 7) DEFAULT 3",
+         "CREATE DOMAIN named AS varchar(9) NOT NULL CHECK (length(VALUE) > 1)",
+         "CREATE TYPE mood AS ENUM ('low', 'mid', 'high')",
          "CREATE VIEW seen AS SELECT source, count(*) AS n FROM told GROUP BY source"]
 
 
@@ -31,7 +34,7 @@ class Statements:
         self.open = False
         self.names = 0
         self.kinds = [(kind, weight) for kind, weight in (
-            (self.insert, 22), (self.update, 14), (self.delete, 7), (self.merge, 4), (self.select, 22), (self.block, 16), (self.create, 7),
+            (self.insert, 22), (self.update, 14), (self.delete, 7), (self.merge, 5), (self.partition, 4), (self.select, 22), (self.block, 16), (self.create, 7),
             (self.alter, 8), (self.index, 3), (self.trigger, 2), (self.drop, 1), (self.truncate, 1), (self.view, 2), (self.call, 4),
             (self.cursor, 3), (self.prepared, 3), (self.temporary, 2), (self.copy, 3), (self.settings, 2))]
 
@@ -66,6 +69,7 @@ class Statements:
         return {"int": f"{n}", "bigint": f"{n} * 1000000007", "text": f"'w{n}' || chr({60 + n})", "numeric(10,2)": f"{n}.{n}5",
                 "boolean": self.pick("true", "false"), "date": f"date '2024-02-{10 + n}'", "int[]": f"ARRAY[{n}, NULL, {n + 1}]",
                 "jsonb": f"'{{\"k\": [{n}, null, \"{n}\"]}}'::jsonb", "varchar(5)": f"'{'v' * (n % 7)}{n}'",
+                "few": f"{n}", "named": f"'{'m' * (n % 5)}{n}'", "mood": f"'{self.pick('low', 'mid', 'high')}'::mood",
                 "timestamptz": f"timestamptz '2024-03-{10 + n} 10:0{n % 10}:00+00'"}[kind]
 
     def condition(self, table, alias=""):
@@ -97,8 +101,10 @@ class Statements:
                                                          for c in columns) + ")" for _ in range(self.random.randint(1, 5)))
         conflict = ""
         if self.chance(0.35):
+            where = self.pick("", "", " WHERE {} IS NOT NULL")
+            key = self.pick(*columns)
             conflict = " ON CONFLICT DO NOTHING" if self.chance(0.5) else (
-                f" ON CONFLICT ({self.pick(*columns)}) DO UPDATE SET {columns[-1]} = {self.pick('excluded', table)}.{columns[-1]}")
+                f" ON CONFLICT ({key}){where.format(key)} DO UPDATE SET {columns[-1]} = {self.pick('excluded', table)}.{columns[-1]}")
         return f"INSERT INTO {table} ({', '.join(columns)}) {rows}{conflict}{self.returning(table)}"
 
     def assignments(self, table):
@@ -126,9 +132,11 @@ class Statements:
             return None
         column, kind = self.random.choice(list(self.tables[table].items()))
         values = ", ".join(sorted({f"({self.value(kind)})" for _ in range(3)}))
+        gone = self.pick("", "", f" WHEN NOT MATCHED BY SOURCE AND {self.condition(table, 'm.')} THEN DELETE")
+        told = self.pick("", f" RETURNING merge_action(), m.{column}")
         return (f"MERGE INTO {table} m USING (VALUES {values}) s(x) ON m.{column} = s.x WHEN MATCHED AND {self.condition(table, 'm.')} THEN"
                 f" {self.pick('DELETE', 'UPDATE SET ' + self.assignments(table))} WHEN NOT MATCHED THEN"
-                f" {self.pick('DO NOTHING', f'INSERT ({column}) VALUES (s.x)')}")
+                f" {self.pick('DO NOTHING', f'INSERT ({column}) VALUES (s.x)')}{gone}{told}")
 
     def truncate(self):
         table = self.table()
@@ -249,6 +257,24 @@ class Statements:
             f"ALTER COLUMN {column} DROP DEFAULT", f"ADD CONSTRAINT {self.name('k')} UNIQUE ({column})",
             f"ADD CONSTRAINT {self.name('k')} CHECK ({self.condition(table)}){self.pick('', ' NOT VALID')}", f"ADD PRIMARY KEY ({column})",
             f"DROP CONSTRAINT {table}_pkey")
+
+    def partition(self):
+        """Of the one table that has any, each of which takes four values of its key, beside those of the rest; they come, go, and are put back."""
+        if "p" not in self.tables:
+            if self.chance(0.5):
+                return None
+            self.tables["p"] = {"a": "int", "b": "text", "c": "few", "d": "mood"}
+            key = self.pick("", ", PRIMARY KEY (a, b)", ", UNIQUE (a)", ", PRIMARY KEY (a)")
+            return f"CREATE TABLE p (a int, b text DEFAULT 'b', c few, d mood{key}) PARTITION BY RANGE (a)"
+        first = self.random.randint(0, 3) * 4
+        name, bounds = f"p{first}", f"FOR VALUES FROM ({first}) TO ({first + 4})"
+        return self.pick(f"CREATE TABLE {name} PARTITION OF p {bounds}", f"CREATE TABLE {name} PARTITION OF p {bounds}",
+                         f"CREATE TABLE {name} PARTITION OF p {bounds} PARTITION BY LIST (c)", f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT",
+                         "CREATE TABLE prest PARTITION OF p DEFAULT", f"ALTER TABLE p DETACH PARTITION {name}", f"ALTER TABLE p DETACH PARTITION {name}",
+                         f"ALTER TABLE p ATTACH PARTITION {name} {bounds}", f"ALTER TABLE p ATTACH PARTITION {name} {bounds}",
+                         f"INSERT INTO {name} (a, c) VALUES ({first}, 1), ({first + 1}, 2)", f"UPDATE {name} SET b = b || 'n', a = a + {self.random.randint(0, 3)}",
+                         f"UPDATE p SET a = a + {self.random.randint(-4, 4)}", f"TRUNCATE {name}", f"DROP TABLE {name}", "ALTER TABLE p ADD COLUMN e int DEFAULT 5",
+                         "ALTER TABLE p DROP COLUMN e", f"SELECT tableoid::regclass, * FROM p WHERE a = {first}")
 
     def index(self):
         table = self.table()

@@ -74,6 +74,16 @@ final class NodesCommand {
             return new MemberChanges(nodes.all());
         }
 
+        /** Refuses what can be no place of a node, with what a node would not say so well. */
+        static void checkPlace(int id, String address) {
+            if (id < 0 || id > 255) {
+                throw Failure.usage("numbers of nodes are 0 to 255, not " + id, "");
+            }
+            if (!address.matches(".+:\\d{1,5}")) {
+                throw Failure.usage("'" + address + "' is no address: it has no port", "say where the others reach the node's order, as in 10.0.0.4:7400");
+            }
+        }
+
         final void say(String what) {
             spec.commandLine().getOut().println(what);
             spec.commandLine().getOut().flush();
@@ -95,6 +105,7 @@ final class NodesCommand {
 
         @Override
         public Integer call() throws InterruptedException {
+            checkPlace(id, address);
             members().add(id, address);
             say("node " + id + " is a member: " + START);
             return Program.OK;
@@ -128,6 +139,7 @@ final class NodesCommand {
 
         @Override
         public Integer call() throws InterruptedException {
+            checkPlace(id, address);
             members().move(id, address);
             say("the others look for node " + id + " at " + address);
             return Program.OK;
@@ -157,8 +169,10 @@ final class NodesCommand {
             if (wait < 0) {
                 throw Failure.usage("--wait must be 0 or more, was " + wait, "");
             }
+            checkPlace(id, address);
             MemberChanges members = members();
             Optional<NodeStatus.Place> there = members.member(id);
+            check(members.members(), there);
             if (there.isEmpty()) {
                 members.add(id, address);
             }
@@ -174,6 +188,22 @@ final class NodesCommand {
             }
             say("node " + id + " has taken the place of node " + old);
             return Program.OK;
+        }
+
+        /** What cannot be meant must be refused before a node comes or goes: neither can be taken back. */
+        private void check(NodeStatus.Members now, Optional<NodeStatus.Place> there) {
+            if (old == id) {
+                throw Failure.usage("node " + id + " cannot take the place of itself",
+                        "give the new one another number; or, if it has only lost its data, start it, and it gets a copy");
+            }
+            List<Integer> all = now.nodes().stream().map(NodeStatus.Place::id).toList();
+            if (!all.contains(old) && (there.isEmpty() || !now.removed().contains(old))) {
+                throw Failure.usage("there is no node " + old + " to be replaced, only " + all, "");
+            }
+            if (there.isPresent() && !there.get().order().equals(address)) {
+                throw Failure.usage("node " + id + " is a member already, at " + there.get().order() + " and not at " + address,
+                        "give the new one a number that no node has or had");
+            }
         }
     }
 }

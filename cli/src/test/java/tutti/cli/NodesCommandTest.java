@@ -32,6 +32,7 @@ class NodesCommandTest {
     private final List<ReplicaNode.MemberChange> asked = new ArrayList<>();
     private final List<NodeStatus.Place> members = new ArrayList<>(List.of(new NodeStatus.Place(0, "h:1", false),
             new NodeStatus.Place(1, "h:2", false), new NodeStatus.Place(2, "h:3", false)));
+    private final List<Integer> removed = new ArrayList<>();
     /** So often it is still said of the new node that it catches up. */
     private int looks;
     private AdminServer node;
@@ -65,7 +66,7 @@ class NodesCommandTest {
     }
 
     private synchronized NodeStatus.Members look() {
-        NodeStatus.Members now = new NodeStatus.Members(7, members, List.of());
+        NodeStatus.Members now = new NodeStatus.Members(7, members, List.copyOf(removed));
         if (members.getLast().catchesUp() && looks-- == 0) {
             NodeStatus.Place last = members.removeLast();
             members.add(new NodeStatus.Place(last.id(), last.order(), false));
@@ -78,7 +79,10 @@ class NodesCommandTest {
         switch (change) {
             case ReplicaNode.MemberChange.Add(int id, String order) ->
                 members.add(new NodeStatus.Place(id, order, true));
-            case ReplicaNode.MemberChange.Remove(int id) -> members.removeIf(each -> each.id() == id);
+            case ReplicaNode.MemberChange.Remove(int id) -> {
+                members.removeIf(each -> each.id() == id);
+                removed.add(id);
+            }
             case ReplicaNode.MemberChange.Move _ -> throw new AssertionError("nobody moves");
         }
         return new NodeStatus.Members(8, members, List.of());
@@ -114,6 +118,19 @@ class NodesCommandTest {
         nodes(Program.OK, "replace", "1", "3", "h:4");
         nodes(Program.OK, "replace", "1", "3", "h:4");
         assertEquals(REPLACED, asked);
+    }
+
+    /** Nothing of it could be taken back. */
+    @Test
+    void whatCannotBeMeantChangesNothing() {
+        assertTrue(nodes(Program.FAILURE, "add", "3", "host").contains("'host' is no address: it has no port"));
+        assertTrue(nodes(Program.FAILURE, "add", "300", "h:4").contains("numbers of nodes are 0 to 255, not 300"));
+        assertTrue(nodes(Program.FAILURE, "replace", "0", "0", "h:4").contains("cannot take the place of itself"));
+        assertTrue(nodes(Program.FAILURE, "replace", "9", "3", "h:4").contains("there is no node 9 to be replaced, only [0, 1, 2]"));
+        assertTrue(nodes(Program.FAILURE, "replace", "9", "2", members.getLast().order()).contains("there is no node 9"));
+        assertTrue(nodes(Program.FAILURE, "replace", "0", "1", "h:4").contains("node 1 is a member already, at "));
+        assertEquals(List.of(), asked);
+        assertEquals(List.of(0, 1, 2), members.stream().map(NodeStatus.Place::id).toList());
     }
 
     @Test

@@ -24,12 +24,12 @@ public final class CatalogQuery {
             """;
     /**
      * In SQL, the object id of the index that names the rows of the table whose object id takes the place of {@code %s}: the primary key,
-     * or the first by name of those unique ones that come to one, because they are of columns that are never NULL, of all rows, and
-     * checked at once. NULL if there is none. The search path begins with pg_catalog.
+     * or the first by name of those unique ones that come to one, because they are of columns that are never NULL, and of all rows; in each case
+     * only if it is checked at once, since of a deferred key rows have the same values for a while. NULL if there is none. The search path begins with pg_catalog.
      */
     public static final String KEY = """
             (SELECT k.indexrelid FROM pg_catalog.pg_index k JOIN pg_catalog.pg_class kc ON kc.oid = k.indexrelid
-                WHERE k.indrelid = %s AND k.indisvalid AND (k.indisprimary OR k.indisunique AND k.indimmediate
+                WHERE k.indrelid = %s AND k.indisvalid AND k.indimmediate AND (k.indisprimary OR k.indisunique
                     AND k.indpred IS NULL AND k.indexprs IS NULL
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute ka WHERE ka.attrelid = k.indrelid
                         AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND NOT ka.attnotnull)

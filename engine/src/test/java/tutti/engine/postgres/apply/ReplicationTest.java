@@ -266,6 +266,20 @@ class ReplicationTest {
         }
     }
 
+    /** Rows have the same key for a while, so it does not name them. */
+    @Test
+    void aDeferrablePrimaryKeyMayBeShiftedAndDoubledForAWhile() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY DEFERRABLE INITIALLY DEFERRED, v text)")) {
+            pair.transaction("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')");
+            pair.transaction("UPDATE t SET id = id + 1");
+            pair.assertEqual("t");
+            pair.transaction("INSERT INTO t VALUES (2, 'd')", "UPDATE t SET v = 'x' WHERE v = 'a'", "DELETE FROM t WHERE v = 'x'");
+            pair.assertEqual("t");
+            pair.transaction("UPDATE t SET id = 6 - id");
+            pair.assertEqual("t");
+        }
+    }
+
     @Test
     void anApplierThatPreparesSaysForWhomItWaits() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)")) {
