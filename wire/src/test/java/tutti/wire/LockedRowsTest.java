@@ -87,7 +87,9 @@ class LockedRowsTest extends InBandTables {
         for (int i = 0; i < heard.length; i++) {
             BackendConnection client = fixture.client(i == 0 ? Way.EITHER : Way.TRIGGERS);
             heard[i].append(InBandFixture.hears(client, out -> Frontend.query(out, "begin"), 1))
-                    .append(InBandFixture.hears(client, batch, 1));
+                    .append(InBandFixture.hears(client, batch, 1))
+                    // what comes next must not meet its locks
+                    .append(InBandFixture.hears(client, out -> Frontend.query(out, "rollback"), 1));
             client.close();
         }
         assertEquals(heard[1].toString(), heard[0].toString());
