@@ -193,6 +193,16 @@ public interface Capture {
         return KeySet.EMPTY;
     }
 
+    /**
+     * What in a statement that reads tables, and writes none but the one that it makes or changes, may have another result at another replica; null if
+     * nothing may, as far as is known.
+     *
+     * @param unknownToo whether SQL that cannot be looked into counts
+     */
+    default @Nullable String varyingRows(byte[] sql, boolean standardStrings, boolean unknownToo) {
+        return null;
+    }
+
     /** The statements of a request that every replica is to execute; the texts are in UTF-8. */
     default StatementClasses.Statements statements(byte[] sql, boolean standardStrings) {
         return StatementClasses.Statements.unknown("everything");

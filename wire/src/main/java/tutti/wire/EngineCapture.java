@@ -362,6 +362,11 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
+    public @Nullable String varyingRows(byte[] text, boolean standardStrings, boolean unknownToo) {
+        return StatementClasses.varyingRows(text, standardStrings, references.get(), unknownToo);
+    }
+
+    @Override
     public StatementClasses.Statements statements(byte[] text, boolean standardStrings) {
         return StatementClasses.statements(text, standardStrings, references.get());
     }

@@ -63,7 +63,7 @@ final class StatementRules {
      * rows, since the query may have another result at each.
      */
     boolean runsOnce(UtilityStatement statement) {
-        return statement.fills() && !session.node().wholeOnly() && varying(statement) != null;
+        return statement.fills() && !session.node().wholeOnly() && varying(statement, true) != null;
     }
 
     /** Why a change of the schema is not executed by every node, or null. */
@@ -73,7 +73,7 @@ final class StatementRules {
         if (refusal != null || !(statement.fills() && !inTransaction) && !RETYPES.matcher(statement.sql()).matches()) {
             return refusal;
         }
-        String varying = varying(statement);
+        String varying = varying(statement, statement.fills());
         return varying == null
                 ? null
                 : Errors.notSupported("every node executes this statement, and what it makes of rows may be different at each: " + varying)
@@ -83,14 +83,14 @@ final class StatementRules {
     /** What a client is told of a materialized view whose rows may be different at each node, or null. */
     @Nullable
     ErrorFields schemaWarning(UtilityStatement statement) {
-        String varying = FILLS_VIEW.matcher(statement.sql()).matches() ? varying(statement) : null;
+        String varying = FILLS_VIEW.matcher(statement.sql()).matches() ? varying(statement, false) : null;
         return varying == null
                 ? null
                 : ErrorFields.of("WARNING", "01000", "every node fills the materialized view by itself, with rows that may be different at each: " + varying);
     }
 
-    private @Nullable String varying(UtilityStatement statement) {
-        return session.capture().statements(statement.sql().getBytes(StandardCharsets.UTF_8), texts.standardStrings()).varying();
+    private @Nullable String varying(UtilityStatement statement, boolean unknownToo) {
+        return session.capture().varyingRows(statement.sql().getBytes(StandardCharsets.UTF_8), texts.standardStrings(), unknownToo);
     }
 
     /** Why the open transaction is not prepared for its client, or null. */

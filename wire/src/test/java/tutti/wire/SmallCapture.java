@@ -158,6 +158,11 @@ final class SmallCapture implements Capture {
 
     /** Calls of {@code random()} vary, and what is called {@code at_all} is declared to be executed by every node. */
     @Override
+    public @Nullable String varyingRows(byte[] sql, boolean standardStrings, boolean unknownToo) {
+        return statements(sql, standardStrings).varying();
+    }
+
+    @Override
     public StatementClasses.Statements statements(byte[] sql, boolean standardStrings) {
         String text = new String(sql, StandardCharsets.UTF_8);
         return new StatementClasses.Statements(

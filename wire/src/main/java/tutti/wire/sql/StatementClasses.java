@@ -89,6 +89,17 @@ public final class StatementClasses {
         }
     }
 
+    /**
+     * What in a statement that reads tables, and writes none but the one that it makes or changes, may have another result at another replica; null if nothing
+     * may, as far as is known.
+     *
+     * @param unknownToo whether SQL that cannot be looked into counts
+     */
+    public static @Nullable String varyingRows(byte[] sql, boolean standardStrings, References references, boolean unknownToo) {
+        String varying = TouchedTables.varyingRows(SqlText.of(sql, 0, sql.length, standardStrings).tokens(), references);
+        return !unknownToo && TouchedTables.UNKNOWN.equals(varying) ? null : varying;
+    }
+
     /** Looks at a piece of SQL that every replica is to execute. */
     public static Statements statements(byte[] sql, boolean standardStrings, References references) {
         List<String> texts = new ArrayList<>();

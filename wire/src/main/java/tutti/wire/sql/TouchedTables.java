@@ -54,6 +54,8 @@ final class TouchedTables {
         DIRECT, BROUGHT, CASCADED
     }
 
+    /** What varies in SQL that cannot be looked into. */
+    static final String UNKNOWN = "SQL that is not known before it runs, or large objects";
     private final References references;
     private final Set<Long> direct = new HashSet<>();
     private final Set<Long> brought = new HashSet<>();
@@ -70,9 +72,17 @@ final class TouchedTables {
     private boolean vouched;
     private final List<Part> parts = new ArrayList<>();
 
+    /** Whether tables that the statement itself names are only read: neither triggers, rules, defaults nor foreign keys run then. */
+    private final boolean reading;
+
     private TouchedTables(References references, boolean believing) {
+        this(references, believing, false);
+    }
+
+    private TouchedTables(References references, boolean believing, boolean reading) {
         this.references = references;
         this.believing = believing;
+        this.reading = reading;
         this.everything = references.opaque();
     }
 
@@ -129,7 +139,19 @@ final class TouchedTables {
         footprint.addDefaults();
         return footprint.varying != null
                 ? footprint.varying
-                : footprint.everything ? "SQL that is not known before it runs, or large objects" : null;
+                : footprint.everything ? UNKNOWN : null;
+    }
+
+    /**
+     * The same, of a statement that reads tables and writes none but the one that it makes.
+     *
+     * @return {@link #UNKNOWN} if there is SQL in it that cannot be looked into
+     */
+    static @Nullable String varyingRows(List<SqlText.Token> tokens, References references) {
+        TouchedTables footprint = new TouchedTables(references, false, true);
+        footprint.add(tokens, false, 0);
+        footprint.addDefaults();
+        return footprint.varying == null && footprint.everything && !references.opaque() ? UNKNOWN : footprint.varying;
     }
 
     /** What runs to fill columns that an INSERT, here or in something brought along, leaves out. */
@@ -172,11 +194,19 @@ final class TouchedTables {
             inserts |= token.isWordOf(INSERTS);
             if (token.isName()) {
                 everything |= !token.plain() || token.isWordOf(BY_STRING) || token.isWordOf(LARGE_OBJECTS);
-                name(token.text(), depth == 0 ? How.DIRECT : How.BROUGHT, depth);
+                if (!reading || depth > 0 || !isTable(tokens, i)) {
+                    name(token.text(), depth == 0 ? How.DIRECT : How.BROUGHT, depth);
+                }
             } else if (stringsToo && token.kind() == SqlTokens.STRING) {
                 add(SqlText.of(token.text()).tokens(), true, depth + 1);
             }
         }
+    }
+
+    /** Whether a name is a table's, and not that of a function which is called. */
+    private boolean isTable(List<SqlText.Token> tokens, int index) {
+        Named named = references.get(tokens.get(index).text());
+        return named != null && !named.tables().isEmpty() && !(index + 1 < tokens.size() && tokens.get(index + 1).is('('));
     }
 
     private void name(String name, How how, int depth) {

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -221,6 +222,24 @@ class ReadPlanTest {
         StatementClasses.Statements statements = StatementClasses.statements(
                 sqlAndExpected.substring(0, bar).getBytes(StandardCharsets.UTF_8), true, REFERENCES);
         assertEquals(sqlAndExpected.substring(bar + 1), String.valueOf(statements.varying()));
+    }
+
+    /** A table that is only read fires no triggers, and gives no defaults. */
+    @ParameterizedTest
+    @ValueSource(strings = {"create table x as select * from noisy|null", "alter table noisy alter gid type text using gid::text|null",
+            "create table x as select random() from noisy|random()", "create table x as select draws()|random()", "create table x as select dynamic()|unknown",
+            "alter table noisy alter gid type float using random()|random()"})
+    void whatMayDifferBetweenReplicasInWhatIsReadIsNamed(String sqlAndExpected) {
+        int bar = sqlAndExpected.lastIndexOf('|');
+        References references = new References(Map.of("noisy", new Named(Set.of(TableCatalog.tableKey("public", "noisy")), Set.of(), Set.of(),
+                List.of("draws"), List.of("nextval('s')"), false), "draws", view("begin return random(); end"),
+                "dynamic", view("begin execute 'select 1'; end")), Set.of("random", "nextval"), false);
+        byte[] sql = sqlAndExpected.substring(0, bar).getBytes(StandardCharsets.UTF_8);
+        boolean unknown = sqlAndExpected.endsWith("|unknown");
+        assertEquals(unknown ? "null" : sqlAndExpected.substring(bar + 1),
+                String.valueOf(StatementClasses.varyingRows(sql, true, references, false)));
+        assertEquals(unknown, !Objects.equals(StatementClasses.varyingRows(sql, true, references, false),
+                StatementClasses.varyingRows(sql, true, references, true)));
     }
 
     @Test
