@@ -5,7 +5,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import tutti.cluster.AdminClient;
+import tutti.cluster.ChosenNodes;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
@@ -15,6 +18,7 @@ import tutti.workload.tpcc.TpccDatabase;
 /** A Tutti cluster on this machine, each node a process with a PostgreSQL of its own, at the defaults of its settings. */
 final class ClusterContender implements Contender {
     private static final Duration READY_PATIENCE = Duration.ofMinutes(2);
+    private static final Duration CHANGE_PATIENCE = Duration.ofSeconds(15);
     private static final Duration SETTLE_PATIENCE = Duration.ofMinutes(3);
 
     private final Kind kind;
@@ -76,6 +80,20 @@ final class ClusterContender implements Contender {
         private Started(ClusterSpec wanted) {
             cluster = Cluster.start(wanted, (node, exitStatus) -> death.compareAndSet(null, node.name()
                     + " ended on its own with exit status " + exitStatus + "; its log: " + node.log()));
+        }
+
+        /** Gives parameters of the protocol other values, at all nodes from one position of the order on. */
+        void change(Map<String, String> parameters) throws InterruptedException {
+            ClusterFile.Node first = cluster.nodes().getFirst();
+            String query = parameters.entrySet().stream().map(each -> each.getKey() + "=" + each.getValue())
+                    .collect(Collectors.joining("&"));
+            try (AdminClient admin = new AdminClient(CHANGE_PATIENCE)) {
+                AdminClient.Answer answer = admin.post(first.httpUrl(), "/parameters?" + query,
+                        ChosenNodes.token(first));
+                if (!answer.well()) {
+                    throw new Failure("the parameters stay as they are: " + answer.text(), "");
+                }
+            }
         }
 
         private void awaitReady() {

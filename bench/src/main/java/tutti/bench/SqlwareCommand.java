@@ -97,7 +97,7 @@ final class SqlwareCommand implements Callable<Integer> {
     @Option(names = "--machine-cpus", paramLabel = "N", defaultValue = "0", description = "Processors that each machine of a system has, such as 0.45: the server, the standby, and each node with its server are given this quota by a control group (Linux, as root). Without it, all share this machine's.")
     private double machineCpus;
 
-    @Option(names = "--sweep", description = "Afterwards measure hybrid when logged once more for each parameter that has a counterpart in the thesis' tables 1 to 3, with another value.")
+    @Option(names = "--sweep", description = "Afterwards measure hybrid when logged once more for each parameter that has a counterpart in the thesis' tables 1 to 3, with another value, on the same database.")
     private boolean sweep;
 
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
@@ -132,26 +132,26 @@ final class SqlwareCommand implements Callable<Integer> {
         try {
             Map<Measured, Contender> contenders = contenders(data);
             for (Contender contender : List.copyOf(new java.util.LinkedHashSet<>(contenders.values()))) {
+                screen.line("loading " + contender.kind().description());
                 load(contender, population);
             }
             for (int round = 1; round <= rounds; round++) {
                 for (Map.Entry<Measured, Contender> each : contenders.entrySet()) {
-                    Row row = measure(each.getKey(), each.getKey().title, each.getValue(), population, round);
+                    Row row = measure(each.getKey(), each.getKey().title, each.getValue(), Map.of(), population,
+                            round);
                     rows.add(row);
                     screen.line(line(row));
                     write(ground, rows);
                 }
             }
             if (sweep) {
+                int round = rounds;
                 for (SqlwareParameter parameter : SqlwareParameter.ALL) {
-                    Contender changed = new ClusterContender(Contender.Kind.D, data.resolve(parameter.directory()),
-                            NodeJvm.command(), "hybrid", parameter.settings());
-                    load(changed, population);
-                    Row row = measure(Measured.LOGGED, parameter.title(), changed, population, rounds + 1);
+                    Row row = measure(Measured.LOGGED, parameter.title(), hybrid(data, parameter.settings()),
+                            parameter.ordered(), population, ++round);
                     rows.add(row);
                     screen.line(line(row));
                     write(ground, rows);
-                    Trees.delete(data.resolve(parameter.directory()));
                 }
             }
             SqlwareThesis.lines().forEach(screen::line);
@@ -170,8 +170,7 @@ final class SqlwareCommand implements Callable<Integer> {
 
     private static Map<Measured, Contender> contenders(Path data) throws IOException, InterruptedException {
         ServerBinaries binaries = ServerBinaries.unpacked();
-        Contender hybrid = new ClusterContender(Contender.Kind.D, data.resolve("hybrid"), NodeJvm.command(), "hybrid",
-                Map.of());
+        Contender hybrid = hybrid(data, Map.of());
         Map<Measured, Contender> contenders = new java.util.EnumMap<>(Measured.class);
         contenders.put(Measured.SYNCHRONOUS,
                 new PostgresContender(Contender.Kind.E, data.resolve("synchronous"), binaries, 1));
@@ -180,6 +179,11 @@ final class SqlwareCommand implements Callable<Integer> {
         contenders.put(Measured.EXECUTED, hybrid);
         contenders.put(Measured.LOGGED, hybrid);
         return contenders;
+    }
+
+    /** Three nodes, whose database stays when they are started with other settings. */
+    private static Contender hybrid(Path data, Map<String, String> settings) {
+        return new ClusterContender(Contender.Kind.D, data.resolve("hybrid"), NodeJvm.command(), "hybrid", settings);
     }
 
     private static void load(Contender contender, TpccPopulation population)
@@ -198,13 +202,16 @@ final class SqlwareCommand implements Callable<Integer> {
         contender.loaded();
     }
 
-    private Row measure(Measured system, String title, Contender contender, TpccPopulation population, int round)
-            throws IOException, SQLException, InterruptedException {
+    private Row measure(Measured system, String title, Contender contender, Map<String, String> parameters,
+            TpccPopulation population, int round) throws IOException, SQLException, InterruptedException {
         boolean logged = system == Measured.LOGGED;
         long source = ((long) round * Measured.values().length + system.ordinal()) * 2 * SOURCES_PER_RUN;
         try (ProcessorQuota quota = machineCpus > 0 ? new ProcessorQuota(machineCpus) : null;
                 Contender.Running started = contender.start();
                 HybridGauges gauges = new HybridGauges(started)) {
+            if (started instanceof ClusterContender.Started cluster && !parameters.isEmpty()) {
+                cluster.change(parameters);
+            }
             if (quota != null) {
                 quota.limit(started.machines());
             }

@@ -107,7 +107,8 @@ public final class ChosenNodes {
         return new Chosen(node.id() + " " + node.name(), node.httpUrl(), token(node));
     }
 
-    private static String token(ClusterFile.Node node) {
+    /** What a node of this machine asks for before it changes something; nothing if it has not been started. */
+    public static String token(ClusterFile.Node node) {
         Path file = Path.of(node.config()).resolveSibling("data").resolve("http-token");
         return Files.exists(file) ? read(file) : "";
     }

@@ -6,6 +6,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import tutti.model.RunResult;
 import tutti.report.Chart;
 
@@ -22,7 +23,11 @@ final class ScalingFigures {
     private static final double WORTH_IT = 0.2;
     private static final List<String> SMALLER = List.of("10", "100", "1000");
 
+    /** For owners of request logs beside what is next to them. */
+    private static final int[] MANY = {1, 3, 6, 12, 25, 50};
+
     private final Map<String, FigureRun> protocols = new LinkedHashMap<>();
+    private final Map<String, FigureRun> owners = new LinkedHashMap<>();
 
     /** @param transactions of each run */
     ScalingFigures(long transactions) {
@@ -34,6 +39,12 @@ final class ScalingFigures {
             FigureRun run = base.with("protocol.name", byClass);
             protocols.put(byClass + " (tables)", run.with("workload.classes", "tables"));
             protocols.put(byClass + " (warehouses)", run.with("workload.classes", "warehouses"));
+        }
+        FigureRun hybrid = base.with("protocol.name", "hybrid");
+        owners.put("hybrid (warehouses)", hybrid.with("workload.classes", "warehouses"));
+        owners.put("hybrid (tables)", hybrid.with("workload.classes", "tables"));
+        for (String beside : List.of("nodo (warehouses)", "si")) {
+            owners.put(beside, Objects.requireNonNull(protocols.get(beside)));
         }
     }
 
@@ -89,6 +100,7 @@ final class ScalingFigures {
         }
         figures.add(stops());
         figures.add(warehouses());
+        figures.add(owners());
         return figures;
     }
 
@@ -109,6 +121,33 @@ final class ScalingFigures {
             sheet.chart("scaling-" + share, new Chart(share + " % of transactions write; a stroke: it stops to scale",
                     "nodes", "tpm", false, false, true, drawn));
         });
+    }
+
+    /** What owners of request logs do, to as many replicas as the SQLware thesis speaks of. */
+    private Figure owners() {
+        int share = SHARES[SHARES.length - 1];
+        return new Figure("owners", owners.values().stream()
+                .flatMap(run -> Arrays.stream(MANY).mapToObj(nodes -> at(run, nodes, share))).toList(), sheet -> {
+                    double[] at = Arrays.stream(MANY).asDoubleStream().toArray();
+                    List<Chart.Curve> drawn = new ArrayList<>();
+                    List<List<String>> rows = new ArrayList<>();
+                    rows.add(new ArrayList<>(List.of("protocol; nodes:")));
+                    Arrays.stream(MANY).forEach(nodes -> rows.getFirst().add(Integer.toString(nodes)));
+                    rows.getFirst().add("mean ms with 50");
+                    owners.forEach((name, run) -> {
+                        List<FigureRun> points = Arrays.stream(MANY).mapToObj(nodes -> at(run, nodes, share)).toList();
+                        Chart.Curve curve = sheet.curve(name, at, points, RunResult::tpm);
+                        drawn.add(new Chart.Curve(name, name.endsWith("(tables)"), at, curve.values(), curve.halfWidths()));
+                        List<String> row = new ArrayList<>(List.of(name));
+                        points.forEach(one -> row.add(sheet.text(one, RunResult::tpm, 0)));
+                        row.add(sheet.text(points.getLast(), result -> result.total().latencies().meanMillis(), 1));
+                        rows.add(row);
+                    });
+                    sheet.chart("scaling-owners", new Chart(share + " % of transactions write", "nodes", "tpm", false,
+                            false, true, drawn));
+                    sheet.heading("Owners of request logs, " + share + " % of transactions write");
+                    sheet.table("scaling-owners", rows);
+                });
     }
 
     private Figure stops() {

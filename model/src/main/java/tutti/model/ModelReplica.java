@@ -11,6 +11,7 @@ import tutti.core.protocol.Claims;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -44,6 +45,7 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
     private final Claims claims;
     private final Protocol protocol;
     private final ModelTransactions locals;
+    private final ModelUndertakings undertakings;
     private final ModelPipeline pipeline;
     private final ArrayDeque<Event> events = new ArrayDeque<>();
     private List<Runnable> effects = new ArrayList<>();
@@ -61,7 +63,8 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
         this.charge = charge;
         this.claims = claims;
         this.protocol = protocol.apply(this);
-        this.locals = new ModelTransactions(this, site);
+        this.undertakings = new ModelUndertakings(this, site);
+        this.locals = new ModelTransactions(this, site, undertakings);
         this.pipeline = new ModelPipeline(site, this::visible, this::advanced);
     }
 
@@ -226,7 +229,26 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
 
     @Override
     public void run(TransactionId transaction, Priority priority) {
-        effects.add(() -> locals.run(transaction, priority));
+        effects.add(() -> {
+            if (!undertakings.run(transaction)) {
+                locals.run(transaction, priority);
+            }
+        });
+    }
+
+    @Override
+    public void undertake(TransactionId transaction, List<TransactionRequest.Whole> requests) {
+        effects.add(() -> undertakings.undertake(transaction, requests));
+    }
+
+    @Override
+    public void respond(TransactionId transaction, Response response) {
+        // The answer follows, and says all that a client of the model wants to know.
+    }
+
+    @Override
+    public void includes(TransactionId transaction, long position) {
+        effects.add(() -> locals.includes(transaction));
     }
 
     @Override
@@ -236,7 +258,11 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
 
     @Override
     public void abort(TransactionId transaction) {
-        effects.add(() -> locals.abort(transaction));
+        effects.add(() -> {
+            if (!undertakings.abort(transaction)) {
+                locals.abort(transaction);
+            }
+        });
     }
 
     @Override

@@ -65,7 +65,8 @@ public final class ModelRun {
         Claims claims = config.protocol().claims();
         this.recorder = new Recorder(kernel, sites, trace);
         TpccModel tpcc = new TpccModel(config.workload(), config.calibration(), sites, seed,
-                kernel.random("transactions"), claims.has(Trait.NEEDS_CLASSES), claims.has(Trait.WHOLE_ONLY),
+                kernel.random("transactions"), claims.has(Trait.NEEDS_CLASSES),
+                claims.has(Trait.UNDERTAKES) && !claims.has(Trait.EVERYWHERE_IF_POSSIBLE), claims.has(Trait.WHOLE_ONLY),
                 claims.has(Trait.NEEDS_READS),
                 config.policy() == ModelConfig.LockPolicy.LOCKING,
                 config.execution() == ModelConfig.Executing.STATEMENTS);

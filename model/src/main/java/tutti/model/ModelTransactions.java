@@ -1,9 +1,11 @@
 package tutti.model;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.ReplicaWorld.Priority;
@@ -40,13 +42,17 @@ final class ModelTransactions {
     /** What was visible when those were started that are rolled back, of which the protocol is still to be told. */
     private final ArrayDeque<Long> toBeTold = new ArrayDeque<>();
     private final ModelPreparations preparations;
+    private final ModelUndertakings undertakings;
+    /** What is to be decided together with the next. */
+    private final List<Work> included = new ArrayList<>();
     private final LockWaits waits;
     /** What transactions take that execute statement by statement. */
     private final RandomStream chance;
     private long serial = 1L << Integer.SIZE;
 
-    ModelTransactions(ModelReplica replica, Site site) {
+    ModelTransactions(ModelReplica replica, Site site, ModelUndertakings undertakings) {
         this.replica = replica;
+        this.undertakings = undertakings;
         this.site = site;
         this.preparations = new ModelPreparations(replica, site, ModelTransactions::known);
         this.waits = new LockWaits(site, ModelTransactions::known);
@@ -102,6 +108,9 @@ final class ModelTransactions {
         open.put(work.id, local);
         if (replica.claims().has(Trait.EXECUTES_AT_ONCE) && !work.active) {
             start(local);
+        } else if (work.isForOwner()) {
+            // Its client computes where it is, and no client waits or is waited for while the owner executes.
+            site.cpu().execute(site.world().scaled(work.clientNanos), () -> submit(local));
         } else {
             submit(local);
         }
@@ -468,7 +477,12 @@ final class ModelTransactions {
     }
 
     void answer(TransactionId id, Outcome outcome) {
-        ModelTransaction local = known(id);
+        undertakings.answered(id);
+        ModelTransaction local = open.get(id);
+        if (local == null && id.node() != site.node()) {
+            return;
+        }
+        local = known(id);
         switch (outcome) {
             case Outcome.Committed(long position) -> {
                 if (position > replica.visible()) {
@@ -480,7 +494,7 @@ final class ModelTransactions {
                 if (local.active) {
                     throw new IllegalStateException(id + " is told " + outcome + " but is not rolled back");
                 }
-                end(local, reason.label());
+                end(local, local.work.givenUp ? USER : reason.label());
             }
         }
     }
@@ -488,7 +502,17 @@ final class ModelTransactions {
     // ------------------------------------------------------------------------------------------ positions
 
     void decided(TransactionId id, long position, ModelPipeline pipeline, boolean commits) {
-        Work work = site.world().work(id);
+        List<Work> all = new ArrayList<>(List.of(site.world().work(id)));
+        all.addAll(included);
+        included.clear();
+        Work work = Work.together(all);
+        LockHolder run = commits ? undertakings.holder(id) : null;
+        if (run != null || all.size() > 1) {
+            all.stream().map(each -> open.get(each.id)).filter(Objects::nonNull)
+                    .forEach(each -> enter(each, Stage.DECIDED));
+            pipeline.add(position, run == null ? ModelPipeline.Action.APPLY : ModelPipeline.Action.COMMIT, work, run);
+            return;
+        }
         ModelTransaction local = open.get(id);
         if (local == null) {
             LockHolder prepared = preparations.decided(id);
@@ -508,6 +532,11 @@ final class ModelTransactions {
         }
     }
 
+    /** Another one is decided with the one that is decided next. */
+    void includes(TransactionId id) {
+        included.add(site.world().work(id));
+    }
+
     void execute(TransactionId id, long position, ModelPipeline pipeline) {
         Work work = site.world().work(id);
         site.world().workload().resolve(work);
@@ -520,10 +549,12 @@ final class ModelTransactions {
 
     /** A position became visible. */
     void visible(ModelPipeline.Slot slot) {
-        Work work = slot.work;
-        if (work == null) {
-            return;
+        if (slot.work != null) {
+            slot.work.parts.forEach(this::visible);
         }
+    }
+
+    private void visible(Work work) {
         if (work.id.node() == site.node()) {
             site.world().workload().committed(work);
             ModelTransaction local = open.get(work.id);

@@ -1,7 +1,9 @@
 package tutti.model;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.TransactionId;
 import tutti.sim.kernel.Kernel;
 
@@ -21,6 +23,8 @@ final class ModelWorld {
     private final int replicas;
     private final double speed;
     private final LongMap<Work> works = new LongMap<>();
+    /** Those that owners execute. */
+    private final LongMap<Work> byNumber = new LongMap<>();
     private final LongMap<int[]> uses = new LongMap<>();
     /** By position: the number of the transaction there, {@link #NOTHING} if there is none, 0 if nobody has said. */
     private long[] sequence = new long[1 << 16];
@@ -64,6 +68,18 @@ final class ModelWorld {
     /** From now on a transaction has a name. */
     void begin(Work work) {
         works.put(key(work.id), work);
+        if (work.isForOwner()) {
+            byNumber.put(work.number, work);
+        }
+    }
+
+    /** What a request for an owner consists of. */
+    Work asked(TransactionRequest.Whole request) {
+        Work work = byNumber.get(ByteBuffer.wrap(request.statement()).getLong());
+        if (work == null) {
+            throw new IllegalStateException("a request that nobody has handed in, or that is over");
+        }
+        return work;
     }
 
     /** What a transaction consists of; null if it is over, and has no position. */
@@ -81,9 +97,10 @@ final class ModelWorld {
         return work;
     }
 
-    /** A transaction that has no position is over. */
+    /** A transaction is over: it has no position, or all have made that visible. */
     void forget(Work work) {
         works.remove(key(work.id));
+        byNumber.remove(work.number);
     }
 
     /** A replica has made a position visible. */
@@ -97,7 +114,7 @@ final class ModelWorld {
         }
         if (--left[0] == 0) {
             uses.remove(key);
-            works.remove(key);
+            work.parts.forEach(this::forget);
         }
     }
 

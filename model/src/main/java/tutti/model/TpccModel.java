@@ -1,5 +1,6 @@
 package tutti.model;
 
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -63,6 +64,7 @@ final class TpccModel implements WorkSource {
     private final long seed;
     private final RandomStream random;
     private final boolean whole;
+    private final boolean owners;
     private final boolean everywhere;
     private final boolean readSets;
     private final boolean sharedLocks;
@@ -79,13 +81,14 @@ final class TpccModel implements WorkSource {
      * A database in which nothing has happened yet.
      *
      * @param whole whether clients hand in whole requests, that can be executed again
+     * @param owners whether some replica executes each request, whichever it is handed in to
      * @param everywhere whether every replica executes whatever changes something
      * @param readSets whether somebody needs to know what transactions read
      * @param sharedLocks whether rows that are read are locked
      * @param byStatement whether transactions execute statement by statement
      */
     TpccModel(WorkloadModel workload, Calibration calibration, int sites, long seed, RandomStream random, boolean whole,
-            boolean everywhere, boolean readSets, boolean sharedLocks, boolean byStatement) {
+            boolean owners, boolean everywhere, boolean readSets, boolean sharedLocks, boolean byStatement) {
         this.workload = workload;
         this.calibration = calibration;
         this.scale = TpccScale.standard(workload.warehouses(sites));
@@ -93,6 +96,7 @@ final class TpccModel implements WorkSource {
         this.seed = seed;
         this.random = random;
         this.whole = whole;
+        this.owners = owners;
         this.everywhere = everywhere;
         this.readSets = readSets;
         this.sharedLocks = sharedLocks;
@@ -125,9 +129,9 @@ final class TpccModel implements WorkSource {
         long cpu = Math.max(1, calibration.cpuOf(kind).sample(random));
         boolean active = (everywhere && !kind.readOnly())
                 || (kind == RequestKind.MAINTENANCE && workload.maintenance().active());
-        TransactionRequest request = request(kind, input, active);
+        TransactionRequest request = request(kind, input, active, ++number);
         Calibration.Client client = calibration.client();
-        Work work = new Work(++number, kind, warehouse, input, request, active, cpu,
+        Work work = new Work(number, kind, warehouse, input, request, active, cpu,
                 client.cpu().getOrDefault(kind, Distribution.ZERO).sample(random),
                 client.waiting().getOrDefault(kind, Distribution.ZERO).sample(random));
         work.givenUp = workload.rollbacks() && !active && input instanceof TpccInput.NewOrder order
@@ -137,7 +141,8 @@ final class TpccModel implements WorkSource {
 
     /** The same once more, for a client that tries again. */
     Work again(Work work) {
-        return new Work(++number, work.kind, work.warehouse, work.input, work.request, work.active, work.cpuNanos,
+        return new Work(++number, work.kind, work.warehouse, work.input,
+                work.isForOwner() ? request(work.kind, work.input, false, number) : work.request, work.active, work.cpuNanos,
                 work.clientNanos, work.waitingNanos);
     }
 
@@ -154,7 +159,7 @@ final class TpccModel implements WorkSource {
         return last;
     }
 
-    private TransactionRequest request(RequestKind kind, TpccInput input, boolean active) {
+    private TransactionRequest request(RequestKind kind, TpccInput input, boolean active, long which) {
         ConflictClasses classes = workload.granularity() == WorkloadModel.Granularity.WAREHOUSES
                 && kind != RequestKind.MAINTENANCE
                         ? warehouses(input)
@@ -165,8 +170,12 @@ final class TpccModel implements WorkSource {
         KeySet keys = kind == RequestKind.MAINTENANCE && workload.maintenance().structure()
                 ? new KeySet.Builder().add(table(STOCK), KeyKind.EXCLUSIVE).build()
                 : KeySet.EMPTY;
-        return new TransactionRequest.Whole(bytes(STATEMENT_BYTES), classes, keys,
-                active ? TransactionRequest.Placement.ALL : TransactionRequest.Placement.ONE);
+        boolean owner = owners && !active && !kind.readOnly();
+        return new TransactionRequest.Whole(
+                owner ? ByteBuffer.allocate(STATEMENT_BYTES).putLong(which).array() : bytes(STATEMENT_BYTES), classes,
+                keys, active
+                        ? TransactionRequest.Placement.ALL
+                        : owner ? TransactionRequest.Placement.OWNER : TransactionRequest.Placement.ONE);
     }
 
     /** Table 3.2. */

@@ -1,5 +1,6 @@
 package tutti.model;
 
+import java.util.Arrays;
 import java.util.List;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.KeySet;
@@ -47,9 +48,49 @@ final class Work {
      */
     record Statement(int rowsEnd, double share, boolean endsCall) {}
 
+    /** Whether the owner of its log executes it. */
+    boolean isForOwner() {
+        return request instanceof TransactionRequest.Whole whole
+                && whole.placement() == TransactionRequest.Placement.OWNER;
+    }
+
     /** How often its client is asked while it executes. */
     long calls() {
         return statements.stream().filter(Statement::endsCall).count();
+    }
+
+    /** Those that commit with it at one position, itself included. */
+    List<Work> parts = List.of(this);
+
+    /**
+     * Several that are executed, and commit, in one transaction: under the name of the first. A row that more than one of them has changed is changed once.
+     *
+     * @param works resolved, at least one
+     */
+    static Work together(List<Work> works) {
+        Work first = works.getFirst();
+        if (works.size() == 1) {
+            return first;
+        }
+        Work all = new Work(first.number, first.kind, first.warehouse, first.input, first.request, false,
+                works.stream().mapToLong(work -> work.cpuNanos).sum(), 0, 0);
+        all.id = first.id;
+        all.parts = List.copyOf(works);
+        all.resolved = true;
+        all.exclusive = works.stream().flatMapToLong(work -> Arrays.stream(work.exclusive)).distinct().toArray();
+        int twice = works.stream().mapToInt(work -> work.exclusive.length).sum() - all.exclusive.length;
+        all.rows = works.stream().mapToInt(work -> work.rows).sum() - twice;
+        KeySet.Builder keys = new KeySet.Builder();
+        int bytes = 0;
+        for (Work work : works) {
+            KeySet own = work.writes.keys();
+            for (int i = 0; i < own.size(); i++) {
+                keys.add(own.hash(i), own.kind(i));
+            }
+            bytes += work.writes.changes().length;
+        }
+        all.writes = new WriteSet(keys.build(), new byte[bytes]);
+        return all;
     }
 
     /* Known when a replica takes it. */

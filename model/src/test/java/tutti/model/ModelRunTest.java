@@ -40,7 +40,7 @@ class ModelRunTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc", "hybrid"})
     void aSeedDeterminesARun(String protocol) throws UnusableFileException {
         ModelConfig config = config("gorda-lan", "protocol.name", protocol, "workload.clients", "360");
         RunResult first = run(config, 1);
@@ -51,7 +51,7 @@ class ModelRunTest {
 
     /** Few warehouses, so that rows are waited for, lost and taken away in the middle of transactions. */
     @ParameterizedTest
-    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc"})
+    @ValueSource(strings = {"si", "dbsm", "postgres-r", "nodo", "akara", "active", "passive", "2pc", "hybrid"})
     void aSeedDeterminesARunStatementByStatement(String protocol) throws UnusableFileException {
         ModelConfig config = config("gorda-lan", "protocol.name", protocol, "workload.clients", "360",
                 "workload.clients-per-warehouse", "120", "workload.attachment", "spread", "workload.resubmit", "true",
@@ -116,7 +116,7 @@ class ModelRunTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"si", "postgres-r", "nodo", "akara", "2pc"})
+    @ValueSource(strings = {"si", "postgres-r", "nodo", "akara", "2pc", "hybrid"})
     void usersRollBackOneNewOrderOfAHundred(String protocol) throws UnusableFileException {
         RunResult result = run(config("gorda-lan", "protocol.name", protocol, "workload.clients", "360",
                 "workload.rollbacks", "true", "workload.resubmit", "true"), 1);
@@ -134,6 +134,16 @@ class ModelRunTest {
         assertTrue(si > 9000, () -> "si makes " + si + " tpm");
         assertTrue(nodo.tpm() > 3000 && nodo.tpm() < 5000, () -> "nodo makes " + nodo.tpm() + " tpm");
         assertTrue(nodo.of(RequestKind.NEW_ORDER).stageMillis()[Stage.ORDERING.ordinal()] > 1000, "it waits in Q2");
+    }
+
+    /** The owner executes what waits in a queue in one transaction, where under {@code nodo} one follows the other by a message. */
+    @Test
+    void ownersExecuteTogetherWhatWaitsInAQueue() throws UnusableFileException {
+        RunResult together = run(config("scaling", "protocol.name", "hybrid", "workload.classes", "tables"), 1);
+        RunResult alone = run(config("scaling", "protocol.name", "hybrid", "workload.classes", "tables",
+                "protocol.parameters.batch-requests", "1"), 1);
+        assertTrue(together.tpm() > 1.1 * alone.tpm(), () -> together.tpm() + " and, one by one, " + alone.tpm());
+        assertEquals(Map.of(), together.total().aborts());
     }
 
     @Test

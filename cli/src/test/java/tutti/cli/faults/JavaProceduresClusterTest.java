@@ -133,6 +133,28 @@ class JavaProceduresClusterTest {
         }
     }
 
+    /** As at nodes with PostgreSQL, but for the schema, which has nothing of it. */
+    @Test
+    @Timeout(200)
+    void nodesWithH2HaveThem() throws Exception {
+        ClusterSpec spec = FaultCluster.alsoLoading(Transfer.class, FaultCluster.with(FaultCluster.with(
+                FaultCluster.spec(directory, 2, "hybrid"), ClusterSpec.ENGINE, "h2"), "procedures",
+                "{transfer: " + Transfer.class.getName() + "}"));
+        try (FaultCluster cluster = FaultCluster.start(spec);
+                Connection first = cluster.connect(0);
+                Connection second = cluster.connect(1)) {
+            execute(first, SCHEMA.get(0));
+            execute(first, SCHEMA.get(1));
+            execute(first, "INSERT INTO account VALUES (1, 100), (2, 100)");
+            execute(second, "SET tutti.read_level = 'linearizable'");
+            execute(first, "CALL transfer(1, 2, 10)");
+            execute(second, "CALL transfer(1, 2, 5)");
+            refused(second, "CALL transfer(1, 2, 1000)", "P0004", "account 1 has 85 only");
+            assertEquals("115", value(second, "SELECT balance FROM account WHERE id = 2"));
+            assertEquals("2", value(second, "SELECT count(*) FROM payment WHERE chance >= 0 AND chance < 1"));
+        }
+    }
+
     private static boolean versions(Connection connection) {
         try {
             execute(connection, "CALL transfer(1, 2, 1000)");
