@@ -297,8 +297,8 @@ sealed interface Control extends Encoded {
                             Field.of("message", protocol, Traced::message), this::traced);
             set = new MessageSet<>("ordered payloads", "In the total order, each the payload of one position.",
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
-                            Mark.SCHEMA, Inapplicable.SCHEMA, InapplicableToKeepers.SCHEMA, Applied.SCHEMA, Decided.SCHEMA,
-                            Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA,
+                            Mark.SCHEMA, Inapplicable.SCHEMA, InapplicableToKeepers.SCHEMA, Applied.SCHEMA,
+                            Decided.SCHEMA, Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA,
                             Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA, traced));
         }
 

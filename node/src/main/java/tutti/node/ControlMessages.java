@@ -140,6 +140,7 @@ final class ControlMessages {
         // Of changes of the members its order hears from the others: here it is not known any more whose messages count.
         if (control instanceof Control.Restart told) {
             // Its own part of the log must not grow for ever.
+            logKeeping.mayHaveBeenWritten(position);
             logKeeping.toldRestart(sender, told.position());
         } else if (control instanceof Control.Replaced told) {
             copies.replaced(position, sender, told);

@@ -22,8 +22,8 @@ import tutti.core.txn.TablePlacement;
  * removed from the cluster, and is none of the keepers any more.
  *
  * <p>
- * Only what was written counts, so a table that nobody writes holds nothing. What an earlier life of this node was delivered is taken
- * to have written all of them. Of the replica's loop.
+ * Only what was written counts, so a table that nobody writes holds nothing. What an earlier life of this node was delivered, or this one while it is
+ * excluded, is taken to have written all of them. Of the replica's loop.
  */
 final class KeepersDurability {
     private static final Logger LOG = LoggerFactory.getLogger(KeepersDurability.class);
@@ -39,8 +39,8 @@ final class KeepersDurability {
         this.placement = placement;
     }
 
-    /** A life begins with what its database holds up to a position. */
-    void begins(long position) {
+    /** What was written up to a position is not known here: any of them may have been, by what this life was not told. */
+    void mayHaveBeenWritten(long position) {
         placement.keepers().keySet().forEach(table -> written.put(table, position));
     }
 

@@ -140,9 +140,9 @@ final class LogKeeping {
         return retention.givenUp();
     }
 
-    /** The node begins with a database that holds all up to a position. */
-    void begins(long position) {
-        keepers.begins(position);
+    /** It is not looked at what is written up to a position. */
+    void mayHaveBeenWritten(long position) {
+        keepers.mayHaveBeenWritten(position);
     }
 
     /** These keys were written at a position that is visible. */

@@ -156,7 +156,7 @@ final class ReplicaCore {
         pipeline.open(position, before);
         deliveredPosition = before;
         visiblePosition = position;
-        logKeeping.begins(position);
+        logKeeping.mayHaveBeenWritten(position);
         settlement.recovered(position, skipped);
         long seen = horizon.visible(position);
         LOG.info("node {} incarnation {}: engine holds position {}, protocol begins at {}", settings.node(),

@@ -103,8 +103,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
 
         /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
-            return new Settings(node, replicas, TablePlacement.EVERYWHERE, protocol, ApplySettings.DEFAULTS, 1000, 256L << 20,
-                    2_000_000_000L, 50_000, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
+            return new Settings(node, replicas, TablePlacement.EVERYWHERE, protocol, ApplySettings.DEFAULTS, 1000,
+                    256L << 20, 2_000_000_000L, 50_000, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
         }
     }
 

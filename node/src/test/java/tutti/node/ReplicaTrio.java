@@ -126,8 +126,8 @@ abstract class ReplicaTrio {
         ChosenProtocol chosen = chosen(protocol);
         ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
         ReplicaNode replica = new ReplicaNode(
-                new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100, 1 << 20,
-                        5_000_000L, snapshotPositions, retention, TransactionNames.PLAIN, doubtNanos),
+                new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100,
+                        1 << 20, 5_000_000L, snapshotPositions, retention, TransactionNames.PLAIN, doubtNanos),
                 machine, PathDirectory.of(files(node)), order(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));
         nodes.put(node, replica);

@@ -124,6 +124,27 @@ class TablesOnSomeNodesTest extends ReplicaTrio {
         await(() -> firstRetained(1) > 120);
     }
 
+    /** It is not told any more what is written. */
+    @Test
+    void whoIsExcludedKeepsTheLogAsWell() throws IOException {
+        placement = new TablePlacement(Map.of(PARTIAL, Set.of(1, 2)));
+        retention = new ReplicaNode.Retention(Long.MAX_VALUE, SECOND);
+        engines.put(0, new ListEngine(machine));
+        engines.get(0).lacks = Set.of(PARTIAL);
+        openAll(PROTOCOL);
+        engines.get(1).refused.add("bad");
+        engines.get(2).refused.add("bad");
+        commit(0, "bad", 1, WHOLE);
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        commit(2, "last", 99, PARTIAL);
+        nodes.remove(2).close();
+        for (int i = 0; i < 100; i++) {
+            commit(1, "without " + i, 100 + i, PARTIAL);
+        }
+        runFor(3 * SECOND);
+        assertTrue(firstRetained(1) < 50 && firstRetained(0) < 50, firstRetained(1) + " and " + firstRetained(0));
+    }
+
     @Test
     void aTableThatNobodyWritesHoldsNoLog() throws IOException {
         retention = new ReplicaNode.Retention(Long.MAX_VALUE, SECOND);

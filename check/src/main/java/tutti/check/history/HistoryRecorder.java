@@ -300,7 +300,8 @@ public final class HistoryRecorder {
                     .toArray();
             return counted.length == life.size()
                     ? life
-                    : new ReplicaLog.Life(life.after(), IntStream.of(counted).mapToLong(i -> life.positions()[i]).toArray(),
+                    : new ReplicaLog.Life(life.after(),
+                            IntStream.of(counted).mapToLong(i -> life.positions()[i]).toArray(),
                             IntStream.of(counted).map(i -> life.transactions()[i]).toArray(),
                             IntStream.of(counted).mapToLong(i -> life.states()[i]).toArray());
         }

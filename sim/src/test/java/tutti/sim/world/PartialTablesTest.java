@@ -28,8 +28,8 @@ class PartialTablesTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"si,all", "dbsm,all", "postgres-r,all", "nodo,all", "akara,all", "2pc,all", "wice,all", "si,'members'", "si,'rows,long'",
-            "si,'members,crash,kill'"})
+    @CsvSource({"si,all", "dbsm,all", "postgres-r,all", "nodo,all", "akara,all", "2pc,all", "wice,all", "si,'members'",
+            "si,'rows,long'", "si,'members,crash,kill'"})
     void promisesHold(String protocol, String faults) {
         Map<String, Integer> counts = new TreeMap<>();
         for (long seed = 1; seed <= SEEDS; seed++) {
