@@ -213,16 +213,20 @@ BEGIN
 END
 $function$;
 
--- ALTER is to see what was declared. Those of the sequences whose names, or whose tables' names, are in its text; more do no harm.
+-- ALTER is to see what was declared. Those of the sequences whose names, or whose tables' names, are in its text as words, or, of names that
+-- are no words, at all. One more loses its first value if that has not been drawn, since nothing keeps others from it meanwhile.
 CREATE OR REPLACE FUNCTION tutti.open_named(text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    whole text := lower(replace($1, '""', '"'));
+    words text[] := regexp_split_to_array(lower($1), '[^\w$]+');
 BEGIN
     IF $1 ~* '\m(sequence|restart|generated|identity|minvalue|maxvalue|increment|start|cycle|type|logged|unlogged)\M' THEN
         PERFORM tutti.open_sequence(s) FROM tutti.sequences s JOIN pg_class c ON c.oid = s.sequence
             LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = s.sequence AND d.deptype IN ('a', 'i')
                 AND d.refclassid = 'pg_class'::regclass
             LEFT JOIN pg_class t ON t.oid = d.refobjid
-            WHERE strpos(lower(replace($1, '""', '"')), lower(c.relname)) > 0
-                OR strpos(lower(replace($1, '""', '"')), lower(t.relname)) > 0;
+            WHERE EXISTS (SELECT FROM unnest(ARRAY[lower(c.relname), lower(t.relname)]) name
+                WHERE CASE WHEN name ~ '^[\w$]+$' THEN name = ANY (words) ELSE strpos(whole, name) > 0 END);
     END IF;
 END
 $function$;
