@@ -331,8 +331,14 @@ final class Ballots {
         return now;
     }
 
-    /** A node begins a life: until it says otherwise its database is right. Answers whether it was excluded. */
+    /**
+     * A node begins a life: until it says otherwise its database is right, and it may have made what its last life had not, before anybody heard
+     * of this one. Answers whether it was excluded.
+     */
     boolean born(int node) {
+        open.replaceAll((_, ballot) -> ballot.votes.get(node) == Vote.NEVER_MADE
+                ? ballot.with(node, Vote.TROUBLED)
+                : ballot);
         return excluded.remove(node);
     }
 

@@ -25,7 +25,9 @@ import tutti.node.Control.Vote;
  *
  * <p>
  * <b>Trouble of its own.</b> While its database is in trouble the node tries again and again, shows that it waits, and accepts no writes.
- * What it says of the position meanwhile is no vote against it.
+ * What it says of the position meanwhile is no vote against it. But that it has never made what each node executes may leave that out at any time. So it
+ * tries that again only when it has taken its word back, in the order, and nothing was decided up to there; who waits for its word has
+ * twice as much time for that with each try.
  *
  * <p>
  * <b>What a node says is so.</b> It says that it has made a position's effects only when they are visible in its engine, and
@@ -52,6 +54,10 @@ final class Settlement {
 
     /** So long a verdict may take before people are told of it, and writes are refused. */
     private static final long PATIENCE_NANOS = 1_000_000_000L;
+
+    /** So long the word of a node that it has never made something stands at first, and how often that doubles. */
+    private static final long WORD_NANOS = 500_000_000L;
+    private static final int DOUBLED_MAX = 7;
 
     /** What of the node is needed here. */
     interface Node {
@@ -100,6 +106,8 @@ final class Settlement {
     private long joinedAt = Long.MAX_VALUE;
     /** What the engine has refused last, while it is next; 0 if it has refused nothing. */
     private long refused;
+    /** How often it has taken back its word about that. */
+    private int takenBack;
     private boolean listens;
     private volatile @Nullable String waits;
 
@@ -191,19 +199,19 @@ final class Settlement {
                 + ", see `tutti position show`); ";
         if (refused != position) {
             tell(everywhere, "position " + position + " cannot be applied here: " + why.message());
+            takenBack = 0;
         }
         refused = position;
         switch (verdict) {
             case OPEN -> {
-                Vote vote = vote(position, why);
                 Control.Inapplicable told = new Control.Inapplicable(position,
                         node.transactions().included().all(position, slot.transaction()), everywhere,
                         cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
-                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote);
-                say(position, vote, everywhere,
+                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote(position, why));
+                say(position, told.vote(), everywhere,
                         tables.isEmpty() ? told : new Control.InapplicableToKeepers(told, tables));
                 if (why.isTrouble()) {
-                    inTrouble(position, what);
+                    inTrouble(what, () -> tryAgain(told));
                     return;
                 }
                 node.schedule(PATIENCE_NANOS, () -> {
@@ -215,7 +223,7 @@ final class Settlement {
             }
             case HOLDS -> {
                 if (why.isTrouble()) {
-                    inTrouble(position, what);
+                    inTrouble(what, () -> node.pipeline().tryAgain(position));
                 } else {
                     behind(position, what + "at most nodes it is, so this one tries again until it can, or until"
                             + " it is given a copy of another node's database");
@@ -255,19 +263,41 @@ final class Settlement {
             node.fail(new ReplicaNode.BehindException(what + "; it begins anew without its clients' sessions"), true);
             return;
         }
-        waitFor(position, what);
+        waitFor(what);
+        node.pipeline().tryAgain(position);
     }
 
-    private void inTrouble(long position, String what) {
-        waitFor(position, what + "the database is in trouble, and it is tried again until that is over");
+    private void inTrouble(String what, Runnable tryAgain) {
+        waitFor(what + "the database is in trouble, and it is tried again until that is over");
+        tryAgain.run();
     }
 
-    private void waitFor(long position, String what) {
+    private void tryAgain(Control.Inapplicable told) {
+        if (told.everywhere() && told.vote() == Vote.NEVER_MADE) {
+            node.schedule(WORD_NANOS << Math.min(takenBack++, DOUBLED_MAX), () -> takeBack(told));
+        } else {
+            node.pipeline().tryAgain(told.position());
+        }
+    }
+
+    private void waitFor(String what) {
         if (!what.equals(waits)) {
             LOG.warn("node {}: {}", life.node(), what);
         }
         waits = what;
-        node.pipeline().tryAgain(position);
+    }
+
+    /** Nobody may rest on it any more that the effects were never made here: they are tried again when that is delivered. */
+    private void takeBack(Control.Inapplicable told) {
+        if (refused == told.position() && isOpen(refused)) {
+            say(refused, Vote.TROUBLED, true, new Control.Inapplicable(refused, told.transactions(), true,
+                    told.sqlState(), told.message(), Vote.TROUBLED));
+        }
+    }
+
+    private boolean isOpen(long position) {
+        Ballot ballot = ballot(position);
+        return ballot == null || ballot.verdict() == Verdict.OPEN;
     }
 
     /** The error for which a position is left out; null if it is not. */
@@ -331,6 +361,10 @@ final class Settlement {
 
     void delivered(int sender, Control.Inapplicable told, Set<Long> tables) {
         closed(ballots.inapplicable(sender, told, tables));
+        boolean takenBackHere = sender == life.node() && told.everywhere() && told.vote() == Vote.TROUBLED;
+        if (takenBackHere && told.position() == refused && isOpen(refused)) {
+            node.pipeline().tryAgain(refused);
+        }
         answer();
     }
 

@@ -159,6 +159,17 @@ class BallotsTest {
         assertEquals(1, before.open().size(), "an earlier life may have told a client of success");
     }
 
+    /** Before anybody has heard of its next life that may have made what the last one had not. */
+    @Test
+    void theNextLifeOfANodeTakesBackThatItHasNeverMadeAStatement() {
+        Ballots ballots = of(3);
+        nothing(ballots.inapplicable(1, troubled(9, true, Control.Vote.NEVER_MADE)));
+        nothing(ballots.inapplicable(2, troubled(9, true, Control.Vote.NEVER_MADE)));
+        ballots.born(1);
+        nothing(ballots.inapplicable(ORIGIN, troubled(9, true, Control.Vote.NEVER_MADE)));
+        assertEquals(Verdict.SKIPPED, verdict(ballots.inapplicable(1, statementRefused(9))));
+    }
+
     @Test
     void theLastWordOfANodeCountsUntilTheBallotIsClosed() {
         Ballots ballots = of(3);
