@@ -49,7 +49,7 @@ final class ClientSide implements FrameSink {
         if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
             throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
         }
-        if (session.repetition().running() || (!passesBlocked(type) && session.blocked())) {
+        if (session.repetition().running() || (!passesBlocked(type) && session.mustWait())) {
             session.pauseClient();
         } else if (session.readLevel().waits(type)) {
             session.pauseClient();

@@ -264,6 +264,11 @@ final class Session {
         return cycle.blocked() || transaction.state().busy() || backend.full() || readLevel.waiting();
     }
 
+    /** Whether a message of the client's that is answered has to wait, also because the client does not read. */
+    boolean mustWait() {
+        return blocked() || !client.writable();
+    }
+
     /** The client's next message waits. */
     void pauseClient() {
         clientReader.pause();
@@ -293,7 +298,7 @@ final class Session {
                 && (changes.underWay() ? changes.goesOn() : client.writable() || client.suppressed())) {
             connection.reader().resume();
         }
-        if (clientReader.paused() && (!blocked() || moreData()) && !repetition.running() && backend.writable()) {
+        if (clientReader.paused() && (!mustWait() || moreData()) && !repetition.running() && backend.writable()) {
             clientReader.resume();
         }
         if (!commit.sendsMore()) {
