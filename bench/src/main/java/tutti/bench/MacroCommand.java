@@ -111,7 +111,8 @@ final class MacroCommand implements Callable<Integer> {
      * @param standstillMillis the longest time in which no transaction ended
      * @param collectionMillis how long the virtual machine stood still to collect garbage
      */
-    record Measured(String system, int nodes, int replicas, String protocol, CaptureMode capture, String mix, int clients, double perMinute,
+    record Measured(String system, int nodes, int replicas, String protocol, CaptureMode capture, String mix,
+            int clients, double perMinute,
             double abortPercent, double readWriteRatio, double standstillMillis, long collectionMillis) {
         /** The system. */
         MacroSystem.Kind kind() {

@@ -80,7 +80,8 @@ final class NodesCommand {
                 throw Failure.usage("numbers of nodes are 0 to 255, not " + id, "");
             }
             if (!address.matches(".+:\\d{1,5}")) {
-                throw Failure.usage("'" + address + "' is no address: it has no port", "say where the others reach the node's order, as in 10.0.0.4:7400");
+                throw Failure.usage("'" + address + "' is no address: it has no port",
+                        "say where the others reach the node's order, as in 10.0.0.4:7400");
             }
         }
 
@@ -201,7 +202,8 @@ final class NodesCommand {
                 throw Failure.usage("there is no node " + old + " to be replaced, only " + all, "");
             }
             if (there.isPresent() && !there.get().order().equals(address)) {
-                throw Failure.usage("node " + id + " is a member already, at " + there.get().order() + " and not at " + address,
+                throw Failure.usage(
+                        "node " + id + " is a member already, at " + there.get().order() + " and not at " + address,
                         "give the new one a number that no node has or had");
             }
         }

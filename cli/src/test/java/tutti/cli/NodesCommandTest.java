@@ -126,8 +126,10 @@ class NodesCommandTest {
         assertTrue(nodes(Program.FAILURE, "add", "3", "host").contains("'host' is no address: it has no port"));
         assertTrue(nodes(Program.FAILURE, "add", "300", "h:4").contains("numbers of nodes are 0 to 255, not 300"));
         assertTrue(nodes(Program.FAILURE, "replace", "0", "0", "h:4").contains("cannot take the place of itself"));
-        assertTrue(nodes(Program.FAILURE, "replace", "9", "3", "h:4").contains("there is no node 9 to be replaced, only [0, 1, 2]"));
-        assertTrue(nodes(Program.FAILURE, "replace", "9", "2", members.getLast().order()).contains("there is no node 9"));
+        assertTrue(nodes(Program.FAILURE, "replace", "9", "3", "h:4")
+                .contains("there is no node 9 to be replaced, only [0, 1, 2]"));
+        assertTrue(
+                nodes(Program.FAILURE, "replace", "9", "2", members.getLast().order()).contains("there is no node 9"));
         assertTrue(nodes(Program.FAILURE, "replace", "0", "1", "h:4").contains("node 1 is a member already, at "));
         assertEquals(List.of(), asked);
         assertEquals(List.of(0, 1, 2), members.stream().map(NodeStatus.Place::id).toList());

@@ -90,6 +90,7 @@ final class HeldMessages {
     /** How many are held, and which views are missed, for people. */
     @Override
     public String toString() {
-        return views.values().stream().mapToInt(List::size).sum() + " of " + bytes + " bytes" + (missed.isEmpty() ? "" : ", views missed " + Set.copyOf(missed));
+        return views.values().stream().mapToInt(List::size).sum() + " of " + bytes + " bytes"
+                + (missed.isEmpty() ? "" : ", views missed " + Set.copyOf(missed));
     }
 }

@@ -392,8 +392,10 @@ public abstract sealed class TotalOrder extends Protocol permits TOM2, TOM3 {
 
     private void hold(long view, Message message) {
         if (held.add(view, message, max_held)) {
-            log.error("%s: more than max_held (%d bytes) has come for views that are not used here yet. What is of the latest is let go, and this member begins anew"
-                    + " behind that", local_addr, max_held);
+            log.error(
+                    "%s: more than max_held (%d bytes) has come for views that are not used here yet. What is of the latest is let go, and this member begins anew"
+                            + " behind that",
+                    local_addr, max_held);
         }
     }
 

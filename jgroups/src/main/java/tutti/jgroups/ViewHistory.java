@@ -78,7 +78,8 @@ final class ViewHistory {
             known.add(numbers.getOrDefault(view.getMembersRaw()[place], NONE));
         }
         known.addAll(addresses.keySet());
-        return new Report(leftOut ? NONE : own(), given, clean, earlier, known.stream().mapToInt(Integer::intValue).toArray(), may);
+        return new Report(leftOut ? NONE : own(), given, clean, earlier,
+                known.stream().mapToInt(Integer::intValue).toArray(), may);
     }
 
     private static Earlier seenFrom(View view, View earlier) {

@@ -104,7 +104,8 @@ sealed interface ViewMessages extends Encoded {
     /** To the coordinator: the sender has let go of messages of the view before it heard that it is used, and needs another one. */
     record Missed() implements ViewMessages {
         static final Schema<Missed> SCHEMA = Schema
-                .message("missed", 106, Missed.class, "To the coordinator of a view: the sender lacks messages of it, and needs another view.")
+                .message("missed", 106, Missed.class,
+                        "To the coordinator of a view: the sender lacks messages of it, and needs another view.")
                 .of(Missed::new);
     }
 

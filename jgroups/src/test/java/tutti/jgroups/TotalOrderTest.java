@@ -333,7 +333,8 @@ class TotalOrderTest {
         await("others go on", () -> sender.received().size() == 30);
         Map<String, Set<Member>> sent = sendSome(members, 20, new Random(steps));
         await("everything is delivered", () -> members.stream().allMatch(member -> sent.entrySet().stream()
-                .filter(each -> each.getValue().contains(member)).allMatch(each -> member.received().contains(each.getKey()))));
+                .filter(each -> each.getValue().contains(member))
+                .allMatch(each -> member.received().contains(each.getKey()))));
         assertNoCircles(members.stream().map(Member::received).toList());
     }
 

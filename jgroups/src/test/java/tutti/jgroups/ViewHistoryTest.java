@@ -147,7 +147,8 @@ class ViewHistoryTest {
         View view = View.create(first, 1000, first, next);
         ViewHistory fresh = new ViewHistory(next);
         assertEquals(Numbering.LATER,
-                Numbering.of(List.of(members.get(first).report(view, false, false), fresh.report(view, false, true)), true));
+                Numbering.of(List.of(members.get(first).report(view, false, false), fresh.report(view, false, true)),
+                        true));
         Numbers all = (Numbers) Numbering
                 .of(List.of(members.get(first).report(view, false, true), fresh.report(view, false, true)), true);
         assertEquals(List.of(0, 1), List.of(all.numbers()[0], all.numbers()[1]), "0 is still the first's");

@@ -23,7 +23,8 @@ class FaultyRunTest {
 
     @ParameterizedTest
     @CsvSource({"si,gorda-lan-3,all", "dbsm,gorda-lan-3,all", "postgres-r,gorda-lan-3,all", "nodo,gorda-lan-3,all",
-            "akara,gorda-lan-3,all", "active,gorda-lan-3,all", "passive,gorda-lan-3,all", "2pc,gorda-lan-3,all", "hybrid,gorda-lan-3,all",
+            "akara,gorda-lan-3,all", "active,gorda-lan-3,all", "passive,gorda-lan-3,all", "2pc,gorda-lan-3,all",
+            "hybrid,gorda-lan-3,all",
             "wice,gorda-wan,all", "wice,gorda-wan,first-cluster"})
     void aProtocolGoesOn(String protocol, String scenario, String members) throws UnusableFileException {
         for (String order : List.of("sequencer", "group")) {

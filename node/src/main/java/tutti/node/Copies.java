@@ -172,7 +172,8 @@ final class Copies {
         Long before = replacedAt.put(told.node(), position);
         late |= before != null && before > told.since();
         if (late) {
-            LOG.info("node {}: the message at position {} that node {} gives node {} a copy comes too late to count", self, position, sender,
+            LOG.info("node {}: the message at position {} that node {} gives node {} a copy comes too late to count",
+                    self, position, sender,
                     told.node());
         }
         Begun now = begun;

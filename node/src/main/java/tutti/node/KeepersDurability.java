@@ -79,9 +79,11 @@ final class KeepersDurability {
 
     private void tell(Set<Integer> lacking) {
         if (!lacking.isEmpty() && !lacking.equals(awaited)) {
-            LOG.warn("node {}: the order's log is kept for nodes {}, however long they are away: they keep a table that too"
-                    + " few others keep, and lack what was written to it. Start them; whoever does not come back is to be"
-                    + " removed (`tutti nodes remove`)", self, lacking);
+            LOG.warn(
+                    "node {}: the order's log is kept for nodes {}, however long they are away: they keep a table that too"
+                            + " few others keep, and lack what was written to it. Start them; whoever does not come back is to be"
+                            + " removed (`tutti nodes remove`)",
+                    self, lacking);
         }
         awaited = lacking;
     }

@@ -51,7 +51,8 @@ final class EngineWatch implements Closeable {
      * @param delivered the position up to which it should be
      * @param nanoTime the time, as {@link System#nanoTime} tells it
      */
-    EngineWatch(Supplier<CompletableFuture<?>> question, Supplier<CompletableFuture<String>> awaited, LongSupplier shown,
+    EngineWatch(Supplier<CompletableFuture<?>> question, Supplier<CompletableFuture<String>> awaited,
+            LongSupplier shown,
             LongSupplier delivered, LongSupplier nanoTime) {
         this.question = question;
         this.awaited = awaited;
@@ -121,7 +122,9 @@ final class EngineWatch implements Closeable {
         if (!by.isEmpty() && (!told || now - toldAt > TOLD_AGAIN_NANOS)) {
             told = true;
             toldAt = now;
-            LOG.warn("the node's database has applied nothing behind position {} for {} s, though position {} is ordered: {}", shown.getAsLong(),
+            LOG.warn(
+                    "the node's database has applied nothing behind position {} for {} s, though position {} is ordered: {}",
+                    shown.getAsLong(),
                     stalledNanos() / 1_000_000_000, delivered.getAsLong(), by);
         }
     }

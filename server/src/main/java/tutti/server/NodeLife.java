@@ -346,7 +346,8 @@ final class NodeLife implements AutoCloseable {
         Set<Integer> replicas = order.group().founders(config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet()));
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
-                TablePlacement.EVERYWHERE, config.chosenProtocol(), applying(config), config.limits().transactionsInFlight(),
+                TablePlacement.EVERYWHERE, config.chosenProtocol(), applying(config),
+                config.limits().transactionsInFlight(),
                 256L << 20, 2_000_000_000L, 50_000, retention(config),
                 TransactionNames.of(read.cluster()), config.limits().inDoubtAfter().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);

@@ -268,7 +268,8 @@ final class ExtendedMessages {
     }
 
     private static String name(ByteBuf buffer, int start) {
-        return buffer.toString(start, Messages.end(buffer, start, buffer.writerIndex()) - start, StandardCharsets.UTF_8);
+        return buffer.toString(start, Messages.end(buffer, start, buffer.writerIndex()) - start,
+                StandardCharsets.UTF_8);
     }
 
     /** Whether a Bind, whose statement's name begins here, has no parameters. */

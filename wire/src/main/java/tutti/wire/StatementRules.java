@@ -19,8 +19,10 @@ final class StatementRules {
             "\\s*(SET\\s+(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)|RESET\\b|DISCARD\\b|(UN)?LISTEN\\b)",
             Pattern.CASE_INSENSITIVE);
     /** What makes the values of a column anew. */
-    private static final Pattern RETYPES = Pattern.compile("\\s*ALTER\\s.*\\bTYPE\\b.*\\bUSING\\b.*", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
-    private static final Pattern FILLS_VIEW = Pattern.compile("\\s*(CREATE|REFRESH)\\s+MATERIALIZED\\s.*", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern RETYPES = Pattern.compile("\\s*ALTER\\s.*\\bTYPE\\b.*\\bUSING\\b.*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern FILLS_VIEW = Pattern.compile("\\s*(CREATE|REFRESH)\\s+MATERIALIZED\\s.*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
     private final Session session;
     private final TextSettings texts;
     /** By what the unnamed statement was judged. */
@@ -76,8 +78,11 @@ final class StatementRules {
         String varying = varying(statement, statement.fills());
         return varying == null
                 ? null
-                : Errors.notSupported("every node executes this statement, and what it makes of rows may be different at each: " + varying)
-                        .with('H', "Add a column, fill it by UPDATE or INSERT, whose rows are replicated, and DROP the one before.");
+                : Errors.notSupported(
+                        "every node executes this statement, and what it makes of rows may be different at each: "
+                                + varying)
+                        .with('H',
+                                "Add a column, fill it by UPDATE or INSERT, whose rows are replicated, and DROP the one before.");
     }
 
     /** What a client is told of a materialized view whose rows may be different at each node, or null. */
@@ -86,11 +91,14 @@ final class StatementRules {
         String varying = FILLS_VIEW.matcher(statement.sql()).matches() ? varying(statement, false) : null;
         return varying == null
                 ? null
-                : ErrorFields.of("WARNING", "01000", "every node fills the materialized view by itself, with rows that may be different at each: " + varying);
+                : ErrorFields.of("WARNING", "01000",
+                        "every node fills the materialized view by itself, with rows that may be different at each: "
+                                + varying);
     }
 
     private @Nullable String varying(UtilityStatement statement, boolean unknownToo) {
-        return session.capture().varyingRows(statement.sql().getBytes(StandardCharsets.UTF_8), texts.standardStrings(), unknownToo);
+        return session.capture().varyingRows(statement.sql().getBytes(StandardCharsets.UTF_8), texts.standardStrings(),
+                unknownToo);
     }
 
     /** Why the open transaction is not prepared for its client, or null. */

@@ -105,7 +105,8 @@ class DriversTest extends OnFrontEnd {
 
     @Test
     void pgjdbcKeepsItsPreparedStatementsWhileTheNodeReadsTheCatalog() throws Exception {
-        try (Connection connection = fixture.jdbc("prepareThreshold=1"); Statement statement = connection.createStatement()) {
+        try (Connection connection = fixture.jdbc("prepareThreshold=1");
+                Statement statement = connection.createStatement()) {
             connection.unwrap(BaseConnection.class).getQueryExecutor().setFlushCacheOnDdl(false);
             connection.setAutoCommit(false);
             statement.execute("CREATE TABLE kept (id int)");
@@ -126,13 +127,16 @@ class DriversTest extends OnFrontEnd {
 
     @Test
     void noticesAreHeardWhileTheirStatementRuns() throws Exception {
-        try (Connection connection = fixture.jdbc(); Statement statement = connection.createStatement();
-                Connection other = fixture.jdbc(); Statement locks = other.createStatement()) {
+        try (Connection connection = fixture.jdbc();
+                Statement statement = connection.createStatement();
+                Connection other = fixture.jdbc();
+                Statement locks = other.createStatement()) {
             locks.execute("SELECT pg_advisory_lock(77)");
             CompletableFuture<Boolean> done = new CompletableFuture<>();
             Thread.ofVirtual().start(() -> {
                 try {
-                    done.complete(statement.execute("DO 'BEGIN RAISE NOTICE $$here$$; PERFORM pg_advisory_xact_lock(77); END'"));
+                    done.complete(statement
+                            .execute("DO 'BEGIN RAISE NOTICE $$here$$; PERFORM pg_advisory_xact_lock(77); END'"));
                 } catch (SQLException failed) {
                     done.completeExceptionally(failed);
                 }

@@ -108,7 +108,8 @@ abstract class InBandTables {
         }
         client.close();
         all.append(String.join("----\n", fixture.committed()));
-        for (String table : List.of("account", "child", "\"Odd Name\"", "leaf", "dir", "log", "copied", "secret", "event")) {
+        for (String table : List.of("account", "child", "\"Odd Name\"", "leaf", "dir", "log", "copied", "secret",
+                "event")) {
             all.append(table).append(' ').append(fixture.admin
                     .execute("SELECT string_agg(t::text, ' ' ORDER BY t::text) FROM " + table + " t",
                             InBandFixture.PATIENCE)

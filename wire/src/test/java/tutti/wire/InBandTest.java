@@ -40,7 +40,8 @@ class InBandTest extends InBandTables {
             "update child set account = 2 where id = 1", "update account set at = now(), mood = 'happy'",
             "update account set note = upper(note) where id in (select account from child where code like 'c%')",
             "insert into copied default values returning *", "update account set (balance, note) = (1, 'x')",
-            "delete from log", "insert into event (odd, amount) values ($1, $2)", "update event set note = 'x' where odd = 1",
+            "delete from log", "insert into event (odd, amount) values ($1, $2)",
+            "update event set note = 'x' where odd = 1",
             "delete from event", "update account set balance = case when id > 3 then 1 else 2 end",
             "update account set balance = l.b from unnest($1::int[], $2::int[]) as l (i, \"b\") where id = l.i",
             "insert into copied select l.n, l.i, l.t from unnest($1::int[], $2::text[]) with ordinality as l (i, t, n)"})
@@ -247,7 +248,8 @@ class InBandTest extends InBandTables {
             "update account set note = case when balance is distinct from 100 then 'a' else 'b' end, id = 77 where id = 7 -- end",
             "insert into \"Odd Name\" (\"Key\") values (9) ; ",
             "insert into event values (2, 7.5, 'ä (x,y)', 0.1, timestamptz '2026-05-01 10:00+02'), (9, 1, null, null, null)",
-            "update event set amount = amount + 1 where note = 'same'", "update event set note = 'other' where odd = 9 returning *",
+            "update event set amount = amount + 1 where note = 'same'",
+            "update event set note = 'other' where odd = 9 returning *",
             "update event set odd = 2 where false", "delete from event where amount > 7 returning amount"};
 
     @Test

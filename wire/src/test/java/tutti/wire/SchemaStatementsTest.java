@@ -95,7 +95,8 @@ class SchemaStatementsTest extends OnFrontEnd {
     @Test
     void whatMayComeOutDifferentlyElsewhereIsExecutedOnceOrRefused() throws Exception {
         BackendConnection client = fixture.client();
-        simple(client, "create table drawn_from (a int primary key, b float8); insert into drawn_from values (1, 1), (2, 2)");
+        simple(client,
+                "create table drawn_from (a int primary key, b float8); insert into drawn_from values (1, 1), (2, 2)");
         fixture.node.drainCommitted();
         assertEquals("C(SELECT 2)/I", simple(client, "create table drawn as select a, random() r from drawn_from"));
         assertCommitted();
@@ -104,11 +105,13 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("12C(SELECT 2)/I", extended(client, "create table drawn_3 as select random() from drawn_from"));
         assertCommitted();
         assertEquals("C(CREATE TABLE)C(SELECT 1)/I",
-                simple(client, "create table drawn_4 (); create table drawn_5 as select random() from drawn_from limit 1"));
+                simple(client,
+                        "create table drawn_4 (); create table drawn_5 as select random() from drawn_from limit 1"));
         assertCommitted();
         assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
         assertEquals("C(SELECT 2)/I", simple(client, "create table drawn_6 as select a + 1 as b from drawn_from"));
-        assertEquals("alice: create table drawn_6 as select a + 1 as b from drawn_from", ScriptedNode.take(fixture.node.barriers));
+        assertEquals("alice: create table drawn_6 as select a + 1 as b from drawn_from",
+                ScriptedNode.take(fixture.node.barriers));
 
         String retype = "alter table drawn_from alter b type float8 using random()";
         assertEquals("E(0A000)/I", simple(client, retype));
@@ -118,9 +121,11 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("E(0A000)/E", simple(client, retype));
         simple(client, "rollback");
         assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
-        assertEquals("C(ALTER TABLE)/I", simple(client, "alter table drawn_from alter b type text using (a + 1)::text"));
+        assertEquals("C(ALTER TABLE)/I",
+                simple(client, "alter table drawn_from alter b type text using (a + 1)::text"));
         ScriptedNode.take(fixture.node.barriers);
-        assertEquals("NC(SELECT 2)/I", simple(client, "create materialized view drawn_8 as select random() from drawn_from"));
+        assertEquals("NC(SELECT 2)/I",
+                simple(client, "create materialized view drawn_8 as select random() from drawn_from"));
         client.close();
     }
 

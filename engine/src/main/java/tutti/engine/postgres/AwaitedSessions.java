@@ -42,7 +42,8 @@ public final class AwaitedSessions {
      * @param settings of a superuser
      * @return in words; nothing if no applier waits for anybody; fails if there is no answer within five seconds
      */
-    public static CompletableFuture<String> ask(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Functions functions) {
+    public static CompletableFuture<String> ask(EventLoopGroup loops, BackendSettings settings,
+            CaptureInstaller.Functions functions) {
         String sql = SQL.formatted("'" + functions.name(CaptureInstaller.Role.APPLIER).replace("'", "''") + "'");
         return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti watch"))
                 .thenCompose(connection -> connection.query(sql).orTimeout(ANSWER_SECONDS_MAX, TimeUnit.SECONDS)

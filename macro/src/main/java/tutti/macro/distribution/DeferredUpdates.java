@@ -132,7 +132,8 @@ final class DeferredUpdates<C> {
         Throwable refused = null;
         if (lost != null) {
             refused = new TransactionConflictException("a transaction of component " + id
-                    + " that began after position " + commit.snapshot() + " lost at position " + position + ": " + lost);
+                    + " that began after position " + commit.snapshot() + " lost at position " + position + ": "
+                    + lost);
         } else if (position > component.position()) {
             refused = make(commit, own, position);
         }

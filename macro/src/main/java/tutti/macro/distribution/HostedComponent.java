@@ -140,7 +140,8 @@ public final class HostedComponent<C> {
         /** Of a transactional one. */
         DeferredUpdates<C> updates() {
             if (deferred == null) {
-                throw transactional ? absent()
+                throw transactional
+                        ? absent()
                         : new IllegalStateException(
                                 "component " + id + " has no transactions: its operations are executed at all nodes");
             }

@@ -188,8 +188,8 @@ public final class MacroNode implements AutoCloseable {
                     failed();
                     CompletableFuture<@Nullable Object> result = call.reads() && host && readLevel == ReadLevel.LOCAL
                             && !component.transactional()
-                            ? translator.makeCallLocal(component, call).thenCompose(MessageSender::result)
-                            : sender.runOperationAsync(id, call);
+                                    ? translator.makeCallLocal(component, call).thenCompose(MessageSender::result)
+                                    : sender.runOperationAsync(id, call);
                     return call.operation().presents() ? result.thenApply(call.operation()::present) : result;
                 })));
     }

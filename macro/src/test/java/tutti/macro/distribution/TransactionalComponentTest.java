@@ -23,7 +23,8 @@ class TransactionalComponentTest extends DistributedComponentContract {
     protected MacroNode.Builder host(MacroNode.Builder node) {
         ObjectCodec values = StateMachineComponentTest.VALUES;
         return node.values(values)
-                .component(NUMBERS, HostedComponent.transactional(Map.class, new VersionedMap<String, Integer>(values)));
+                .component(NUMBERS,
+                        HostedComponent.transactional(Map.class, new VersionedMap<String, Integer>(values)));
     }
 
     @Override
@@ -138,7 +139,8 @@ class TransactionalComponentTest extends DistributedComponentContract {
     void aComponentOfTheOtherKindHasNoTransactions() throws Exception {
         MacroNode node = new StateMachineComponentTest().host(MacroNode.builder(1, alone())).start();
         try (node) {
-            IllegalStateException none = assertThrows(IllegalStateException.class, () -> node.begin(NUMBERS, MAP, true));
+            IllegalStateException none = assertThrows(IllegalStateException.class,
+                    () -> node.begin(NUMBERS, MAP, true));
             assertTrue(none.getMessage().contains("has no transactions"), none.getMessage());
         }
         MacroNode client = elsewhere(MacroNode.builder(1, alone())).start();

@@ -383,9 +383,11 @@ public final class GroupOrder extends DeliveringOrder {
     private void tellClaimed(long claimed) {
         if (claimed > life && !claimTold) {
             claimTold = true;
-            LOG.error("node {} is in its life {}, but another one names its life {}: if it was started twice, stop the other process; if its directory was"
-                    + " lost while its clock went back, set the clock and start it again, since the others leave out what it says; else that message"
-                    + " was untrue, and has changed nothing here", config.self(), life, claimed);
+            LOG.error(
+                    "node {} is in its life {}, but another one names its life {}: if it was started twice, stop the other process; if its directory was"
+                            + " lost while its clock went back, set the clock and start it again, since the others leave out what it says; else that message"
+                            + " was untrue, and has changed nothing here",
+                    config.self(), life, claimed);
         }
     }
 

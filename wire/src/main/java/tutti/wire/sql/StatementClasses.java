@@ -95,8 +95,10 @@ public final class StatementClasses {
      *
      * @param unknownToo whether SQL that cannot be looked into counts
      */
-    public static @Nullable String varyingRows(byte[] sql, boolean standardStrings, References references, boolean unknownToo) {
-        String varying = TouchedTables.varyingRows(SqlText.of(sql, 0, sql.length, standardStrings).tokens(), references);
+    public static @Nullable String varyingRows(byte[] sql, boolean standardStrings, References references,
+            boolean unknownToo) {
+        String varying = TouchedTables.varyingRows(SqlText.of(sql, 0, sql.length, standardStrings).tokens(),
+                references);
         return !unknownToo && TouchedTables.UNKNOWN.equals(varying) ? null : varying;
     }
 

@@ -206,7 +206,8 @@ final class TouchedTables {
     /** Whether a name is a table's, and not that of a function which is called. */
     private boolean isTable(List<SqlText.Token> tokens, int index) {
         Named named = references.get(tokens.get(index).text());
-        return named != null && !named.tables().isEmpty() && !(index + 1 < tokens.size() && tokens.get(index + 1).is('('));
+        return named != null && !named.tables().isEmpty()
+                && !(index + 1 < tokens.size() && tokens.get(index + 1).is('('));
     }
 
     private void name(String name, How how, int depth) {

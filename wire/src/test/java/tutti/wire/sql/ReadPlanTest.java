@@ -226,13 +226,17 @@ class ReadPlanTest {
 
     /** A table that is only read fires no triggers, and gives no defaults. */
     @ParameterizedTest
-    @ValueSource(strings = {"create table x as select * from noisy|null", "alter table noisy alter gid type text using gid::text|null",
-            "create table x as select random() from noisy|random()", "create table x as select draws()|random()", "create table x as select dynamic()|unknown",
+    @ValueSource(strings = {"create table x as select * from noisy|null",
+            "alter table noisy alter gid type text using gid::text|null",
+            "create table x as select random() from noisy|random()", "create table x as select draws()|random()",
+            "create table x as select dynamic()|unknown",
             "alter table noisy alter gid type float using random()|random()"})
     void whatMayDifferBetweenReplicasInWhatIsReadIsNamed(String sqlAndExpected) {
         int bar = sqlAndExpected.lastIndexOf('|');
-        References references = new References(Map.of("noisy", new Named(Set.of(TableCatalog.tableKey("public", "noisy")), Set.of(), Set.of(),
-                List.of("draws"), List.of("nextval('s')"), false), "draws", view("begin return random(); end"),
+        References references = new References(Map.of("noisy",
+                new Named(Set.of(TableCatalog.tableKey("public", "noisy")), Set.of(), Set.of(),
+                        List.of("draws"), List.of("nextval('s')"), false),
+                "draws", view("begin return random(); end"),
                 "dynamic", view("begin execute 'select 1'; end")), Set.of("random", "nextval"), false);
         byte[] sql = sqlAndExpected.substring(0, bar).getBytes(StandardCharsets.UTF_8);
         boolean unknown = sqlAndExpected.endsWith("|unknown");

@@ -273,7 +273,8 @@ class ReplicationTest {
             pair.transaction("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')");
             pair.transaction("UPDATE t SET id = id + 1");
             pair.assertEqual("t");
-            pair.transaction("INSERT INTO t VALUES (2, 'd')", "UPDATE t SET v = 'x' WHERE v = 'a'", "DELETE FROM t WHERE v = 'x'");
+            pair.transaction("INSERT INTO t VALUES (2, 'd')", "UPDATE t SET v = 'x' WHERE v = 'a'",
+                    "DELETE FROM t WHERE v = 'x'");
             pair.assertEqual("t");
             pair.transaction("UPDATE t SET id = 6 - id");
             pair.assertEqual("t");

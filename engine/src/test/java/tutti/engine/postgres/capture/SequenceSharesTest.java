@@ -286,12 +286,14 @@ class SequenceSharesTest {
     void aSequenceThatIsAlteredTakesNothingFromAnotherOfItsTable() throws Exception {
         try (Nodes nodes = new Nodes(1)) {
             nodes.schema(0, "CREATE TABLE two (a serial, b serial, \"c-\" serial)");
-            assertEquals("1 1 1", nodes.ask(0, "SELECT nextval('two_a_seq'), nextval('two_b_seq'), nextval('\"two_c-_seq\"')"));
+            assertEquals("1 1 1",
+                    nodes.ask(0, "SELECT nextval('two_a_seq'), nextval('two_b_seq'), nextval('\"two_c-_seq\"')"));
             nodes.sessions.get(0).connection().commit();
             nodes.schema(0, "ALTER SEQUENCE two_a_seq RESTART");
             nodes.schema(0, "ALTER SEQUENCE \"two_c-_seq\" RESTART WITH 7");
             nodes.schema(0, "ALTER SEQUENCE two_b_seq RESTART WITH 5");
-            assertEquals("1 5 7", nodes.ask(0, "SELECT nextval('two_a_seq'), nextval('two_b_seq'), nextval('\"two_c-_seq\"')"));
+            assertEquals("1 5 7",
+                    nodes.ask(0, "SELECT nextval('two_a_seq'), nextval('two_b_seq'), nextval('\"two_c-_seq\"')"));
         }
     }
 

@@ -433,7 +433,8 @@ public final class Mutants {
      * not seen must have waits in engines, for others are broken as soon as an older one asks.
      */
     private static Where crowdedAndOneByOne() {
-        return new Where("2pc", Map.of("lock-ticks", "1000000"), EngineKind.LOCKING, OrderKind.IDEAL, "none", 1000, 175);
+        return new Where("2pc", Map.of("lock-ticks", "1000000"), EngineKind.LOCKING, OrderKind.IDEAL, "none", 1000,
+                175);
     }
 
     /** Only the rule that aborts who is in the way keeps transactions of {@code akara} from waiting for each other. */
