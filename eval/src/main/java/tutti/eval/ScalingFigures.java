@@ -137,7 +137,8 @@ final class ScalingFigures {
                     owners.forEach((name, run) -> {
                         List<FigureRun> points = Arrays.stream(MANY).mapToObj(nodes -> at(run, nodes, share)).toList();
                         Chart.Curve curve = sheet.curve(name, at, points, RunResult::tpm);
-                        drawn.add(new Chart.Curve(name, name.endsWith("(tables)"), at, curve.values(), curve.halfWidths()));
+                        drawn.add(new Chart.Curve(name, name.endsWith("(tables)"), at, curve.values(),
+                                curve.halfWidths()));
                         List<String> row = new ArrayList<>(List.of(name));
                         points.forEach(one -> row.add(sheet.text(one, RunResult::tpm, 0)));
                         row.add(sheet.text(points.getLast(), result -> result.total().latencies().meanMillis(), 1));

@@ -142,7 +142,8 @@ final class TpccModel implements WorkSource {
     /** The same once more, for a client that tries again. */
     Work again(Work work) {
         return new Work(++number, work.kind, work.warehouse, work.input,
-                work.isForOwner() ? request(work.kind, work.input, false, number) : work.request, work.active, work.cpuNanos,
+                work.isForOwner() ? request(work.kind, work.input, false, number) : work.request, work.active,
+                work.cpuNanos,
                 work.clientNanos, work.waitingNanos);
     }
 

@@ -57,7 +57,9 @@ final class Translator {
             if (question != null && !question.isOpen()) {
                 return session(Kind.QUESTION, "SELECT", tokens);
             }
-            return CatalogSql.concerns(tokens) ? catalog(tokens) : callsJava(tokens) ? java(tokens) : query(first, tokens);
+            return CatalogSql.concerns(tokens)
+                    ? catalog(tokens)
+                    : callsJava(tokens) ? java(tokens) : query(first, tokens);
         }
         if (CHANGES.contains(first)) {
             return change(first, tokens);

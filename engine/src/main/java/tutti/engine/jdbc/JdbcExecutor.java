@@ -166,7 +166,8 @@ final class JdbcExecutor implements Executor {
 
     private long called(int own, ClientSession in, JavaCall java, ClientAnswer.Part arguments, ConflictClasses classes)
             throws SQLException {
-        if (!(arguments instanceof ClientAnswer.Rows(var _, var rows)) || rows.size() != 1 || rows.getFirst().isEmpty()) {
+        if (!(arguments instanceof ClientAnswer.Rows(var _, var rows)) || rows.size() != 1
+                || rows.getFirst().isEmpty()) {
             throw new IllegalArgumentException("a damaged call of procedure " + java.name());
         }
         JavaCall.Known known = engine.procedures();

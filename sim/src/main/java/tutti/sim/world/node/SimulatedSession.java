@@ -109,7 +109,8 @@ final class SimulatedSession implements LocalTransaction {
             if (life.isLostSightOf()) {
                 losesSight();
             }
-        } else if (place == Submission.Place.EVERYWHERE && !life.kept().placement().keptByAll(submission.program().tables())) {
+        } else if (place == Submission.Place.EVERYWHERE
+                && !life.kept().placement().keptByAll(submission.program().tables())) {
             // As a front end does: what every node executes must come to the same everywhere.
             life.later(0, () -> end(Client.Outcome.ABORTED, StatementEnd.NOT_HERE.label()));
         } else if (place == Submission.Place.EVERYWHERE) {
