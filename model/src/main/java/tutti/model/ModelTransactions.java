@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.ReplicaWorld.Priority;
@@ -508,8 +507,12 @@ final class ModelTransactions {
         Work work = Work.together(all);
         LockHolder run = commits ? undertakings.holder(id) : null;
         if (run != null || all.size() > 1) {
-            all.stream().map(each -> open.get(each.id)).filter(Objects::nonNull)
-                    .forEach(each -> enter(each, Stage.DECIDED));
+            for (Work each : all) {
+                ModelTransaction asked = open.get(each.id);
+                if (asked != null) {
+                    enter(asked, Stage.DECIDED);
+                }
+            }
             pipeline.add(position, run == null ? ModelPipeline.Action.APPLY : ModelPipeline.Action.COMMIT, work, run);
             return;
         }

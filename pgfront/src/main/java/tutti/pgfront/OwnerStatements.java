@@ -90,7 +90,8 @@ final class OwnerStatements {
             return "the session may only read";
         }
         if (node.everywhereIfPossible() && !parameters.logged()) {
-            return "the protocol has no owner execute it"; // here: statements of these engines are not known to come to the same everywhere
+            // Nor has it every node do so: statements of these engines are not known to come to the same everywhere.
+            return "the protocol has no owner execute it";
         }
         return session.undertakes() && isAlone(statement, alone) ? null : "it is not a transaction by itself";
     }
@@ -106,10 +107,8 @@ final class OwnerStatements {
                     + " executes that: use protocol hybrid", "0A000");
         }
         if (!alone || !session.undertakes()) {
-            throw new SQLException(
-                    "procedure " + procedure + " is written in Java, and must be called alone, outside of a"
-                            + " transaction block: send the CALL as a request of its own",
-                    "0A000");
+            throw new SQLException("procedure " + procedure + " is written in Java, and must be called alone, outside of"
+                    + " a transaction block: send the CALL as a request of its own", "0A000");
         }
         if (parameters.readOnlyByDefault()) {
             throw new SQLException("the session may only read: procedure " + procedure + " is not called", "25006");

@@ -93,7 +93,7 @@ class JdbcJavaProceduresTest {
             run(second, "reset tutti.acknowledge");
             run(second, "call move(3, 3, 1)"); // executed behind them
             assertEquals("146", value(second, "select balance from account where id = 3"));
-            assertEquals(nodes.undertaken().stream().mapToLong(Long::longValue).sum(), 12,
+            assertEquals(12, nodes.undertaken().stream().mapToLong(Long::longValue).sum(),
                     "with the rows of the schema");
         }
     }

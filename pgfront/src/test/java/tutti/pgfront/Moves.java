@@ -29,7 +29,7 @@ public final class Moves implements StoredProcedure {
             case -4 -> {
                 try {
                     call.update("insert into account values (?, 1)", from);
-                } catch (SQLException taken) {
+                } catch (SQLException _) {
                     return; // though nothing counts any more
                 }
             }

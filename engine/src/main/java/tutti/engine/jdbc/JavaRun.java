@@ -219,9 +219,8 @@ final class JavaRun implements ProcedureCall {
         }
         String outside = session.footprints().outside(sql, classes);
         if (outside != null) {
-            throw new Refusal(
-                    "the procedure uses " + outside + ", which is not among the tables that it says it touches",
-                    "2F003", null);
+            throw new Refusal("the procedure uses " + outside
+                    + ", which is not among the tables that it says it touches", "2F003", null);
         }
     }
 
@@ -233,8 +232,8 @@ final class JavaRun implements ProcedureCall {
 
     /** Random bits of the call, the same for the same number. */
     private SplittableRandom bits(long number) {
-        return new SplittableRandom(
-                new SplittableRandom(call.seed()).nextLong() ^ new SplittableRandom(number).nextLong());
+        long own = new SplittableRandom(number).nextLong();
+        return new SplittableRandom(new SplittableRandom(call.seed()).nextLong() ^ own);
     }
 
     @Override

@@ -68,8 +68,8 @@ final class ParameterOperators {
                 OrderedParameters now = replica.parameters();
                 saw(node.node(), now);
                 shown.put(node.node(), now);
-                if (now.since() > 0
-                        && replica.everywhereIfPossible() != "active".equals(now.values().get("execution"))) {
+                boolean everywhere = "active".equals(now.values().get("execution"));
+                if (now.since() > 0 && replica.everywhereIfPossible() != everywhere) {
                     recording.violated(PARAMETERS, "node " + node.node() + " has " + now.values()
                             + ", and does not have requests executed so");
                 }
