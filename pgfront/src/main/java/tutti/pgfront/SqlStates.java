@@ -52,7 +52,8 @@ final class SqlStates {
         if (failed.getErrorCode() == H2_OUT_OF_RANGE) {
             state = "22003";
         }
-        if (cancelled != null && !state.startsWith("08") && (!state.startsWith("40") || state.equals(HSQLDB_CANCELLED))) {
+        if (cancelled != null && !state.startsWith("08")
+                && (!state.startsWith("40") || state.equals(HSQLDB_CANCELLED))) {
             return ErrorFields.of("ERROR", CANCELLED, cancelled);
         }
         String told = STATES.getOrDefault(state, state.startsWith("HY") || state.length() != 5 ? "XX000" : state);

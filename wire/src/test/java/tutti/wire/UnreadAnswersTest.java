@@ -67,7 +67,8 @@ class UnreadAnswersTest {
             InetSocketAddress address = port.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                     telling(admitted));
             BackendConnection client = BackendConnection.connect(fixture.loops.next(), BackendSettings.of(address,
-                    "alice", "postgres", new BackendSettings.Credentials.Password("wonderland"))).get(20, TimeUnit.SECONDS);
+                    "alice", "postgres", new BackendSettings.Credentials.Password("wonderland")))
+                    .get(20, TimeUnit.SECONDS);
             flood(client, admitted.get(20, TimeUnit.SECONDS));
             client.close();
         }
