@@ -41,7 +41,7 @@ public final class DatabaseComponent implements TransactionalComponent<SqlDataba
         this.engine = engine;
         engine.onLost(() -> lost = true);
         engine.onBlocked(new Engine.BlockedListener() {
-            /** It would lose anyhow: it has changed what was ordered before it asked to commit. */
+            // It would lose anyhow: it has changed what was ordered before it asked to commit.
             @Override
             public void blocked(long position, LocalTransaction holder) {
                 holder.rollback(() -> {});

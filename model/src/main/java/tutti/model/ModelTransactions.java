@@ -109,7 +109,7 @@ final class ModelTransactions {
             start(local);
         } else if (work.isForOwner()) {
             // Its client computes where it is, and no client waits or is waited for while the owner executes.
-            site.cpu().execute(site.world().scaled(work.clientNanos), () -> submit(local));
+            site.cpu().execute(site.world().scaled((double) work.clientNanos), () -> submit(local));
         } else {
             submit(local);
         }

@@ -14,7 +14,6 @@ import org.slf4j.event.Level;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
-import tutti.core.txn.TransactionId;
 import tutti.node.Ballots.Ballot;
 import tutti.node.Ballots.Verdict;
 import tutti.node.Control.Vote;

@@ -12,11 +12,34 @@ import tutti.pgwire.QueryResult;
 /** Which sessions hold what the node's appliers wait for, in words for an operator. Any thread. */
 public final class AwaitedSessions {
     private static final long ANSWER_SECONDS_MAX = 5;
+    private AwaitedSessions() {}
+
+    /**
+     * Asks on a connection of its own.
+     *
+     * @param settings of a superuser
+     * @return in words; nothing if no applier waits for anybody; fails if there is no answer within five seconds
+     */
+    public static CompletableFuture<String> ask(EventLoopGroup loops, BackendSettings settings,
+            CaptureInstaller.Functions functions) {
+        return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti watch"))
+                .thenCompose(connection -> connection.query(sql(functions)).orTimeout(ANSWER_SECONDS_MAX, TimeUnit.SECONDS)
+                        .whenComplete((_, failed) -> {
+                            if (failed == null) {
+                                connection.close();
+                            } else {
+                                connection.abort();
+                            }
+                        }))
+                .thenApply(AwaitedSessions::words);
+    }
+
     /**
      * From the processes of appliers and executors along the chain of those that wait for each other to those that wait for nobody; process 0 stands for prepared
      * transactions, which have none. Statements are not shown, as they may have secrets in them. Names may have anything in them.
      */
-    private static final String SQL = """
+    private static String sql(CaptureInstaller.Functions functions) {
+        return """
             WITH RECURSIVE chain(waiter, pid) AS (
                 SELECT a.pid, b.pid FROM pg_catalog.pg_stat_activity a, pg_catalog.unnest(pg_catalog.pg_blocking_pids(a.pid)) AS b(pid)
                 WHERE a.usename = %s OR a.application_name = 'tutti executor'
@@ -32,29 +55,7 @@ public final class AwaitedSessions {
             FROM chain c LEFT JOIN pg_catalog.pg_stat_activity s ON s.pid = c.pid
             WHERE c.pid = 0 OR pg_catalog.cardinality(pg_catalog.pg_blocking_pids(c.pid)) = 0
             GROUP BY c.pid, s.usename, s.client_addr, s.state, s.backend_type, s.query_start ORDER BY c.pid LIMIT 5\
-            """;
-
-    private AwaitedSessions() {}
-
-    /**
-     * Asks on a connection of its own.
-     *
-     * @param settings of a superuser
-     * @return in words; nothing if no applier waits for anybody; fails if there is no answer within five seconds
-     */
-    public static CompletableFuture<String> ask(EventLoopGroup loops, BackendSettings settings,
-            CaptureInstaller.Functions functions) {
-        String sql = SQL.formatted("'" + functions.name(CaptureInstaller.Role.APPLIER).replace("'", "''") + "'");
-        return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti watch"))
-                .thenCompose(connection -> connection.query(sql).orTimeout(ANSWER_SECONDS_MAX, TimeUnit.SECONDS)
-                        .whenComplete((_, failed) -> {
-                            if (failed == null) {
-                                connection.close();
-                            } else {
-                                connection.abort();
-                            }
-                        }))
-                .thenApply(AwaitedSessions::words);
+            """.formatted("'" + functions.name(CaptureInstaller.Role.APPLIER).replace("'", "''") + "'");
     }
 
     private static String words(QueryResult result) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -67,7 +68,7 @@ class CatalogDeadlockTest {
         }
 
         @Override
-        public void close() throws Exception {
+        public void close() throws SQLException {
             session.close();
             other.close();
             engine.close();
