@@ -314,9 +314,11 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         open = false;
         session.rolledBack();
         if (byItself && failure instanceof BatchUpdateException batch && partly(on, batch, refused, transaction)) {
-            throw refused ? batch : Failures.inDoubt(batch, "the connection to node " + on.node() + " was lost when the"
-                    + " first of the batch's transactions had committed, and the others may have; look which have"
-                    + " before repeating anything, or turn auto-commit off for batches");
+            throw refused
+                    ? batch
+                    : Failures.inDoubt(batch, "the connection to node " + on.node() + " was lost when the"
+                            + " first of the batch's transactions had committed, and the others may have; look which have"
+                            + " before repeating anything, or turn auto-commit off for batches");
         }
         boolean harmless = sql == null || HARMLESS.matcher(sql).matches();
         boolean ends = sql != null && ENDS.matcher(sql).find();

@@ -107,8 +107,10 @@ final class OwnerStatements {
                     + " executes that: use protocol hybrid", "0A000");
         }
         if (!alone || !session.undertakes()) {
-            throw new SQLException("procedure " + procedure + " is written in Java, and must be called alone, outside of"
-                    + " a transaction block: send the CALL as a request of its own", "0A000");
+            throw new SQLException(
+                    "procedure " + procedure + " is written in Java, and must be called alone, outside of"
+                            + " a transaction block: send the CALL as a request of its own",
+                    "0A000");
         }
         if (parameters.readOnlyByDefault()) {
             throw new SQLException("the session may only read: procedure " + procedure + " is not called", "25006");

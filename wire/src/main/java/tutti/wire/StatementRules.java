@@ -72,7 +72,8 @@ final class StatementRules {
     @Nullable
     ErrorFields schemaRefusal(UtilityStatement statement, boolean inTransaction) {
         ErrorFields refusal = inTransaction ? statement.refusedInBlock() : unavailable();
-        if (refusal != null || (!(statement.fills() && !inTransaction) && !RETYPES.matcher(statement.sql()).matches())) {
+        if (refusal != null
+                || (!(statement.fills() && !inTransaction) && !RETYPES.matcher(statement.sql()).matches())) {
             return refusal;
         }
         String varying = varying(statement, statement.fills());
