@@ -12,6 +12,7 @@ import tutti.pgwire.QueryResult;
 /** Which sessions hold what the node's appliers wait for, in words for an operator. Any thread. */
 public final class AwaitedSessions {
     private static final long ANSWER_SECONDS_MAX = 5;
+
     private AwaitedSessions() {}
 
     /**
