@@ -21,10 +21,12 @@ import org.postgresql.core.QueryExecutorBase;
 /** What is seldom said in the PostgreSQL protocol, and is answered as PostgreSQL answers it. */
 @Timeout(60)
 class ProtocolEdgesTest extends AtOneNode {
+    /** Kept: pgjdbc closes the socket of a connection that nobody has any more. */
+    private Connection connection;
     private PGStream stream;
 
     private void open(String... statements) throws Exception {
-        Connection connection = connect(EngineKind.H2);
+        connection = connect(EngineKind.H2);
         run(connection, statements);
         Field field = QueryExecutorBase.class.getDeclaredField("pgStream");
         field.setAccessible(true);
