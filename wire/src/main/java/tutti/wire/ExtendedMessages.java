@@ -506,7 +506,7 @@ final class ExtendedMessages {
         boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand())
                 && session.repetition().proven();
         session.commit().extended(kind.chains(), alone,
-                alone && name(buffer, start).equals(commitPortal) ? commitPortal : null);
+                alone && !kind.chains() && name(buffer, start).equals(commitPortal) ? commitPortal : null);
         return false;
     }
 
