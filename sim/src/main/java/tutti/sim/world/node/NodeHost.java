@@ -22,6 +22,7 @@ import tutti.node.ApplySettings;
 import tutti.node.ReplicaNode;
 import tutti.node.TransactionNames;
 import tutti.node.copy.IncomingFiles;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
@@ -265,7 +266,9 @@ public final class NodeHost {
         incoming = null;
         lacksCopy |= by.isWanted();
         log.count("no copy");
-        if (isRemoved()) {
+        boolean damaged = cause instanceof DamagedFileException
+                && settings.worst.apply(host.name()).compareTo(FaultKind.Promise.REFUSES) >= 0;
+        if (isRemoved() || damaged) {
             refusal = cause;
         } else {
             host.after(RESTART_NANOS, START, this::start);
