@@ -156,7 +156,7 @@ public final class ScenarioRun {
 
     private static NodeHost.Tuning tuning(RandomStream knobs) {
         return new NodeHost.Tuning(1 + knobs.nextInt(5), 1 + knobs.nextInt(knobs.nextInt(3) == 0 ? 4 : 64),
-                knobs.nextInt(4) == 0 ? 1 + knobs.nextInt(4) : 1000, knobs.nextInt(4) == 0 ? 16_384 : 1 << 20,
+                knobs.nextInt(4) == 0 ? 1 + knobs.nextInt(4) : 1000, knobs.nextInt(4) == 0 ? 1 << 14 : 1 << 20,
                 knobs.between(10, 200) * Nanos.MILLI,
                 knobs.nextInt(3) == 0 ? knobs.between(1, 20) : knobs.between(20, 400),
                 knobs.nextInt(3) == 0 ? knobs.between(1, 5) * Nanos.MILLI : 0);

@@ -57,7 +57,7 @@ public final class NodeHost {
     private static final long RETENTION_NANOS = 100 * Nanos.MILLI;
     /** How long a node that has failed goes on until its process ends it, at most. */
     private static final long END_NANOS_MAX = 3 * Nanos.MILLI;
-    /** A node that fails more often than this in a run will fail for ever. */
+    /** A node that fails more often than this, and whose database comes no further meanwhile, will fail for ever. */
     private static final int RESTARTS_MAX = 20;
 
     /** Makes the protocol of one node. */
@@ -147,7 +147,9 @@ public final class NodeHost {
     private @Nullable SimMachine machine;
     private @Nullable NodeLife life;
     private long lives;
+    /** How often it has failed while its database held what it holds up to this position. */
     private int restarts;
+    private long restartedAt;
     private @Nullable Throwable refusal;
     private boolean lostSight;
     private long sightsLost;
@@ -389,7 +391,10 @@ public final class NodeHost {
             });
             return;
         }
-        boolean again = restartable && ++restarts <= RESTARTS_MAX;
+        long held = database.visible();
+        restarts = held > restartedAt ? 1 : restarts + 1;
+        restartedAt = held;
+        boolean again = restartable && restarts <= RESTARTS_MAX;
         FaultKind.Promise worst = settings.worst.apply(host.name());
         if (!again && worst == FaultKind.Promise.RECOVERS) {
             broken(cause);
