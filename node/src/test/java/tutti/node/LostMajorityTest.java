@@ -6,21 +6,15 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.spi.Completion;
-import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
-import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
@@ -30,10 +24,7 @@ import tutti.core.txn.TransactionId;
 class LostMajorityTest extends ReplicaTrio {
     private static final long DOUBT_NANOS = 3_000_000_000L;
 
-    /** What node 0 wants to have ordered, while that goes nowhere. */
-    private final List<byte[]> held = new ArrayList<>();
-    private boolean holding;
-    private DurableLog log;
+    private HeldOrder held;
 
     LostMajorityTest() {
         doubtNanos = DOUBT_NANOS;
@@ -45,30 +36,9 @@ class LostMajorityTest extends ReplicaTrio {
         if (node != 0) {
             return order;
         }
-        log = order.log();
-        DurableLog holds = (DurableLog) Proxy.newProxyInstance(DurableLog.class.getClassLoader(),
-                new Class<?>[]{DurableLog.class}, (_, method, arguments) -> {
-                    if (holding && method.getName().equals("append")) {
-                        held.add((byte[]) arguments[0]);
-                        return null;
-                    }
-                    try {
-                        return method.invoke(log, arguments);
-                    } catch (InvocationTargetException wrong) {
-                        throw wrong.getCause();
-                    }
-                });
-        return new Order() {
-            @Override
-            public DurableLog log() {
-                return holds;
-            }
-
-            @Override
-            public Group group() {
-                return order.group();
-            }
-        };
+        HeldOrder first = new HeldOrder(order);
+        held = first;
+        return first;
     }
 
     private void loseMajority() {
@@ -77,10 +47,7 @@ class LostMajorityTest extends ReplicaTrio {
     }
 
     private void findMajority(String protocol) throws Exception {
-        holding = false;
-        for (byte[] message : held) {
-            log.append(message);
-        }
+        held.goOn();
         openReady(protocol, 1);
         openReady(protocol, 2);
     }
@@ -102,9 +69,9 @@ class LostMajorityTest extends ReplicaTrio {
     void whoseCommitIsUnderWayHearsThatItIsInDoubtAndCanAskLater(String protocol) throws Exception {
         openAll(protocol);
         TransactionId name = Objects.requireNonNull(nodes.get(0).reserve());
-        holding = true;
+        held.hold();
         Client client = new Client(0, name, true);
-        await(() -> !held.isEmpty());
+        await(() -> held.holds());
         loseMajority();
         await(() -> nodes.get(0).refusal() != null);
         passes(DOUBT_NANOS - 1_000_000);
@@ -125,7 +92,7 @@ class LostMajorityTest extends ReplicaTrio {
     @Test
     void whoWaitsForATurnHearsToo() throws IOException {
         openAll("nodo");
-        holding = true;
+        held.hold();
         Client client = new Client(0, Objects.requireNonNull(nodes.get(0).reserve()), true);
         loseMajority();
         get(client.doubtful);
@@ -136,7 +103,7 @@ class LostMajorityTest extends ReplicaTrio {
     void whatEveryNodeExecutesIsInDoubtAlike() throws Exception {
         openAll("si");
         TransactionId name = Objects.requireNonNull(nodes.get(0).reserve());
-        holding = true;
+        held.hold();
         CompletableFuture<EngineFailure> failed = new CompletableFuture<>();
         nodes.get(0).barrier("alter".getBytes(StandardCharsets.UTF_8), KeySet.EMPTY, name,
                 new Completion<ExecuteResult>() {
@@ -150,7 +117,7 @@ class LostMajorityTest extends ReplicaTrio {
                         failed.complete(failure);
                     }
                 });
-        await(() -> !held.isEmpty());
+        await(() -> held.holds());
         loseMajority();
         EngineFailure failure = get(failed);
         assertEquals("08007", failure.sqlState());
@@ -163,9 +130,9 @@ class LostMajorityTest extends ReplicaTrio {
     @Test
     void whoIsAnsweredInTimeHearsNothingOfIt() throws Exception {
         openAll("si");
-        holding = true;
+        held.hold();
         Client client = new Client(0, "late", 1);
-        await(() -> !held.isEmpty());
+        await(() -> held.holds());
         loseMajority();
         await(() -> nodes.get(0).refusal() != null);
         passes(DOUBT_NANOS / 2);

@@ -3,18 +3,15 @@ package tutti.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine.ExecuteResult;
-import tutti.core.spi.Group;
 import tutti.core.spi.Order;
 import tutti.core.txn.KeySet;
 
@@ -22,50 +19,21 @@ import tutti.core.txn.KeySet;
 class TroubledStatementTest extends ReplicaTrio {
     private static final String STATEMENT = "CREATE TABLE t";
 
-    private @Nullable DurableLog log;
-    private boolean holding;
-    private final ArrayDeque<byte[]> held = new ArrayDeque<>();
+    private @Nullable HeldOrder held;
 
-    /** What node 0 wants ordered can be held. */
     @Override
     Order order(int node) {
         Order order = super.order(node);
         if (node != 0) {
             return order;
         }
-        log = order.log();
-        DurableLog holds = (DurableLog) Proxy.newProxyInstance(DurableLog.class.getClassLoader(),
-                new Class<?>[]{DurableLog.class}, (_, method, arguments) -> {
-                    if (holding && method.getName().equals("append")) {
-                        held.add((byte[]) arguments[0]);
-                        return null;
-                    }
-                    try {
-                        return method.invoke(log, arguments);
-                    } catch (InvocationTargetException wrong) {
-                        throw wrong.getCause();
-                    }
-                });
-        return new Order() {
-            @Override
-            public DurableLog log() {
-                return holds;
-            }
-
-            @Override
-            public Group group() {
-                return order.group();
-            }
-        };
+        HeldOrder first = new HeldOrder(order);
+        held = first;
+        return first;
     }
 
-    private void goOn() throws DurableLog.OverflowException {
-        holding = false;
-        for (byte[] payload : held) {
-            if (log != null) {
-                log.append(payload);
-            }
-        }
+    private HeldOrder held() {
+        return Objects.requireNonNull(held);
     }
 
     private boolean haveSpoken(int nodesMin) {
@@ -83,7 +51,7 @@ class TroubledStatementTest extends ReplicaTrio {
             throws IOException, DurableLog.OverflowException {
         engines.get(2).goOn();
         await(() -> haveSpoken(3));
-        goOn();
+        held().goOn();
         ALL.forEach(node -> engines.get(node).full = false);
         ALL.forEach(node -> await(() -> nodes.get(node).refusal() == null));
         boolean tookEffect = get(client).tookEffect();
@@ -108,7 +76,7 @@ class TroubledStatementTest extends ReplicaTrio {
     @Test
     void whatItsClientHasHeardOfIsNotLeftOut() throws IOException, DurableLog.OverflowException {
         CompletableFuture<ExecuteResult> client = troubled();
-        holding = true;
+        held().hold();
         engines.get(0).full = false;
         passes(10_000_000_000L);
         isInOneMindWithItsClient(client);

@@ -82,8 +82,11 @@ public record TablePlacement(Map<Long, Set<Integer>> keepers) {
 
     /** Those tables that keys name and some nodes lack. */
     public Set<Long> partial(KeySet keys) {
+        if (isEverywhere()) {
+            return Set.of();
+        }
         Set<Long> named = new TreeSet<>();
-        for (int i = 0; !isEverywhere() && i < keys.size(); i++) {
+        for (int i = 0; i < keys.size(); i++) {
             if (keepers.containsKey(keys.hash(i))) {
                 named.add(keys.hash(i));
             }
