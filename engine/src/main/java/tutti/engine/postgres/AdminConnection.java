@@ -3,6 +3,7 @@ package tutti.engine.postgres;
 import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Function;
@@ -29,10 +30,11 @@ final class AdminConnection {
     private static final Logger LOG = LoggerFactory.getLogger(AdminConnection.class);
     /** Of the advisory lock that a node holds on its database ("tutt"); of one that ends, the server frees it soon. */
     private static final int LOCK_CLASS = 0x74757474;
-    private static final String DEADLOCK = "40P01";
+    /** A deadlock; and something that another session has dropped between two looks of one statement at the catalog, which the next statement does not see. */
+    private static final Set<String> PASSING = Set.of("40P01", "XX000");
     private static final String LOCK_NOT_AVAILABLE = "55P03";
-    /** How often a question is asked again after a deadlock; in each, another session has got on. */
-    static final int DEADLOCKS_MAX = 100;
+    /** How often a question is asked again after that; each time another session has got on. */
+    static final int REPETITIONS_MAX = 100;
     private static final Duration LOCK_TIMEOUT = Duration.ofSeconds(10);
     /** Keeps other nodes away from the database, for as long as the connection lasts. */
     private static final String LOCK = "SET lock_timeout = '" + LOCK_TIMEOUT.toMillis()
@@ -121,8 +123,8 @@ final class AdminConnection {
     }
 
     /**
-     * Asks a question. It is asked again if the connection is ended meanwhile, once; after a deadlock, {@value #DEADLOCKS_MAX} times at most;
-     * and for as long as it meets a lock that a session keeps, since it gives up its own meanwhile, and lets others be asked.
+     * Asks a question. It is asked again if the connection is ended meanwhile, once; after a deadlock, or when what it looks at is dropped meanwhile,
+     * {@value #REPETITIONS_MAX} times at most; and for as long as it meets a lock that a session keeps, since it gives up its own meanwhile, and lets others be asked.
      */
     <T> CompletableFuture<T> ask(Function<BackendConnection, CompletableFuture<T>> question) {
         CompletableFuture<T> answered = new CompletableFuture<>();
@@ -131,16 +133,16 @@ final class AdminConnection {
     }
 
     private <T> void ask(Function<BackendConnection, CompletableFuture<T>> question, CompletableFuture<T> answered,
-            int deadlocks) {
+            int repetitions) {
         CompletableFuture<BackendConnection> current = connection();
         CompletableFuture<Void> _ = current.thenCompose(question).handle((answer, failed) -> {
             if (failed == null) {
                 answered.complete(answer);
             } else if (cause(failed) instanceof PostgresException refused
                     && refused.fields().severity().equals("ERROR")) {
-                boolean deadlock = refused.sqlState().equals(DEADLOCK);
-                if (deadlock ? deadlocks < DEADLOCKS_MAX : refused.sqlState().equals(LOCK_NOT_AVAILABLE)) {
-                    ask(question, answered, deadlock ? deadlocks + 1 : deadlocks);
+                boolean passing = PASSING.contains(refused.sqlState());
+                if (passing ? repetitions < REPETITIONS_MAX : refused.sqlState().equals(LOCK_NOT_AVAILABLE)) {
+                    ask(question, answered, passing ? repetitions + 1 : repetitions);
                 } else {
                     answered.completeExceptionally(refused);
                 }
