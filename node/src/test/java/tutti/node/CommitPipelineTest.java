@@ -185,8 +185,9 @@ class CommitPipelineTest extends PipelineFixture {
     }
 
     private void createsTable(long position) {
-        run(() -> pipeline.barrier(position, id(position), new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL,
-                KeySet.EMPTY, TransactionRequest.Placement.ALL)));
+        run(() -> pipeline.barrier(position, id(position),
+                new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY,
+                        TransactionRequest.Placement.ALL)));
     }
 
     /** Its session goes on in the server after the connection is lost, and is done when the statement is tried again. */

@@ -95,7 +95,8 @@ class TroubledStatementTest extends ReplicaTrio {
 
     /** All have left it out by then; nobody is asked about it for ever. */
     @Test
-    void whatIsSaidOfAPositionWhoseVerdictIsForgottenIsDecidedAsItWas() throws IOException, DurableLog.OverflowException {
+    void whatIsSaidOfAPositionWhoseVerdictIsForgottenIsDecidedAsItWas()
+            throws IOException, DurableLog.OverflowException {
         openAll(SnapshotIsolation.NAME);
         ALL.forEach(node -> engines.get(node).refused.addAll(List.of(STATEMENT, "no")));
         held().hold();

@@ -1,6 +1,8 @@
 package tutti.core.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -77,8 +79,8 @@ class CutOffReplicaTest {
         replica.passes(100);
         long kinds = replica.ordered.stream().map(Message::getClass).distinct().count();
         assertEquals(kinds, replica.ordered.size(), () -> "waits to be ordered: " + replica.ordered);
-        assertEquals(true, kinds > 0);
-        assertEquals(false, replica.timers.isEmpty(), "it looks again");
+        assertTrue(kinds > 0);
+        assertFalse(replica.timers.isEmpty(), "it looks again");
     }
 
     @Test

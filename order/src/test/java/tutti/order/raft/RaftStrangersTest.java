@@ -148,8 +148,8 @@ class RaftStrangersTest {
     @Test
     void aMemberCannotShutOutAnotherByALifeThatThatOneHasNotHad() throws Exception {
         recorders.get(0).awaitView(v -> v.majority() && v.members().size() == 2);
-        byte[] forged = new Batch(1, Long.MAX_VALUE, 1, ByteStrings.of(List.of("forged".getBytes(StandardCharsets.UTF_8))))
-                .bytes(1);
+        byte[] forged = new Batch(1, Long.MAX_VALUE, 1,
+                ByteStrings.of(List.of("forged".getBytes(StandardCharsets.UTF_8)))).bytes(1);
         for (int node = 0; node < 2; node++) {
             try (Socket third = Tls.socket(keys("third" + node, authority, 2), members.get(node))) {
                 third.getOutputStream().write(hello(2).framed().array());
