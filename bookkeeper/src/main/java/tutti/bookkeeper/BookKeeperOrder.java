@@ -563,7 +563,13 @@ public final class BookKeeperOrder extends DeliveringOrder {
                 throw new IOException(wrong.getMessage(), wrong);
             }
             switch (read) {
-                case LedgerMessage.Submit(byte[] batch) -> submit(batch);
+                case LedgerMessage.Submit(byte[] batch) -> {
+                    // One that names a later life of a third node would shut that one out.
+                    if (Batch.of(batch).sender() != from) {
+                        throw new IOException("node " + from + " hands in a batch of node " + Batch.of(batch).sender());
+                    }
+                    submit(batch);
+                }
                 case LedgerMessage.Letter(byte[] payload) -> withDeliveries(
                         to -> to.received(from, readOnly(payload), payload.length <= HERE_BYTES_MAX));
                 case LedgerMessage.Written now -> written(from, now);

@@ -71,7 +71,8 @@ import tutti.node.Control.Vote;
 final class Ballots {
     /**
      * Closed ballots that are remembered. A node that was delivered a verdict keeps it until it comes to the position ({@link Settlement}),
-     * however many follow; if it says something of the position after that was forgotten, it opens another ballot, which changes nothing.
+     * however many follow; what it says of the position after that was forgotten opens another ballot, which is closed by those who have left it
+     * out, as the first was.
      */
     static final int CLOSED_MAX = 1000;
 
@@ -132,6 +133,13 @@ final class Ballots {
         /** The error that opened it. */
         EngineFailure failure() {
             return new EngineFailure(sqlState, message, false);
+        }
+
+        /** What a node says that has not made the effects and will not. */
+        Control refused() {
+            Control.Inapplicable told = new Control.Inapplicable(position, transactions, everywhere, sqlState, message,
+                    Vote.REFUSED);
+            return tables.isEmpty() ? told : new Control.InapplicableToKeepers(told, tables);
         }
 
         /** Who has made the effects, as they say. */
@@ -214,6 +222,20 @@ final class Ballots {
     /** Whether a node has something to make of the effects that a ballot is about. */
     boolean concerns(Ballot ballot, int node) {
         return ballot.concerns(node, placement);
+    }
+
+    /**
+     * Whose word closes a ballot that is open again although its position was left out: as many as lack to a majority of those who refuse, and
+     * no more, since what is said behind the verdict, which is forgotten at once, would open it once more.
+     */
+    Set<Integer> asked(Ballot ballot) {
+        Set<Integer> voters = new TreeSet<>(nodes);
+        voters.removeAll(excluded);
+        voters.removeIf(node -> !concerns(ballot, node));
+        Set<Integer> refused = ballot.whoSay(voters, EnumSet.of(Vote.REFUSED));
+        int lack = voters.size() / 2 + 1 - refused.size();
+        voters.removeAll(refused);
+        return voters.stream().limit(Math.max(lack, 0)).collect(Collectors.toSet());
     }
 
     /** How a position stands; null if nobody has said that it cannot be applied, or that is forgotten. */

@@ -519,8 +519,7 @@ final class CommitPipeline {
             if (why == null) {
                 executed(slot, result);
             } else {
-                slot.refusal(result);
-                refuse(slot, why);
+                refusedNow(slot, why, result);
             }
         }, failure -> {
             appliers.free(applier);
@@ -534,6 +533,19 @@ final class CommitPipeline {
                         }
                     }));
         }));
+    }
+
+    /** If an attempt whose answer was lost has worked after all, that is why it is refused now. */
+    private void refusedNow(Slot slot, EngineFailure why, ExecuteResult result) {
+        Runnable refused = () -> {
+            slot.refusal(result);
+            refuse(slot, why);
+        };
+        if (slot.attempts() == 0) {
+            refused.run();
+        } else {
+            commits.ifCommitted(slot.position(), () -> executed(slot, ExecuteResult.done(new byte[0])), refused);
+        }
     }
 
     private void executed(Slot slot, ExecuteResult result) {
@@ -590,12 +602,23 @@ final class CommitPipeline {
             leftOut(head, why, result);
         }, failure -> {
             appliers.free(applier);
-            commits.muchLater(() -> commits.ifCommitted(head.position(),
-                    () -> leftOut(head, why, new ExecuteResult(why, new byte[0])), () -> {
-                        head.become(Slot.State.WAITING);
-                        advance();
-                    }));
+            commits.muchLater(() -> commits.ifCommitted(head.position(), () -> leftOutOrMade(head, why), () -> {
+                head.become(Slot.State.WAITING);
+                advance();
+            }));
         }));
+    }
+
+    /** The engine holds its position: that it is left out, or what was attempted before and has worked after all. */
+    private void leftOutOrMade(Slot head, EngineFailure why) {
+        commits.ifSkipped(head.position(), () -> leftOut(head, why, new ExecuteResult(why, new byte[0])), () -> {
+            if (head.kind() == Slot.Kind.BARRIER) {
+                executed(head, ExecuteResult.done(new byte[0]));
+            } else {
+                load.grouped(head);
+                becameVisible(head);
+            }
+        });
     }
 
     private void leftOut(Slot head, EngineFailure why, ExecuteResult result) {

@@ -86,8 +86,18 @@ final class EngineCommits {
                                 + " give it a copy of another node's database");
             }
             (last >= position ? committed : not).run();
-        }, failure -> givenUp.accept(new IllegalStateException("the database does not tell whether it has committed"
-                + " position " + position + ": " + failure.sqlState() + " " + failure.message()
-                + "; see that it can be reached"))));
+        }, failure -> untold("whether it has committed position " + position, failure)));
+    }
+
+    /** Does the one or the other, later, by whether the engine has recorded that a position which it has committed was left out. */
+    void ifSkipped(long position, Runnable skipped, Runnable not) {
+        engine.skippedPositions(new LoopCompletion<>(loop,
+                recorded -> (recorded.contains(position) ? skipped : not).run(),
+                failure -> untold("whether it has left out position " + position, failure)));
+    }
+
+    private void untold(String what, EngineFailure failure) {
+        givenUp.accept(new IllegalStateException("the database does not tell " + what + ": " + failure.sqlState() + " "
+                + failure.message() + "; see that it can be reached"));
     }
 }

@@ -433,12 +433,21 @@ final class Settlement {
                 + " when the node could keep no more behind it; it begins anew"), true);
     }
 
-    /** Says of open ballots what this node has made, unless it has. */
+    /**
+     * Says of open ballots what this node has made, or left out, unless it has. The latter are open again: a node's word came when the verdict
+     * was forgotten.
+     */
     private void answer() {
         for (Ballot ballot : ballots.open()) {
             long position = ballot.position();
-            if (position <= visible && !leftOut.contains(position) && ballots.concerns(ballot, life.node())
-                    && ballot.votes().get(life.node()) != Vote.MADE) {
+            if (position > visible || !ballots.concerns(ballot, life.node())) {
+                continue;
+            }
+            if (leftOut.contains(position)) {
+                if (ballots.asked(ballot).contains(life.node())) {
+                    say(position, Vote.REFUSED, ballot.everywhere(), ballot.refused());
+                }
+            } else if (ballot.votes().get(life.node()) != Vote.MADE) {
                 say(position, Vote.MADE, false, new Control.Applied(position));
             }
         }

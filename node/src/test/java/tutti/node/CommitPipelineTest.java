@@ -184,6 +184,72 @@ class CommitPipelineTest extends PipelineFixture {
         assertEquals(List.of(1L, 1L), refused);
     }
 
+    private void createsTable(long position) {
+        run(() -> pipeline.barrier(position, id(position),
+                new TransactionRequest.Whole(new byte[0], ConflictClasses.ALL, KeySet.EMPTY,
+                        TransactionRequest.Placement.ALL)));
+    }
+
+    /** Its session goes on in the server after the connection is lost, and is done when the statement is tried again. */
+    @Test
+    void aStatementThatHasWorkedUnheardIsNotRefusedBecauseItHas() {
+        createsTable(1);
+        pending().forEach(first -> first.fail(true));
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        List<ManualEngine.Pending> again = pending();
+        engine.commit(List.of(1L));
+        again.forEach(ManualEngine.Pending::refuse);
+        run(() -> pipeline.remote(2, id(2), writes(2, 2)));
+        succeedAll();
+        assertEquals(List.of(), refused);
+        assertEquals(List.of(1L, 2L), visible);
+    }
+
+    @Test
+    void aStatementThatHasNotWorkedIsRefusedWhenItIsTriedAgain() {
+        createsTable(1);
+        pending().forEach(first -> first.fail(true));
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        pending().forEach(ManualEngine.Pending::refuse);
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        assertEquals(List.of(1L), refused);
+        assertEquals(List.of(), visible);
+    }
+
+    /** Or the node would take its database for right, which has what the others have left out. */
+    @Test
+    void whatHasWorkedUnheardIsNotTakenForLeftOut() {
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
+        pending().forEach(first -> first.fail(true));
+        run(() -> {
+            skipped.add(1L);
+            pipeline.leaveOut(1);
+        });
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        List<ManualEngine.Pending> skip = pending();
+        engine.commit(List.of(1L));
+        skip.forEach(twice -> twice.fail(false));
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        succeedAll();
+        assertEquals(List.of(1L), visible);
+        assertEquals(List.of(), leftOut);
+    }
+
+    @Test
+    void whatIsRecordedAsLeftOutUnheardIsLeftOut() {
+        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
+        pending().forEach(first -> first.fail(true));
+        run(() -> {
+            skipped.add(1L);
+            pipeline.leaveOut(1);
+        });
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        pending().forEach(ManualEngine.Pending::succeedUnheard);
+        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        assertEquals(List.of(1L), visible);
+        assertEquals(List.of(1L), leftOut);
+    }
+
     private void stopsTheNode(String expected, Runnable task) {
         loop.execute(task);
         machine.runDue();

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
@@ -26,6 +27,9 @@ final class ManualEngine implements Engine {
 
         /** It takes effect, but its result is lost on the way. */
         void succeedUnheard();
+
+        /** The engine refuses a statement for its own sake. */
+        void refuse();
     }
 
     private static final EngineFailure LOST = new EngineFailure("08006", "connection lost", true);
@@ -33,6 +37,7 @@ final class ManualEngine implements Engine {
     final List<Pending> pending = new ArrayList<>();
     final List<Long> effects = new ArrayList<>();
     final AtomicLong applied = new AtomicLong();
+    private final Set<Long> skipped = new HashSet<>();
     private final List<ManualApplier> appliers = new ArrayList<>();
     @Nullable
     BlockedListener blocked;
@@ -47,7 +52,18 @@ final class ManualEngine implements Engine {
     }
 
     synchronized void pend(Runnable effect, Completion<@Nullable Void> done) {
+        pend(effect, done, () -> {
+            throw new UnsupportedOperationException();
+        });
+    }
+
+    private synchronized void pend(Runnable effect, Completion<@Nullable Void> done, Runnable refused) {
         pending.add(new Pending() {
+            @Override
+            public void refuse() {
+                refused.run();
+            }
+
             @Override
             public void succeed() {
                 effect.run();
@@ -89,7 +105,7 @@ final class ManualEngine implements Engine {
 
     @Override
     public void skippedPositions(Completion<Set<Long>> done) {
-        done.succeeded(Set.of());
+        done.succeeded(Set.copyOf(skipped));
     }
 
     @Override
@@ -189,12 +205,16 @@ final class ManualEngine implements Engine {
                 public void failed(EngineFailure failure) {
                     done.failed(failure);
                 }
-            });
+            }, () -> done.succeeded(new ExecuteResult(new EngineFailure("42P07", "it exists already", false),
+                    new byte[0])));
         }
 
         @Override
         public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
-            pend(() -> ManualEngine.this.commit(List.of(position)), new Completion<>() {
+            pend(() -> {
+                ManualEngine.this.commit(List.of(position));
+                skipped.add(position);
+            }, new Completion<>() {
                 @Override
                 public void succeeded(@Nullable Void value) {
                     done.succeeded(new ExecuteResult(why, new byte[0]));

@@ -1,6 +1,7 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -90,5 +91,34 @@ class TroubledStatementTest extends ReplicaTrio {
         engines.get(0).full = false;
         await(client::isDone);
         isInOneMindWithItsClient(client);
+    }
+
+    /** All have left it out by then; nobody is asked about it for ever. */
+    @Test
+    void whatIsSaidOfAPositionWhoseVerdictIsForgottenIsDecidedAsItWas()
+            throws IOException, DurableLog.OverflowException {
+        openAll(SnapshotIsolation.NAME);
+        ALL.forEach(node -> engines.get(node).refused.addAll(List.of(STATEMENT, "no")));
+        held().hold();
+        long position = nodes.get(1).deliveredPosition() + 1;
+        assertFalse(refused(STATEMENT).tookEffect());
+        for (int next = 0; next < Ballots.CLOSED_MAX; next++) {
+            assertFalse(refused("no").tookEffect());
+        }
+        assertEquals("none", verdict(position));
+        held().goOn();
+        new Client(0, "last", 2).committed();
+        await(() -> verdict(position).equals("SKIPPED") || verdict(position).equals("none"));
+        noneHasEnded();
+    }
+
+    private ExecuteResult refused(String text) {
+        return told(done -> nodes.get(1).barrier(text.getBytes(StandardCharsets.UTF_8), KeySet.EMPTY, done));
+    }
+
+    private String verdict(long position) {
+        return this.<List<ReplicaNode.Position>>told(nodes.get(1)::positions).stream()
+                .filter(each -> each.position() == position).map(ReplicaNode.Position::verdict).findFirst()
+                .orElse("none");
     }
 }

@@ -117,7 +117,7 @@ public final class Akara implements Protocol {
         this.parameters = parameters;
         this.world = world;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
-                RESOLVE_TIMER);
+                RESOLVE_TIMER, world);
     }
 
     /** Line 4: whether every replica executes it. */
@@ -156,7 +156,7 @@ public final class Akara implements Protocol {
                 queues.deliver(t);
                 reconsidered.add(t);
                 if (orphan(t)) {
-                    orphans.watch(world);
+                    orphans.watch();
                 }
             }
             case Changes changes -> {
@@ -182,6 +182,7 @@ public final class Akara implements Protocol {
             }
             case Release release -> {
                 world.skip(position);
+                orphans.released(sender);
                 release.transactions().forEach(this::released);
             }
         }
@@ -563,7 +564,7 @@ public final class Akara implements Protocol {
     }
 
     private void resolve() {
-        orphans.release(queues.places().stream().filter(this::orphan).map(t -> t.id).toList(), world);
+        orphans.release(queues.places().stream().filter(this::orphan).map(t -> t.id).toList());
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam

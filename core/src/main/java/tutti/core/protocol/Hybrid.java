@@ -191,6 +191,7 @@ public final class Hybrid implements Protocol {
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
     private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();
     private final Orphans orphans;
+    private final Asking takeOvers;
     private Set<Integer> alive;
     private boolean ownersTimerRuns;
     private long delivered;
@@ -207,7 +208,8 @@ public final class Hybrid implements Protocol {
         this.runs = new OwnerRuns(parameters.executors(), parameters.batch(), queues, logs,
                 parameters.node(), world);
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
-                RESOLVE_TIMER);
+                RESOLVE_TIMER, world);
+        this.takeOvers = new Asking(parameters.node(), world);
     }
 
     // ------------------------------------------------------------------------------------------ local transactions
@@ -347,10 +349,12 @@ public final class Hybrid implements Protocol {
             }
             case Release release -> {
                 world.skip(position);
+                orphans.released(sender);
                 release.transactions().forEach(this::released);
             }
             case TakeOver takeOver -> {
                 world.skip(position);
+                takeOvers.delivered(sender);
                 takenOver(sender, takeOver.claims());
             }
             case Divide divide -> {
@@ -385,7 +389,7 @@ public final class Hybrid implements Protocol {
         if (own != null) {
             own.phase = Phase.QUEUED;
         } else if (orphan(entry)) {
-            orphans.watch(world);
+            orphans.watch();
         }
         promote(entry);
     }
@@ -508,7 +512,7 @@ public final class Hybrid implements Protocol {
             ownersTimerRuns = false;
             List<Claim> claims = logs.claims(parameters.node(), alive, delivered - visible <= BEHIND_MAX);
             if (!claims.isEmpty()) {
-                world.order(new TakeOver(claims));
+                takeOvers.order(new TakeOver(claims));
             }
             watchOwners();
         } else if (timer == TUNE_TIMER) {
@@ -562,7 +566,7 @@ public final class Hybrid implements Protocol {
     }
 
     private void resolve() {
-        orphans.release(queues.members().stream().filter(this::orphan).map(Entry::transaction).toList(), world);
+        orphans.release(queues.members().stream().filter(this::orphan).map(Entry::transaction).toList());
     }
 
     // ------------------------------------------------------------------------------------------ snapshots

@@ -31,7 +31,7 @@ import tutti.core.txn.KeySet;
  */
 final class NodeTurns {
     private static final long POSITIONS_MAX = 10_000;
-    /** Of how many rows losses are remembered before those below the floor are forgotten. */
+    /** Of how many rows losses are remembered, at least, before those below the floor are forgotten. */
     private static final int LOSSES_KEPT = 1_000;
 
     /** A turn has lasted long enough. */
@@ -77,6 +77,8 @@ final class NodeTurns {
     private final Map<Long, Map<Integer, Loss>> losses = new TreeMap<>();
     private final int enough;
     private long floor;
+    /** It is looked for what may be forgotten when there are more: twice as many as were left then, so that each is looked at twice or so. */
+    private int enoughToForget = LOSSES_KEPT;
 
     /**
      * None.
@@ -99,11 +101,12 @@ final class NodeTurns {
     /** Losses up to this position do not count any more. */
     void forget(long position) {
         floor = position;
-        if (losses.size() > LOSSES_KEPT) {
+        if (losses.size() > enoughToForget) {
             losses.values().removeIf(of -> {
                 of.values().removeIf(loss -> loss.position() <= floor);
                 return of.isEmpty();
             });
+            enoughToForget = Math.max(LOSSES_KEPT, 2 * losses.size());
         }
     }
 

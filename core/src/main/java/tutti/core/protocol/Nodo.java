@@ -151,7 +151,7 @@ public final class Nodo implements Protocol {
         this.parameters = parameters;
         this.world = world;
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
-                RESOLVE_TIMER);
+                RESOLVE_TIMER, world);
     }
 
     // ------------------------------------------------------------------------------------------ local transactions
@@ -307,6 +307,7 @@ public final class Nodo implements Protocol {
             }
             case Release release -> {
                 world.skip(position);
+                orphans.released(sender);
                 release.transactions().forEach(this::released);
             }
         }
@@ -323,7 +324,7 @@ public final class Nodo implements Protocol {
         queues.enter(place);
         if (own == null) {
             if (orphan(place.transaction())) {
-                orphans.watch(world);
+                orphans.watch();
             }
             return;
         }
@@ -412,7 +413,7 @@ public final class Nodo implements Protocol {
     }
 
     private void resolve() {
-        orphans.release(queues.members().stream().map(Place::transaction).filter(this::orphan).toList(), world);
+        orphans.release(queues.members().stream().map(Place::transaction).filter(this::orphan).toList());
     }
 
     // ------------------------------------------------------------------------------------------ the rest of the seam

@@ -1,6 +1,7 @@
 package tutti.core.protocol;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -56,6 +57,8 @@ abstract class NonVotingCertification implements Protocol {
     private final int keysMax;
     private NodeTurns turns;
     private final List<Refused> refused = new ArrayList<>();
+    /** What it has said of turns, until that is delivered. */
+    private final Set<NodeTurns.Over> said = new HashSet<>();
     private boolean turnTimerRuns;
     private long delivered;
 
@@ -175,6 +178,7 @@ abstract class NonVotingCertification implements Protocol {
                 world.skip(position);
             }
             case NodeTurns.Over over -> {
+                said.remove(over);
                 turns.over(over);
                 world.skip(position);
             }
@@ -238,7 +242,7 @@ abstract class NonVotingCertification implements Protocol {
                 one.ticks = 0;
             }
         }
-        over.forEach(turn -> world.order(new NodeTurns.Over(turn.key(), turn.since())));
+        over.stream().map(turn -> new NodeTurns.Over(turn.key(), turn.since())).filter(said::add).forEach(world::order);
         watchTurns();
     }
 

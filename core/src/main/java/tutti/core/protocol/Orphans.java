@@ -19,6 +19,8 @@ final class Orphans {
     private final int node;
     private final long intervalNanos;
     private final long timer;
+    private final ReplicaWorld world;
+    private final Asking asking;
     private Set<Integer> alive;
     private boolean timerRuns;
 
@@ -28,8 +30,10 @@ final class Orphans {
      * @param intervalNanos until a release is asked for again, in nanoseconds
      * @param timer number of the timer that is used for it
      */
-    Orphans(int node, Set<Integer> replicas, long intervalNanos, long timer) {
+    Orphans(int node, Set<Integer> replicas, long intervalNanos, long timer, ReplicaWorld world) {
         this.node = node;
+        this.world = world;
+        this.asking = new Asking(node, world);
         this.alive = replicas;
         this.intervalNanos = intervalNanos;
         this.timer = timer;
@@ -59,7 +63,7 @@ final class Orphans {
     }
 
     /** There is one: it will be looked after later. */
-    void watch(ReplicaWorld world) {
+    void watch() {
         if (!timerRuns) {
             timerRuns = true;
             world.timer(timer, intervalNanos);
@@ -67,10 +71,15 @@ final class Orphans {
     }
 
     /** Asks for the release of all that there are. */
-    void release(List<TransactionId> orphans, ReplicaWorld world) {
+    void release(List<TransactionId> orphans) {
         if (!orphans.isEmpty()) {
-            watch(world);
-            world.order(new Release(orphans));
+            watch();
+            asking.order(new Release(orphans));
         }
+    }
+
+    /** A release was delivered. */
+    void released(int sender) {
+        asking.delivered(sender);
     }
 }

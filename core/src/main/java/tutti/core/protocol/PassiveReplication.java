@@ -148,6 +148,7 @@ public final class PassiveReplication implements Protocol {
     private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Unanswered unanswered = new Unanswered();
+    private final Asking takeOvers;
     private CertificationIndex index = new CertificationIndex();
     private long epoch;
     private int primary;
@@ -163,6 +164,7 @@ public final class PassiveReplication implements Protocol {
     public PassiveReplication(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
+        this.takeOvers = new Asking(parameters.node(), world);
         this.primary = Collections.min(parameters.replicas());
         this.alive = parameters.replicas();
     }
@@ -301,6 +303,7 @@ public final class PassiveReplication implements Protocol {
             }
             case TakeOver takeOver -> {
                 world.skip(position);
+                takeOvers.delivered(sender);
                 if (takeOver.epoch() == epoch + 1) {
                     takenOver(position, sender);
                 }
@@ -383,7 +386,7 @@ public final class PassiveReplication implements Protocol {
         timerRuns = false;
         if (primaryMissing()) {
             if (alive.stream().noneMatch(other -> other < parameters.node())) {
-                world.order(new TakeOver(epoch + 1));
+                takeOvers.order(new TakeOver(epoch + 1));
             }
             missPrimary();
         }

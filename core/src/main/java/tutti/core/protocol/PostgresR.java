@@ -162,6 +162,7 @@ public final class PostgresR implements Protocol {
     private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
+    private final Asking resolves;
     /** In the order of their changes. */
     private final LinkedHashMap<TransactionId, Pending> pending = new LinkedHashMap<>();
     private int pendingKeys;
@@ -178,6 +179,7 @@ public final class PostgresR implements Protocol {
     public PostgresR(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
+        this.resolves = new Asking(parameters.node(), world);
         this.alive = parameters.replicas();
     }
 
@@ -242,6 +244,7 @@ public final class PostgresR implements Protocol {
             case Vote vote -> outcome(position, vote);
             case Resolve resolve -> {
                 world.skip(position);
+                resolves.delivered(sender);
                 for (TransactionId transaction : resolve.transactions()) {
                     Pending unresolved = pending.get(transaction);
                     if (unresolved != null) {
@@ -453,7 +456,7 @@ public final class PostgresR implements Protocol {
         List<TransactionId> orphans = pending.values().stream().filter(this::orphan).limit(RESOLVE_MAX)
                 .map(undecided -> undecided.transaction).toList();
         if (!orphans.isEmpty()) {
-            world.order(new Resolve(orphans));
+            resolves.order(new Resolve(orphans));
             awaitVote();
         }
     }

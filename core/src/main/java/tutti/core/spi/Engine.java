@@ -145,7 +145,8 @@ public interface Engine extends AutoCloseable {
          * Executes a barrier statement in an engine transaction of its own and commits it with the position recorded. A
          * statement that the engine refuses for a reason of the statement's own (a table that exists already) leaves no
          * effects and records nothing, and is reported as a success that did not take effect: the position is then skipped, or the
-         * statement tried again, as the nodes decide. Local
+         * statement tried again, as the nodes decide. On failure it is not known whether: what has lost its connection may yet be made, and then a
+         * further attempt fails or is refused, and {@link Engine#appliedPosition} tells. Local
          * transactions that are in its way may begin again as soon as they have left: an engine in which it must be alone
          * lets no statement of theirs begin before it is done.
          */

@@ -393,15 +393,15 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
     private void toLeader(byte[] batch) {
         if (leader == config.self()) {
-            replicate(batch);
+            replicate(Operation.of(LogEntry.BATCH, batch));
         } else if (leader >= 0) {
             peers.send(leader, new PeerMessage.Submit(batch));
         }
     }
 
     /** As the leader: has MicroRaft replicate a batch. If it will not, the sender repeats it later. */
-    private void replicate(byte[] batch) {
-        var _ = raft.replicate(Operation.of(LogEntry.BATCH, batch)).exceptionally(e -> {
+    private void replicate(Operation batch) {
+        var _ = raft.replicate(batch).exceptionally(e -> {
             LOGGER.debug("node {} could not replicate a batch: {}", config.self(), e.toString());
             return null;
         });
@@ -476,11 +476,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             switch (read) {
                 case PeerMessage.Letter(byte[] payload) -> RaftOrder.this.received(from,
                         readOnly(payload), payload.length <= HERE_BYTES_MAX);
-                case PeerMessage.Submit(byte[] batch) -> {
-                    if (leader == config.self()) {
-                        replicate(batch);
-                    }
-                }
+                case PeerMessage.Submit(byte[] batch) -> submitted(from, Operation.of(LogEntry.BATCH, batch));
                 case PeerMessage.Kept(int term, boolean voted, long index) -> {
                     promises(from);
                     met.heard(from, term, voted, index);
@@ -497,6 +493,16 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                                 committed.index());
                     }
                 }
+            }
+        }
+
+        /** One that names a later life of a third node would shut that one out. */
+        private void submitted(int from, Operation batch) throws IOException {
+            if (batch.sender != from) {
+                throw new IOException("node " + from + " hands in " + batch);
+            }
+            if (leader == config.self()) {
+                replicate(batch);
             }
         }
 

@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterEach;
@@ -24,9 +25,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.core.schema.ByteStrings;
 import tutti.keys.ClusterAuthority;
 import tutti.order.Recorder;
+import tutti.order.batch.Batch;
 import tutti.order.peer.Greeting;
+import tutti.runtime.Frames;
 import tutti.runtime.real.PathDirectory;
 import tutti.runtime.real.PeerKeys;
 import tutti.runtime.real.RealMachine;
@@ -138,6 +142,25 @@ class RaftStrangersTest {
         }
         awaitRefused(1);
         assertTheThirdMayStillCome();
+    }
+
+    /** Behind what it says is of a later life of the second, nothing of the second would be taken. */
+    @Test
+    void aMemberCannotShutOutAnotherByALifeThatThatOneHasNotHad() throws Exception {
+        recorders.get(0).awaitView(v -> v.majority() && v.members().size() == 2);
+        byte[] forged = new Batch(1, Long.MAX_VALUE, 1,
+                ByteStrings.of(List.of("forged".getBytes(StandardCharsets.UTF_8)))).bytes(1);
+        for (int node = 0; node < 2; node++) {
+            try (Socket third = Tls.socket(keys("third" + node, authority, 2), members.get(node))) {
+                third.getOutputStream().write(hello(2).framed().array());
+                assertEquals("", answer(third).refusal());
+                third.getOutputStream().write(Frames.of(new PeerMessage.Submit(forged).bytes(1)).array());
+                assertThrows(EOFException.class, () -> new DataInputStream(third.getInputStream())
+                        .readFully(new byte[1 << 20]), "it hangs up");
+            }
+        }
+        orders.get(1).append("mine".getBytes(StandardCharsets.UTF_8));
+        assertEquals("mine", recorders.get(0).awaitCount(1).getFirst().payload());
     }
 
     @Test

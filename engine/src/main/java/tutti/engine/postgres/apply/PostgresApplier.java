@@ -191,13 +191,18 @@ public final class PostgresApplier implements Applier {
                 if (commits && results.lost()) {
                     // Whether the commit has been made may stay unknown: then it is taken for made. If not, it is not to be any more.
                     kept.clear();
-                    if (!closed) {
-                        engine.end(server.processId());
-                    }
+                    end(server);
                 }
                 done.failed(failure);
             }
         });
+    }
+
+    /** A connection is lost: its session may go on with what it was asked for, and is not to when that is asked for again. */
+    private void end(BackendConnection server) {
+        if (!closed) {
+            engine.end(server.processId());
+        }
     }
 
     /** Begins a transaction that writes rows or nothing. */
@@ -406,6 +411,9 @@ public final class PostgresApplier implements Applier {
                     watch.cancel(false);
                     EngineFailure why = limit.over(failure);
                     engine.failed(why);
+                    if (results.lost()) {
+                        end(server);
+                    }
                     boolean refused = results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
                         if (refused) {
