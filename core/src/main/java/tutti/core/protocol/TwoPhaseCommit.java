@@ -107,6 +107,17 @@ import tutti.core.txn.WriteSet;
  * is a victim first if it read what u overwrites. The same is true of what had asked for its locks here and lost them when its
  * commit failed in the engine, which makes it visible later all the same: who read in between had run when u had been delivered and
  * was not visible, and is not sent before u is.
+ *
+ * <p>
+ * <b>Locks that are lost at home.</b> A client that waits no more has its transaction T rolled back in T's engine, and then nothing keeps others from
+ * writing what T has read. {@link #locksLost} tells before they can. If T has not all votes it is aborted, since two-phase locking
+ * needs all locks of a transaction held at one moment, and for T there would be none. If its decision is on its way there was such a moment, but T is to be
+ * serialized at its position, which may be behind that of somebody who has got T's locks since. So until T is visible or refused nobody is voted
+ * for here, and none is decided, whoever they are: with T's locks, they come behind T. They need not wait long, and not for one
+ * another: T waits for nothing but the order. What has read here what T writes is a victim before T is visible, as above. Whose locks were held here before T lost
+ * its own does not meet T, in whichever order the two commit.
+ *
+ * <p>
  * One thing is left: if the session of T dies while T waits for its decision its read locks are gone,
  * and nobody is told; then T is only as isolated as under snapshot isolation. Snapshot engines do not lock reads.
  */
@@ -199,6 +210,8 @@ public final class TwoPhaseCommit implements Protocol {
     private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
+    /** Local ones that lost their locks in the engine when their decisions were on their way, and are not visible yet. */
+    private final Set<TransactionId> unlocked = new HashSet<>();
     private final Participations participations;
     private final WaitGraph waits;
     private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
@@ -220,7 +233,7 @@ public final class TwoPhaseCommit implements Protocol {
     public TwoPhaseCommit(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
-        this.participations = new Participations(world, locks);
+        this.participations = new Participations(world, locks, unlocked::isEmpty);
         this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
         parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
@@ -291,9 +304,17 @@ public final class TwoPhaseCommit implements Protocol {
             own.asked.addAll(unasked);
             world.multicast(new Prepare(own.id, epoch, own.writes), unasked);
         }
-        if (own.votes.containsAll(others) && visible >= Math.max(overruled, own.behind)) {
+        if (own.votes.containsAll(others) && visible >= Math.max(overruled, own.behind) && unlocked.isEmpty()) {
             own.phase = Phase.DECIDED;
             world.order(new Decide(own.id, epoch, own.writes));
+        }
+    }
+
+    private void askAll() {
+        for (Local own : List.copyOf(local.values())) {
+            if (own.phase == Phase.PREPARING) {
+                ask(own);
+            }
         }
     }
 
@@ -327,6 +348,7 @@ public final class TwoPhaseCommit implements Protocol {
             world.multicast(new Ended(own.id, 0), own.asked);
         }
         unlock(own.id);
+        locksDoNotMatter(own.id);
     }
 
     @Override
@@ -349,12 +371,35 @@ public final class TwoPhaseCommit implements Protocol {
         if (own == null) {
             return;
         }
+        rolledBack(own, new AbortReason.Victim(forPosition));
+    }
+
+    @Override
+    public void locksLost(TransactionId transaction) {
+        Local own = local.get(transaction);
+        if (own != null) {
+            rolledBack(own, new AbortReason.Failed("unavailable"));
+        }
+    }
+
+    private void rolledBack(Local own, AbortReason why) {
         switch (own.phase) {
-            case EXECUTING, PREPARING -> abort(own, new AbortReason.Victim(forPosition));
-            case DECIDED -> own.phase = Phase.DECIDED_ROLLED_BACK;
+            case EXECUTING, PREPARING -> abort(own, why);
+            case DECIDED -> {
+                own.phase = Phase.DECIDED_ROLLED_BACK;
+                unlocked.add(own.id);
+            }
             case DECIDED_ROLLED_BACK -> {
                 // Known already.
             }
+        }
+    }
+
+    /** One that was decided without its locks has its end: when it was the last, whoever waited for that is voted for, and decided. */
+    private void locksDoNotMatter(TransactionId transaction) {
+        if (unlocked.remove(transaction) && unlocked.isEmpty()) {
+            participations.voteForAll(delivered);
+            askAll();
         }
     }
 
@@ -474,7 +519,7 @@ public final class TwoPhaseCommit implements Protocol {
                 abort(own, new AbortReason.Victim(position));
             } else if (own != null) {
                 // Decided in an epoch that is over: it will be refused.
-                own.phase = Phase.DECIDED_ROLLED_BACK;
+                rolledBack(own, new AbortReason.Victim(position));
                 world.abort(holder);
             } else if (participations.contains(holder)) {
                 participations.giveWay(holder);
@@ -491,13 +536,11 @@ public final class TwoPhaseCommit implements Protocol {
         if (join.node() == parameters.node()) {
             joining = false;
         }
-        for (Local own : List.copyOf(local.values())) {
+        for (Local own : local.values()) {
             own.asked.remove(join.node());
             own.votes.remove(join.node());
-            if (own.phase == Phase.PREPARING) {
-                ask(own);
-            }
         }
+        askAll();
     }
 
     private void left(long position, int node) {
@@ -507,16 +550,14 @@ public final class TwoPhaseCommit implements Protocol {
         epoch = position;
         waits.forget(node);
         dropPartsOf(node, Long.MAX_VALUE);
-        for (Local own : List.copyOf(local.values())) {
-            if (node == parameters.node()) {
-                // The others have dropped what this replica had them prepare.
+        if (node == parameters.node()) {
+            // The others have dropped what this replica had them prepare.
+            for (Local own : local.values()) {
                 own.asked.clear();
                 own.votes.clear();
             }
-            if (own.phase == Phase.PREPARING) {
-                ask(own);
-            }
         }
+        askAll();
     }
 
     private void dropPartsOf(int node, long life) {
@@ -531,6 +572,7 @@ public final class TwoPhaseCommit implements Protocol {
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             Decided decided = invisible.remove();
             locks.release(decided.transaction());
+            locksDoNotMatter(decided.transaction());
             if (decided.local()) {
                 world.answer(decided.transaction(), new Outcome.Committed(decided.position()));
             }
