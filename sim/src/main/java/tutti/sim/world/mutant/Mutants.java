@@ -116,7 +116,7 @@ public final class Mutants {
                     new Finder(By.PREFIX_SNAPSHOT, "first committer wins"), 3),
             mended("lost-locks-not-awaited",
                     "What ran while something committed and was not visible is decided before that is visible.",
-                    Edit.of(PROTOCOL + "TwoPhaseCommit", "executed", new Change.Unwritten("behind")),
+                    Edit.of(PROTOCOL + "Coordinations", "executed", new Change.Unwritten("behind")),
                     new Where("2pc", Map.of(), EngineKind.LOCKING, OrderKind.IDEAL, "engine-aborts,long", 1000, 1),
                     new Finder(By.ISOLATION, "can have come first"), 300),
             mended("doubtful-hold-their-locks",
