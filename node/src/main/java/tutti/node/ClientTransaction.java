@@ -486,19 +486,23 @@ final class ClientTransaction implements Transactions.Ticket {
 
     /**
      * Nobody can decide about it at the moment, and its client is to wait no more. One that has asked to commit is rolled back in the engine, so
-     * that its locks are free; if it is certified later, its changes are applied as those of another node are. One that waits to be asked for, or to
-     * ask, does not commit.
+     * that its locks are free, unless the protocol aborts it for that; if it is certified later, its changes are applied as those of another node
+     * are. One that waits to be asked for, or to ask, does not commit.
      */
     void doubtful() {
         if (queued && phase == Phase.OPEN) {
             queued = false;
             refuse(new AbortReason.Failed("unavailable"));
         } else if (!doubtful && !gone && !undertaken && (phase == Phase.ASKED || phase == Phase.WAITING)) {
-            doubtful = true;
-            all.metrics().doubtful();
             if (phase == Phase.ASKED && !rollingBack) {
+                all.node().tell(() -> all.node().protocol().locksLost(id));
+                if (phase == Phase.ENDED) {
+                    return;
+                }
                 rollBack(() -> {});
             }
+            doubtful = true;
+            all.metrics().doubtful();
             session.doubtful(name == null ? id : name);
         }
     }

@@ -16,6 +16,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Order;
+import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -68,6 +69,7 @@ class LostMajorityTest extends ReplicaTrio {
     @ValueSource(strings = {"si", "dbsm", "postgres-r", "passive", "2pc"})
     void whoseCommitIsUnderWayHearsThatItIsInDoubtAndCanAskLater(String protocol) throws Exception {
         openAll(protocol);
+        new Client(0, "before", 1).committed();
         TransactionId name = Objects.requireNonNull(nodes.get(0).reserve());
         held.hold();
         Client client = new Client(0, name, true);
@@ -86,6 +88,22 @@ class LostMajorityTest extends ReplicaTrio {
             assertEquals(committed, engines.get(node).changes().contains(name.toString()), "node " + node);
         }
         assertTrue(committed, "nobody was in its way");
+        noneHasEnded();
+    }
+
+    /** It has not been sent to be decided, because its node is about to join, and never will be without its locks. */
+    @Test
+    void whoseCommitIsCertainNotToComeHearsThat() throws Exception {
+        openAll("2pc");
+        held.hold();
+        Client client = new Client(0, "never", 1);
+        await(() -> held.holds());
+        loseMajority();
+        assertEquals(new Outcome.Aborted(new AbortReason.Failed("unavailable")), client.outcome());
+        assertFalse(client.doubtful.isDone());
+        findMajority("2pc");
+        awaitVisible(new Client(1, "next", 1).committed());
+        nodes.keySet().forEach(node -> assertFalse(engines.get(node).changes().contains("never"), "node " + node));
         noneHasEnded();
     }
 

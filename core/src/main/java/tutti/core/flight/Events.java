@@ -124,6 +124,12 @@ final class Events implements Protocol {
     }
 
     @Override
+    public void locksLost(TransactionId transaction) {
+        TransactionId.SCHEMA.write(transaction, begin(RecordKind.LOCKS_LOST, TRANSACTION_BYTES));
+        to.end();
+    }
+
+    @Override
     public void committed(long position, long horizon) {
         begin(RecordKind.COMMITTED, 16).putLong(position).putLong(horizon);
         to.end();
@@ -290,6 +296,10 @@ final class Events implements Protocol {
                 long forPosition = from.getLong();
                 yield new Event(nanos, "victim " + transaction + " (gave way to position " + forPosition + ")",
                         of(() -> protocol.victim(transaction, forPosition)));
+            }
+            case LOCKS_LOST -> {
+                TransactionId transaction = TransactionId.SCHEMA.read(from);
+                yield new Event(nanos, "locks lost of " + transaction, of(() -> protocol.locksLost(transaction)));
             }
             case COMMITTED -> {
                 long position = from.getLong();

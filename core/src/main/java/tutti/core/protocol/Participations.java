@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import tutti.core.protocol.TwoPhaseMessage.Inquire;
 import tutti.core.protocol.TwoPhaseMessage.Prepare;
 import tutti.core.protocol.TwoPhaseMessage.Vote;
@@ -52,12 +53,19 @@ final class Participations {
 
     private final ReplicaWorld world;
     private final KeyLocks locks;
+    private final BooleanSupplier mayVote;
     private final Map<TransactionId, Participation> all = new LinkedHashMap<>();
 
-    /** None yet; locks that are also those of local transactions. */
-    Participations(ReplicaWorld world, KeyLocks locks) {
+    /**
+     * None yet.
+     *
+     * @param locks also those of local transactions
+     * @param mayVote whether locks that are held here mean that nobody else had them who needs them still; {@link #voteForAll} when they mean it again
+     */
+    Participations(ReplicaWorld world, KeyLocks locks, BooleanSupplier mayVote) {
         this.world = world;
         this.locks = locks;
+        this.mayVote = mayVote;
     }
 
     boolean isEmpty() {
@@ -131,10 +139,15 @@ final class Participations {
      * overrule what it holds.
      */
     private void vote(Participation participation, long delivered) {
-        if (participation.part == Part.PREPARED && participation.round <= delivered) {
+        if (participation.part == Part.PREPARED && participation.round <= delivered && mayVote.getAsBoolean()) {
             world.multicast(new Vote(participation.id, participation.round, true),
                     Set.of(participation.id.node()));
         }
+    }
+
+    /** Votes for all that hold their locks, whether it has before or not. */
+    void voteForAll(long delivered) {
+        all.values().forEach(participation -> vote(participation, delivered));
     }
 
     /** The epoch of this position has begun. */

@@ -64,6 +64,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public void locksLost(TransactionId transaction) {
+        tell(to -> to.locksLost(transaction));
+    }
+
+    @Override
     public void committed(long position, long horizon) {
         tell(to -> to.committed(position, horizon));
     }

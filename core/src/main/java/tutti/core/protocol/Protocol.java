@@ -96,6 +96,13 @@ public interface Protocol {
     void victim(TransactionId transaction, long forPosition);
 
     /**
+     * A local transaction that has asked to commit is about to be rolled back in the engine, though nobody needs its locks: its client waits no
+     * more. Told before its locks are free, so before anybody else is {@code executed} or {@code prepared} who could not have got them. As a {@link #victim}
+     * that has been ordered it may yet commit. Means nothing to a protocol whose guarantee does not rest on the engine's locks.
+     */
+    default void locksLost(TransactionId transaction) {}
+
+    /**
      * The transaction at this position, and all before it, are visible in this node's engine.
      *
      * @param horizon no local transaction has begun below this position that may commit as far as the protocol has been told, nor

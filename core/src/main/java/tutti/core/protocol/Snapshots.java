@@ -11,7 +11,7 @@ final class Snapshots {
             "What a protocol has decided from, in the snapshots of nodes.",
             List.of(SnapshotIsolation.Snapshot.SCHEMA, DatabaseStateMachine.Snapshot.SCHEMA, PostgresR.Snapshot.SCHEMA,
                     ActiveReplication.Snapshot.SCHEMA, PassiveReplication.Snapshot.SCHEMA, ClassPlaces.SCHEMA,
-                    TwoPhaseCommit.Snapshot.SCHEMA, Wice.Snapshot.SCHEMA,
+                    Epochs.Snapshot.SCHEMA, Wice.Snapshot.SCHEMA,
                     HybridMessage.Snapshot.SCHEMA));
 
     private Snapshots() {}

@@ -1,12 +1,9 @@
 package tutti.core.protocol;
 
 import java.util.ArrayDeque;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import tutti.core.certify.CertificationIndex;
 import tutti.core.protocol.TwoPhaseMessage.Decide;
 import tutti.core.protocol.TwoPhaseMessage.Ended;
@@ -18,15 +15,10 @@ import tutti.core.protocol.TwoPhaseMessage.Prepare;
 import tutti.core.protocol.TwoPhaseMessage.Vote;
 import tutti.core.protocol.TwoPhaseMessage.Wait;
 import tutti.core.protocol.TwoPhaseMessage.Waits;
-import tutti.core.schema.Encoded;
-import tutti.core.schema.Field;
-import tutti.core.schema.Schema;
-import tutti.core.schema.Types;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
-import tutti.core.txn.WriteSet;
 
 /**
  * {@code 2pc}: distributed locking and two-phase commit, the baseline of the family: one-copy snapshot isolation on
@@ -49,7 +41,7 @@ import tutti.core.txn.WriteSet;
  *
  * <p>
  * <b>Deadlocks.</b> What has run, has a lock that an older one of another coordinator needs, and has not all votes, would wait for that one at its
- * coordinator: it is aborted at once, whether the older one asked first ({@link #executed}) or it had run first ({@link #asked}). Nobody
+ * coordinator: it is aborted at once, whether the older one asked first or it had run first. Nobody
  * is aborted by that who could commit before the other ends: both have run, each holds the key where it has run, and neither can get the
  * other's vote. So the older one keeps its place in the engine's queue. If it gave way to everybody who
  * had the lock before it, and those came again after their abort, it would never get it. All other circles are found by what is
@@ -87,11 +79,11 @@ import tutti.core.txn.WriteSet;
  * above T's snapshot. Replicas make positions visible in order, so snapshots are prefixes.
  * <ul>
  * <li>U was prepared at A and A delivered u before T locked the key there: T's engine refused the write, as U became
- * visible after T's snapshot (first updater wins); for keys that engines do not look after, {@link #executed} finds U,
+ * visible after T's snapshot (first updater wins); for keys that engines do not look after, {@link Coordinations#executed} finds U,
  * or refuses T for having begun before what is remembered.
  * <li>T had locked it before: U was not prepared at A before T's end, because locks at A exclude each other. So either A was
  * no member when U was decided, or its vote was of an earlier life. A's own membership began, then, in a later epoch than
- * U's, so A delivered u before it could decide T, found T in the way ({@link #overrule}) and aborted it; or T's decision
+ * U's, so A delivered u before it could decide T, found T in the way ({@link Coordinations#overrule}) and aborted it; or T's decision
  * was on its way already, in an earlier epoch than U's, and was refused.
  * </ul>
  * Votes repeat the epoch in which they were asked for, so that one of an earlier life is known. A prepared transaction is kept until
@@ -103,10 +95,21 @@ import tutti.core.txn.WriteSet;
  * serializable in order of position. It remains to see to what commits at u without having asked for locks at A: decided
  * when A was no member, or in its former life, or a request that every replica executes. Only A's engine knows which transactions
  * have read what that overwrites; it makes them {@link #victim}s before u becomes visible. A transaction T of A whose decision was on its
- * way when u was delivered is refused, as above. Every other one is not sent to be decided before u is visible ({@link #ask}), and so
+ * way when u was delivered is refused, as above. Every other one is not sent to be decided before u is visible, and so
  * is a victim first if it read what u overwrites. The same is true of what had asked for its locks here and lost them when its
  * commit failed in the engine, which makes it visible later all the same: who read in between had run when u had been delivered and
  * was not visible, and is not sent before u is.
+ *
+ * <p>
+ * <b>Locks that are lost at home.</b> A client that waits no more has its transaction T rolled back in T's engine, and then nothing keeps others from
+ * writing what T has read. {@link #locksLost} tells before they can. If T has not all votes it is aborted, since two-phase locking
+ * needs all locks of a transaction held at one moment, and for T there would be none. If its decision is on its way there was such a moment, but T is to be
+ * serialized at its position, which may be behind that of somebody who has got T's locks since. So until T is visible or refused nobody is voted
+ * for here, and none is decided, whoever they are: with T's locks, they come behind T. They need not wait long, and not for one
+ * another: T waits for nothing but the order. What has read here what T writes is a victim before T is visible, as above. Whose locks were held here before T lost
+ * its own does not meet T, in whichever order the two commit.
+ *
+ * <p>
  * One thing is left: if the session of T dies while T waits for its decision its read locks are gone,
  * and nobody is told; then T is only as isolated as under snapshot isolation. Snapshot engines do not lock reads.
  */
@@ -115,7 +118,6 @@ public final class TwoPhaseCommit implements Protocol {
     public static final String NAME = "2pc";
 
     private static final long TICK_TIMER = 1;
-    private static final String DEADLOCK = "distributed-deadlock";
 
     /**
      * Parameters; the same at every replica except {@code node}.
@@ -144,75 +146,19 @@ public final class TwoPhaseCommit implements Protocol {
         }
     }
 
-    /**
-     * A replica whose locks are needed.
-     *
-     * @param incarnation its transactions of earlier lives are over
-     * @param since the position from which on votes count
-     */
-    record Member(long incarnation, long since) {
-        static final Schema<Member> SCHEMA = Schema.part("member", Member.class).of(
-                Field.of("incarnation", Types.NATURAL, Member::incarnation),
-                Field.of("since", Types.NATURAL, Member::since), Member::new);
-    }
-
-    /** What it keeps in a snapshot. */
-    record Snapshot(long delivered, long epoch, Map<Integer, Member> members) implements Encoded {
-        static final Schema<Snapshot> SCHEMA = Schema.message("2pc", 7, Snapshot.class, "Of protocol `2pc`.").of(
-                Field.of("delivered", Types.NATURAL, Snapshot::delivered),
-                Field.of("epoch", Types.NATURAL, Snapshot::epoch),
-                Field.of("members", Types.map(Types.u8(0, 255), Member.SCHEMA, 256), Snapshot::members),
-                Snapshot::new);
-    }
-
-    private enum Phase {
-        /** Runs in the engine. */
-        EXECUTING,
-        /** Has run, holds its locks at home; collects votes. */
-        PREPARING,
-        /** Its decision is on its way. */
-        DECIDED,
-        /** Its decision is on its way; it was rolled back in the engine. */
-        DECIDED_ROLLED_BACK
-    }
-
-    /** A transaction of this replica that has not been answered. */
-    private static final class Local {
-        final TransactionId id;
-        Phase phase = Phase.EXECUTING;
-        WriteSet writes = WriteSet.EMPTY;
-        final Set<Integer> asked = new HashSet<>();
-        final Set<Integer> votes = new HashSet<>();
-        /** The last position that had committed without being visible when it had run. */
-        long behind;
-        int ticks;
-
-        Local(TransactionId id) {
-            this.id = id;
-        }
-    }
-
     /** It commits at a position that is not visible yet; its locks are held until then. */
     private record Decided(long position, TransactionId transaction, boolean local) {}
 
     private final Parameters parameters;
     private final ReplicaWorld world;
-    private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final KeyLocks locks = new KeyLocks();
+    private final CertificationIndex index = new CertificationIndex();
+    private final Epochs epochs;
     private final Participations participations;
+    private final Coordinations coordinations;
     private final WaitGraph waits;
     private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
-    private final CertificationIndex index = new CertificationIndex();
-    private final TreeMap<Integer, Member> members = new TreeMap<>();
     private Set<Integer> alive;
-    private long epoch;
-    private long delivered;
-    private long visible;
-    /** The last position at which something committed that had not asked for its locks here. */
-    private long overruled;
-    /** Of this life; known once something was submitted. */
-    private long incarnation = -1;
-    private boolean joining;
     private boolean toldWaits;
     private boolean timerRuns;
 
@@ -220,168 +166,63 @@ public final class TwoPhaseCommit implements Protocol {
     public TwoPhaseCommit(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
-        this.participations = new Participations(world, locks);
+        this.epochs = new Epochs(parameters.node(), parameters.replicas());
+        this.participations = new Participations(world, locks, this::mayVote);
+        this.coordinations = new Coordinations(world, locks, participations, epochs, index);
         this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
-        parameters.replicas().forEach(node -> members.put(node, new Member(0, 0)));
+    }
+
+    private boolean mayVote() {
+        return coordinations.haveTheirLocks();
     }
 
     // ------------------------------------------------------------------------------------------ coordinator
 
     @Override
     public void submitted(TransactionId transaction, TransactionRequest request) {
-        incarnation = transaction.incarnation();
-        Local own = new Local(transaction);
-        if (local.putIfAbsent(transaction, own) != null) {
-            throw new IllegalStateException(transaction + " was submitted twice");
-        }
-        if (request instanceof TransactionRequest.Whole whole
-                && whole.placement() == TransactionRequest.Placement.ALL) {
-            own.phase = Phase.DECIDED;
-            world.order(new Everywhere(transaction, whole));
-        }
+        coordinations.submitted(transaction, request);
     }
 
     @Override
     public void executed(TransactionId transaction, Execution execution) {
-        Local own = local.get(transaction);
-        if (own == null || own.phase != Phase.EXECUTING) {
-            throw new IllegalStateException(transaction + " asked to commit but was not executing");
-        }
-        own.phase = Phase.PREPARING;
-        own.writes = execution.writes();
-        own.behind = invisible.isEmpty() ? 0 : invisible.getLast().position();
-        KeySet keys = own.writes.keys();
-        AbortReason lost = index.certifyOpen(keys, execution.begun(),
-                index.comparedAfter(execution.begun(), execution.lastCommitted()));
-        if (lost != null) {
-            abort(own, lost);
-            return;
-        }
-        for (TransactionId holder : locks.inTheWay(transaction, keys)) {
-            if (!participations.contains(holder) || participations.isPrepared(holder)) {
-                // Keys that the engine does not lock, such as a child's parent for an applier.
-                abort(own, new AbortReason.Failed("lock-conflict"));
-                return;
-            }
-            // The engine has not given it the lock: this transaction has it, and would wait for it at its coordinator.
-            if (WaitGraph.isOlder(holder, transaction)) {
-                abort(own, new AbortReason.Failed(DEADLOCK));
-                return;
-            }
-            participations.giveWay(holder);
-        }
-        locks.hold(transaction, keys);
-        ask(own);
+        coordinations.executed(transaction, execution, invisible.isEmpty() ? 0 : invisible.getLast().position());
         tick();
-    }
-
-    /** First phase: asks the members that were not asked in their present life; goes on to the second if all have voted. */
-    private void ask(Local own) {
-        Member self = members.get(parameters.node());
-        if (self == null || self.incarnation() < incarnation) {
-            join(incarnation);
-            return;
-        }
-        Set<Integer> others = new HashSet<>(members.keySet());
-        others.remove(parameters.node());
-        Set<Integer> unasked = new HashSet<>(others);
-        unasked.removeAll(own.asked);
-        if (!unasked.isEmpty()) {
-            own.asked.addAll(unasked);
-            world.multicast(new Prepare(own.id, epoch, own.writes), unasked);
-        }
-        if (own.votes.containsAll(others) && visible >= Math.max(overruled, own.behind)) {
-            own.phase = Phase.DECIDED;
-            world.order(new Decide(own.id, epoch, own.writes));
-        }
-    }
-
-    private void join(long life) {
-        if (!joining) {
-            joining = true;
-            world.order(new Join(parameters.node(), life));
-        }
-    }
-
-    private void voted(int sender, Vote vote) {
-        Local own = local.get(vote.transaction());
-        Member member = members.get(sender);
-        if (own == null || own.phase != Phase.PREPARING || member == null || vote.round() < member.since()) {
-            return;
-        }
-        if (vote.yes()) {
-            own.votes.add(sender);
-            ask(own);
-        } else {
-            abort(own, new AbortReason.Failed("prepare-refused"));
-        }
-    }
-
-    /** Ends a local transaction that has not been decided, or whose decision was refused. */
-    private void abort(Local own, AbortReason reason) {
-        local.remove(own.id);
-        world.abort(own.id);
-        world.answer(own.id, new Outcome.Aborted(reason));
-        if (!own.asked.isEmpty()) {
-            world.multicast(new Ended(own.id, 0), own.asked);
-        }
-        unlock(own.id);
     }
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
         if (participations.contains(transaction)) {
             participations.failed(transaction);
-            return;
+        } else {
+            coordinations.failed(transaction, cause);
         }
-        Local own = local.get(transaction);
-        if (own == null || own.phase != Phase.EXECUTING) {
-            throw new IllegalStateException(transaction + " failed but was not executing");
-        }
-        local.remove(transaction);
-        world.answer(transaction, new Outcome.Aborted(cause));
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
-        Local own = local.get(transaction);
-        if (own == null) {
-            return;
-        }
-        switch (own.phase) {
-            case EXECUTING, PREPARING -> abort(own, new AbortReason.Victim(forPosition));
-            case DECIDED -> own.phase = Phase.DECIDED_ROLLED_BACK;
-            case DECIDED_ROLLED_BACK -> {
-                // Known already.
-            }
-        }
+        coordinations.rolledBack(transaction, new AbortReason.Victim(forPosition));
+    }
+
+    @Override
+    public void locksLost(TransactionId transaction) {
+        coordinations.rolledBack(transaction, new AbortReason.Failed("unavailable"));
     }
 
     // ------------------------------------------------------------------------------------------ participant
 
     private void asked(Prepare prepare) {
-        Member coordinator = members.get(prepare.transaction().node());
+        Epochs.Member coordinator = epochs.member(prepare.transaction().node());
         if (coordinator == null || coordinator.incarnation() <= prepare.transaction().incarnation()) {
-            participations.asked(prepare, delivered);
-            giveWay(prepare.transaction(), prepare.writes().keys());
+            participations.asked(prepare, epochs.delivered());
+            coordinations.giveWay(prepare.transaction(), prepare.writes().keys());
             tick();
-        }
-    }
-
-    /** What has run here and is younger would wait for this one at its coordinator, where it has run, and which has not voted. */
-    private void giveWay(TransactionId older, KeySet keys) {
-        for (TransactionId holder : locks.inTheWay(older, keys)) {
-            Local own = local.get(holder);
-            if (own != null && own.phase == Phase.PREPARING && WaitGraph.isOlder(older, holder)) {
-                abort(own, new AbortReason.Failed(DEADLOCK));
-            }
         }
     }
 
     @Override
     public void prepared(TransactionId transaction) {
-        participations.prepared(transaction, delivered);
+        participations.prepared(transaction, epochs.delivered());
     }
 
     @Override
@@ -389,41 +230,33 @@ public final class TwoPhaseCommit implements Protocol {
         participations.blocked(transaction, holders);
     }
 
-    private void unlock(TransactionId transaction) {
-        locks.release(transaction);
-        participations.grant();
-    }
-
     // ------------------------------------------------------------------------------------------ the order
 
     @Override
     public void delivered(long position, int sender, Message message) {
-        if (position <= delivered) {
-            throw new IllegalStateException("position " + position + " delivered after " + delivered);
-        }
-        delivered = position;
+        epochs.delivered(position);
         switch (message) {
             case Decide decide -> decide(position, decide);
             case Everywhere everywhere -> {
-                epoch = position;
-                overruled = position;
+                epochs.begin();
+                coordinations.overruledAt(position);
                 note(everywhere.request().keys(), position);
                 overrule(everywhere.transaction(), everywhere.request().keys(), position);
                 world.execute(everywhere.transaction(), position, everywhere.request());
-                invisible.add(new Decided(position, everywhere.transaction(),
-                        local.remove(everywhere.transaction()) != null));
+                commits(everywhere.transaction(), position);
             }
             case Join join -> {
                 world.skip(position);
-                joined(position, join);
+                dropPartsOf(join.node(), epochs.joined(join));
+                coordinations.joined(join.node());
             }
             case Leave leave -> {
                 world.skip(position);
-                left(position, leave.node());
+                left(leave.node());
             }
             default -> throw new IllegalArgumentException("not an ordered message of " + NAME + ": " + message);
         }
-        if (epoch == position) {
+        if (epochs.justBegan()) {
             participations.began(position);
         }
         tick();
@@ -431,29 +264,26 @@ public final class TwoPhaseCommit implements Protocol {
 
     private void decide(long position, Decide decide) {
         TransactionId transaction = decide.transaction();
-        Local own = local.get(transaction);
-        if (decide.epoch() != epoch) {
+        if (decide.epoch() != epochs.epoch()) {
             world.skip(position);
-            if (own != null && own.phase == Phase.DECIDED) {
-                own.phase = Phase.PREPARING;
-                own.ticks = 0;
-                ask(own);
-            } else if (own != null) {
-                abort(own, new AbortReason.Victim(position));
-            }
+            coordinations.refused(transaction, position);
             return;
         }
         KeySet keys = decide.writes().keys();
         note(keys, position);
         boolean prepared = participations.decided(transaction);
-        if (prepared || (own != null && own.phase == Phase.DECIDED)) {
+        if (prepared || coordinations.canCommit(transaction)) {
             world.commit(transaction, position, decide.writes());
         } else {
-            overruled = position;
+            coordinations.overruledAt(position);
             overrule(transaction, keys, position);
             world.apply(transaction, position, decide.writes());
         }
-        invisible.add(new Decided(position, transaction, local.remove(transaction) != null));
+        commits(transaction, position);
+    }
+
+    private void commits(TransactionId transaction, long position) {
+        invisible.add(new Decided(position, transaction, coordinations.decided(transaction)));
     }
 
     private void note(KeySet keys, long position) {
@@ -469,78 +299,37 @@ public final class TwoPhaseCommit implements Protocol {
             locks.hold(winner, keys);
         }
         for (TransactionId holder : locks.inTheWay(winner, keys)) {
-            Local own = local.get(holder);
-            if (own != null && own.phase == Phase.PREPARING) {
-                abort(own, new AbortReason.Victim(position));
-            } else if (own != null) {
-                // Decided in an epoch that is over: it will be refused.
-                own.phase = Phase.DECIDED_ROLLED_BACK;
-                world.abort(holder);
-            } else if (participations.contains(holder)) {
+            if (!coordinations.overrule(holder, position) && participations.contains(holder)) {
                 participations.giveWay(holder);
             }
         }
     }
 
-    private void joined(long position, Join join) {
-        Member before = members.get(join.node());
-        long life = before == null ? join.incarnation() : Math.max(before.incarnation(), join.incarnation());
-        members.put(join.node(), new Member(life, position));
-        epoch = position;
-        dropPartsOf(join.node(), life);
-        if (join.node() == parameters.node()) {
-            joining = false;
-        }
-        for (Local own : List.copyOf(local.values())) {
-            own.asked.remove(join.node());
-            own.votes.remove(join.node());
-            if (own.phase == Phase.PREPARING) {
-                ask(own);
-            }
-        }
-    }
-
-    private void left(long position, int node) {
-        if (members.remove(node) == null) {
-            return;
-        }
-        epoch = position;
-        waits.forget(node);
-        dropPartsOf(node, Long.MAX_VALUE);
-        for (Local own : List.copyOf(local.values())) {
-            if (node == parameters.node()) {
-                // The others have dropped what this replica had them prepare.
-                own.asked.clear();
-                own.votes.clear();
-            }
-            if (own.phase == Phase.PREPARING) {
-                ask(own);
-            }
+    private void left(int node) {
+        if (epochs.left(node)) {
+            waits.forget(node);
+            dropPartsOf(node, Long.MAX_VALUE);
+            coordinations.left(node);
         }
     }
 
     private void dropPartsOf(int node, long life) {
-        participations.dropThoseOf(of -> of.node() == node && of.incarnation() < life, delivered);
+        participations.dropThoseOf(of -> of.node() == node && of.incarnation() < life, epochs.delivered());
     }
 
     @Override
     public void committed(long position, long horizon) {
         index.forget(horizon);
-        long before = visible;
-        visible = position;
+        List<TransactionId> committed = new ArrayList<>();
         while (!invisible.isEmpty() && invisible.peek().position() <= position) {
             Decided decided = invisible.remove();
             locks.release(decided.transaction());
+            committed.add(decided.transaction());
             if (decided.local()) {
                 world.answer(decided.transaction(), new Outcome.Committed(decided.position()));
             }
         }
-        for (Local own : List.copyOf(local.values())) {
-            long awaited = Math.max(overruled, own.behind);
-            if (own.phase == Phase.PREPARING && before < awaited && awaited <= position) {
-                ask(own);
-            }
-        }
+        coordinations.visible(position, committed);
         participations.grant();
     }
 
@@ -556,7 +345,7 @@ public final class TwoPhaseCommit implements Protocol {
     /** The lowest that is alive has the members removed that are not. */
     private void removeLost() {
         if (alive.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node()) {
-            for (int node : members.keySet()) {
+            for (int node : epochs.members()) {
                 if (!alive.contains(node)) {
                     world.order(new Leave(node));
                 }
@@ -565,8 +354,8 @@ public final class TwoPhaseCommit implements Protocol {
     }
 
     private void tick() {
-        if (!timerRuns && (!local.isEmpty() || !participations.isEmpty() || toldWaits
-                || !alive.containsAll(members.keySet()))) {
+        if (!timerRuns && (!coordinations.all().isEmpty() || !participations.isEmpty() || toldWaits
+                || !alive.containsAll(epochs.members()))) {
             timerRuns = true;
             world.timer(TICK_TIMER, parameters.tickNanos());
         }
@@ -577,15 +366,8 @@ public final class TwoPhaseCommit implements Protocol {
         timerRuns = false;
         waits.tick();
         removeLost();
-        for (Local own : List.copyOf(local.values())) {
-            if (own.phase == Phase.PREPARING && ++own.ticks > parameters.lockTicks()) {
-                abort(own, new AbortReason.Failed("lock-timeout"));
-            }
-        }
-        participations.dropThoseOf(of -> {
-            Member coordinator = members.get(of.node());
-            return coordinator == null || coordinator.incarnation() > of.incarnation();
-        }, delivered);
+        coordinations.tick(parameters.lockTicks());
+        participations.dropThoseOf(epochs::isOver, epochs.delivered());
         participations.tick(parameters.inquireTicks());
         tellWaits();
         tick();
@@ -595,8 +377,7 @@ public final class TwoPhaseCommit implements Protocol {
         List<Wait> mine = participations.waits();
         if (!mine.isEmpty() || toldWaits) {
             toldWaits = !mine.isEmpty();
-            Set<Integer> others = new HashSet<>(members.keySet());
-            others.remove(parameters.node());
+            Set<Integer> others = epochs.others();
             if (!others.isEmpty()) {
                 world.multicast(new Waits(mine), others);
             }
@@ -607,27 +388,22 @@ public final class TwoPhaseCommit implements Protocol {
 
     /** A transaction of this replica that waits for others which wait for it is aborted if it is the one to give way. */
     private void breakDeadlocks() {
-        Set<TransactionId> giving = waits.givingWay(local.keySet());
-        for (Local own : List.copyOf(local.values())) {
-            if (own.phase == Phase.PREPARING && giving.contains(own.id)) {
-                abort(own, new AbortReason.Failed(DEADLOCK));
-            }
-        }
+        coordinations.breakDeadlocks(waits.givingWay(coordinations.all()));
     }
 
     @Override
     public void received(int sender, Message message) {
         switch (message) {
             case Prepare prepare -> asked(prepare);
-            case Vote vote -> voted(sender, vote);
+            case Vote vote -> coordinations.voted(sender, vote);
             case Ended ended -> {
-                if (delivered >= ended.after()) {
+                if (epochs.delivered() >= ended.after()) {
                     participations.ended(ended.transaction());
                 }
             }
             case Inquire inquire -> inquired(sender, inquire.transaction());
             case Waits told -> {
-                if (members.containsKey(sender)) {
+                if (epochs.members().contains(sender)) {
                     waits.told(sender, told.waits());
                     breakDeadlocks();
                 }
@@ -637,17 +413,14 @@ public final class TwoPhaseCommit implements Protocol {
     }
 
     private void inquired(int sender, TransactionId transaction) {
-        if (local.containsKey(transaction)) {
+        if (coordinations.all().contains(transaction)) {
             return;
         }
-        if (transaction.incarnation() == incarnation) {
-            world.multicast(new Ended(transaction, delivered), Set.of(sender));
-            return;
-        }
-        Member self = members.get(parameters.node());
-        if (self == null || self.incarnation() <= transaction.incarnation()) {
+        if (transaction.incarnation() == coordinations.incarnation()) {
+            world.multicast(new Ended(transaction, epochs.delivered()), Set.of(sender));
+        } else if (!epochs.takesPart(transaction.incarnation() + 1)) {
             // Of a former life, whose decision may still be on its way: the order is to say that it is over.
-            join(transaction.incarnation() + 1);
+            coordinations.join(transaction.incarnation() + 1);
         }
     }
 
@@ -660,15 +433,11 @@ public final class TwoPhaseCommit implements Protocol {
 
     @Override
     public byte[] snapshot() {
-        return new Snapshot(delivered, epoch, members).bytes();
+        return epochs.snapshot().bytes();
     }
 
     @Override
     public void restore(byte[] snapshot) {
-        Snapshot from = Snapshots.open(snapshot, Snapshot.class);
-        delivered = from.delivered();
-        epoch = from.epoch();
-        members.clear();
-        members.putAll(from.members());
+        epochs.restore(Snapshots.open(snapshot, Epochs.Snapshot.class));
     }
 }

@@ -81,7 +81,7 @@ class ProtocolGoldenTest extends GoldenContract {
                         new ActiveReplication.Snapshot(30),
                         new PassiveReplication.Snapshot(30, 2, 1, 14, index()),
                         new ClassPlaces(30, List.of(new ClassPlaces.Place(29, OTHER, CLASSES))),
-                        new TwoPhaseCommit.Snapshot(30, 5, Map.of(0, new TwoPhaseCommit.Member(1, 2))),
+                        new Epochs.Snapshot(30, 5, Map.of(0, new Epochs.Member(1, 2))),
                         new Wice.Snapshot(30, 3, "west", Map.of(1, new Wice.Last(4, 5)), Map.of("east", 2, "west", 9),
                                 List.of(RELAY), IMAGE),
                         new HybridMessage.Snapshot(30,

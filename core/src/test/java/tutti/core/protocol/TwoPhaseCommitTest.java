@@ -9,6 +9,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.TwoPhaseMessage.Decide;
 import tutti.core.protocol.TwoPhaseMessage.Everywhere;
+import tutti.core.protocol.TwoPhaseMessage.Join;
 import tutti.core.protocol.TwoPhaseMessage.Prepare;
 import tutti.core.protocol.TwoPhaseMessage.Vote;
 import tutti.core.protocol.TwoPhaseMessage.Wait;
@@ -29,8 +30,11 @@ class TwoPhaseCommitTest {
     private static final TransactionId OTHER = new TransactionId(1, 3);
     /** Younger than {@link #OWN}, where {@link #OTHER} is older. */
     private static final TransactionId LATER = new TransactionId(1, 9);
+    private static final TransactionId NEXT = new TransactionId(0, 8);
     private static final WriteSet OWN_WRITES = writes(1);
     private static final Outcome DEADLOCK = new Outcome.Aborted(new AbortReason.Failed("distributed-deadlock"));
+
+    private static final Outcome UNAVAILABLE = new Outcome.Aborted(new AbortReason.Failed("unavailable"));
 
     private static final class World extends IdleReplica {
         final List<Message> ordered = new ArrayList<>();
@@ -104,6 +108,59 @@ class TwoPhaseCommitTest {
         assertEquals(List.of(), world.ordered);
         protocol.committed(1, 0);
         assertEquals(List.of(new Decide(OWN, 0, OWN_WRITES)), world.ordered);
+    }
+
+    /** Its read locks are gone: somebody else may overwrite what it has read, before it has all its locks. */
+    @Test
+    void whatLosesItsLocksBeforeItHasAllVotesIsAborted() {
+        execute();
+        protocol.locksLost(OWN);
+        assertEquals(List.of(UNAVAILABLE), world.answers);
+        assertEquals(List.of(OWN), world.aborted);
+        protocol.received(1, new Vote(OWN, 0, true));
+        assertEquals(List.of(), world.ordered);
+    }
+
+    /** They may have overwritten what it has read, and would come before it; it may have overwritten what they have read. */
+    @Test
+    void nobodyGoesOnThatMayHaveGotTheLocksOfWhatIsDecidedBeforeThatIsVisible() {
+        executeAndDecide();
+        protocol.locksLost(OWN);
+        protocol.received(1, new Prepare(OTHER, 0, writes(2)));
+        protocol.prepared(OTHER);
+        WriteSet next = writes(3);
+        protocol.submitted(NEXT, TransactionRequest.Interactive.UNDECLARED);
+        protocol.executed(NEXT, new Execution(0, 0, next, ReadSet.EMPTY));
+        protocol.received(1, new Vote(NEXT, 0, true));
+        protocol.delivered(1, 0, new Decide(OWN, 0, OWN_WRITES));
+        assertEquals(List.of(), votes());
+        assertEquals(List.of(), world.ordered);
+        protocol.committed(1, 0);
+        assertEquals(List.of(new Outcome.Committed(1)), world.answers);
+        assertEquals(List.of(new Vote(OTHER, 0, true)), votes());
+        assertEquals(List.of(new Decide(NEXT, 0, next)), world.ordered);
+    }
+
+    @Test
+    void theyGoOnWhenItsDecisionIsRefused() {
+        executeAndDecide();
+        protocol.locksLost(OWN);
+        protocol.received(1, new Prepare(OTHER, 0, writes(2)));
+        protocol.prepared(OTHER);
+        protocol.delivered(1, 1, new Join(1, 0));
+        protocol.delivered(2, 0, new Decide(OWN, 0, OWN_WRITES));
+        assertEquals(List.of(new Outcome.Aborted(new AbortReason.Victim(2))), world.answers);
+        assertEquals(List.of(new Vote(OTHER, 0, true)), votes());
+    }
+
+    private void executeAndDecide() {
+        execute();
+        protocol.received(1, new Vote(OWN, 0, true));
+        assertEquals(new Decide(OWN, 0, OWN_WRITES), world.ordered.removeLast());
+    }
+
+    private List<Message> votes() {
+        return world.sent.stream().filter(Vote.class::isInstance).toList();
     }
 
     @Test

@@ -43,7 +43,7 @@ class BrokenClassesTest {
                         "whatCouldNotBeFlushedIsWrittenOnceMoreWhenTheLogIsOpened"),
                 new BrokenClass("lost-locks-forgotten",
                         "What ran while something committed and was not visible is decided before that is visible.",
-                        Edit.of("tutti.core.protocol.TwoPhaseCommit", "executed", new Change.Unwritten("behind")),
+                        Edit.of("tutti.core.protocol.Coordinations", "executed", new Change.Unwritten("behind")),
                         "tutti.core.protocol.TwoPhaseCommitTest",
                         "nothingIsDecidedBeforeWhatHadCommittedWhenItRanIsVisible"),
                 new BrokenClass("old-copy-welcome", "A node whose log lacks what it had for good is let in.",
