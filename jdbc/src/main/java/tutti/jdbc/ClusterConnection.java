@@ -190,7 +190,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             return false;
         }
         NodeConnection on = nodes.current();
-        if (on != null && on.usable() && on.connection().isValid(timeout)) {
+        if (on != null && on.usable() && answers(on, timeout)) {
             return true;
         }
         if (open || lost != null || session.pinnedBy() != null) {
@@ -201,11 +201,15 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
         try {
             long wait = timeout == 0 ? settings.failoverNanos() : timeout * 1_000_000_000L;
-            return nodes.forNextTransaction(System.nanoTime() + Math.min(wait, settings.failoverNanos())).connection()
-                    .isValid(timeout);
+            return answers(nodes.forNextTransaction(System.nanoTime() + Math.min(wait, settings.failoverNanos())),
+                    timeout);
         } catch (SQLException nobody) {
             return false;
         }
+    }
+
+    private static boolean answers(NodeConnection on, int timeout) throws SQLException {
+        return Boolean.TRUE.equals(waited(on, () -> on.connection().isValid(timeout)));
     }
 
     private void setAutoCommit(boolean wanted) throws SQLException {
@@ -262,13 +266,17 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             boolean begins = !open;
             NodeConnection on = begins ? nodes.atLevel(deadline) : somewhere();
             String transaction = on.transaction();
+            boolean failed = on.inFailedTransaction();
             try {
                 Object result = waited(on, () -> work.on(on));
-                executed(on, sql);
+                executed(on, failed, sql);
                 return result;
             } catch (SQLException failure) {
                 if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
                     open = on.inTransaction();
+                    if (!open) {
+                        session.rolledBack();
+                    }
                     throw failure;
                 }
                 left(on, failure, begins, sql, transaction);
@@ -297,9 +305,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 + " repeated because its parameters were streams";
     }
 
-    private void executed(NodeConnection on, @Nullable String sql) {
+    /** @param failed whether the transaction had failed before, so that its end, whatever it is called, rolls it back */
+    private void executed(NodeConnection on, boolean failed, @Nullable String sql) {
         open = on.inTransaction();
-        if (sql != null) {
+        if (failed && !open) {
+            session.rolledBack();
+        } else if (sql != null) {
             session.executed(sql, open);
         }
         nodes.saw(on.position());
@@ -410,13 +421,18 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             return;
         }
         String transaction = on.transaction();
+        boolean failed = on.inFailedTransaction();
         try {
             waited(on, () -> {
                 on.connection().commit();
                 return null;
             });
             open = on.inTransaction();
-            session.committed();
+            if (failed) {
+                session.rolledBack();
+            } else {
+                session.committed();
+            }
             nodes.saw(on.position());
         } catch (SQLException failure) {
             boolean gone = on.lostBy(failure);

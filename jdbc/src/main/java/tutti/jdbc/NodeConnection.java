@@ -81,6 +81,11 @@ final class NodeConnection implements Target {
         return connection.getTransactionState() != TransactionState.IDLE;
     }
 
+    /** Whether a transaction is open that has failed, as the node said last. */
+    boolean inFailedTransaction() {
+        return connection.getTransactionState() == TransactionState.FAILED;
+    }
+
     /** Whether each statement is sent as a query of its own, which is a transaction outside of a block. */
     boolean simpleQueries() {
         return connection.getPreferQueryMode() == PreferQueryMode.SIMPLE;

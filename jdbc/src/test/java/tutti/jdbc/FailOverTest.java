@@ -1,6 +1,7 @@
 package tutti.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What clients are told when a node is lost while it commits for them, by nodes that follow a script. */
 class FailOverTest {
@@ -45,11 +47,15 @@ class FailOverTest {
         }
     }
 
-    private static void insertAndCommit(ScriptedNode... nodes) throws SQLException {
+    private static Connection connect(ScriptedNode... nodes) throws SQLException {
         String hosts = Arrays.stream(nodes).map(ScriptedNode::address).collect(Collectors.joining(","));
         String url = "jdbc:tutti://" + hosts
                 + "/x?user=me&password=word&sslmode=disable&preferQueryMode=simple&loadBalance=false";
-        try (Connection connection = Objects.requireNonNull(new TuttiDriver().connect(url, new Properties()));
+        return Objects.requireNonNull(new TuttiDriver().connect(url, new Properties()));
+    }
+
+    private static void insertAndCommit(ScriptedNode... nodes) throws SQLException {
+        try (Connection connection = connect(nodes);
                 Statement statement = connection.createStatement()) {
             connection.setAutoCommit(false);
             assertEquals(1, statement.executeUpdate("INSERT INTO t VALUES (1)"));
@@ -116,6 +122,45 @@ class FailOverTest {
         }
     }
 
+    /** However long one is ready to wait. */
+    @Test
+    @Timeout(20)
+    void aNodeThatStandsStillIsNotWaitedForByWhoAsksWhetherAConnectionIsValid() throws Exception {
+        try (ScriptedNode still = new ScriptedNode(query -> query.isEmpty()
+                ? ScriptedNode.STANDS_STILL
+                : ScriptedNode.DONE); ScriptedNode other = knowing(); Connection connection = connect(still, other)) {
+            assertTrue(connection.isValid(0));
+            assertTrue(other.heard().contains(""), other.heard()::toString);
+        }
+    }
+
+    /** COMMIT of a transaction that has failed rolls back what it has set, as ROLLBACK does. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void settingsOfATransactionThatHasFailedAreNotTakenAlong(boolean inWords) throws Exception {
+        try (ScriptedNode first = new ScriptedNode(query -> switch (query) {
+            case "SELECT 0" -> ScriptedNode.FAILS;
+            case "SELECT 2" -> ScriptedNode.DIES;
+            default -> ScriptedNode.DONE;
+        });
+                ScriptedNode other = knowing();
+                Connection connection = connect(first, other);
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.execute("SET x TO 1");
+            assertThrows(SQLException.class, () -> statement.execute("SELECT 0"));
+            if (inWords) {
+                statement.execute("COMMIT");
+            } else {
+                connection.commit();
+            }
+            statement.execute("SELECT 1");
+            connection.commit();
+            statement.execute("SELECT 2");
+            assertFalse(other.heard().contains("SET x TO 1"), other.heard()::toString);
+        }
+    }
+
     @Test
     @Timeout(20)
     void aNodeThatStandsStillIsNotWaitedForByWhoConnects() throws Exception {
@@ -148,13 +193,6 @@ class FailOverTest {
             assertTrue(slow.heard().contains("COMMIT"), slow.heard()::toString);
             assertTrue(other.heard().isEmpty(), other.heard()::toString);
         }
-    }
-
-    private static Connection connect(ScriptedNode... nodes) throws SQLException {
-        String hosts = Arrays.stream(nodes).map(ScriptedNode::address).collect(Collectors.joining(","));
-        return Objects.requireNonNull(new TuttiDriver().connect("jdbc:tutti://" + hosts
-                + "/x?user=me&password=word&sslmode=disable&preferQueryMode=simple&loadBalance=false",
-                new Properties()));
     }
 
     /** What is sent as a batch with auto-commit may be several transactions, of which the first one's outcome says nothing. */

@@ -26,6 +26,8 @@ final class ScriptedNode implements Closeable {
     static final String STANDS_STILL = "stands still";
     /** In place of an answer: an error, because it does not take writes at the moment. */
     static final String REFUSES = "refuses";
+    /** In place of an answer: an error, with which the transaction has failed. */
+    static final String FAILS = "fails";
     /** An answer without rows. */
     static final String DONE = "done";
     /** The name of every transaction here, unless they are counted from it. */
@@ -133,6 +135,11 @@ final class ScriptedNode implements Closeable {
             }
             if (answer.equals(REFUSES)) {
                 send(out, 'E', text("SERROR", "VERROR", "C57P03", "Mthis node takes no writes", ""));
+            } else if (answer.equals(FAILS)) {
+                send(out, 'E', text("SERROR", "VERROR", "C22012", "Mdivision by zero", ""));
+                status = status == 'T' ? 'E' : status;
+            } else if (status == 'E' && query.startsWith("COMMIT")) {
+                send(out, 'C', text("ROLLBACK"));
             } else {
                 answer(out, query, answer.equals(DONE) ? null : answer);
             }

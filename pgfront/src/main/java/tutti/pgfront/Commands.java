@@ -78,11 +78,12 @@ final class Commands {
                 return commit(tokens);
             }
             case ROLLBACK -> {
+                String another = chained(tokens);
                 if (session.status() == Backend.IDLE) {
                     warning("25P01", "there is no transaction in progress");
                 }
                 session.rollback();
-                chain(tokens);
+                begin(another);
             }
             case SAVEPOINT, RELEASE, ROLLBACK_TO -> session.savepoint(statement);
             case SCHEMA -> session.schema(statement);
@@ -112,20 +113,37 @@ final class Commands {
     }
 
     private Answer commit(List<Token> tokens) throws SQLException {
+        String another = chained(tokens);
         if (session.status() == Backend.IDLE) {
             warning("25P01", "there is no transaction in progress");
             session.commitImplicit();
             return new Answer("COMMIT", null);
         }
         boolean committed = session.commit();
-        chain(tokens);
+        begin(another);
         return new Answer(committed ? "COMMIT" : "ROLLBACK", null);
     }
 
-    private void chain(List<Token> tokens) throws SQLException {
+    /**
+     * What begins the next transaction if the present one is to be followed at once by another like it; null if it is not.
+     *
+     * @throws SQLException with {@code 25P01} if it is, and there is none
+     */
+    private @Nullable String chained(List<Token> tokens) throws SQLException {
         int at = tokens.size() - 1;
-        if (tokens.get(at).is("chain") && at > 0 && !tokens.get(at - 1).is("no")) {
-            session.begin(List.of());
+        if (!tokens.get(at).is("chain") || at == 0 || tokens.get(at - 1).is("no")) {
+            return null;
+        }
+        if (session.status() == Backend.IDLE) {
+            throw new SQLException(tokens.getFirst().value().toUpperCase(Locale.ROOT)
+                    + " AND CHAIN can only be used in transaction blocks", "25P01");
+        }
+        return session.another();
+    }
+
+    private void begin(@Nullable String another) throws SQLException {
+        if (another != null) {
+            session.begin(Token.statements(another).getFirst());
         }
     }
 

@@ -488,7 +488,7 @@ final class PgProtocol implements Runnable {
     }
 
     private void describe(ByteBuf body) throws SQLException {
-        byte kind = body.readByte();
+        byte kind = Fields.int8(body);
         String name = Fields.cString(body);
         Prepared prepared;
         short[] formats = new short[0];
@@ -583,7 +583,7 @@ final class PgProtocol implements Runnable {
     }
 
     private void close(ByteBuf body) {
-        byte kind = body.readByte();
+        byte kind = Fields.int8(body);
         String name = Fields.cString(body);
         if (kind == 'S') {
             Prepared closed = statements.remove(name);

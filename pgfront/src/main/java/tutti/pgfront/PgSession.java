@@ -475,6 +475,12 @@ final class PgSession implements AutoCloseable {
         return true;
     }
 
+    /** What begins another block like the present one. */
+    String another() throws SQLException {
+        return "begin isolation level " + parameters.show("transaction_isolation")
+                + (readOnly ? " read only" : " read write");
+    }
+
     /** Isolation and access mode of the block. */
     void characteristics(List<Token> options) throws SQLException {
         for (int i = 0; i < options.size(); i++) {

@@ -155,6 +155,32 @@ class ProtocolEdgesTest extends AtOneNode {
     }
 
     @ParameterizedTest
+    @ValueSource(strings = {"commit", "rollback", "abort", "end"})
+    void whatIsChainedIsAsItWas(String end) throws Exception {
+        open("create table item (id int primary key)");
+        assertEquals("E25P01ZI", query(end + " and chain"));
+        query("begin read only");
+        query(end + " and chain");
+        query(end + " and chain");
+        assertEquals("C[INSERT 0 1]ZT", query("insert into item values (1)"));
+        assertEquals("E25006ZI", query("commit"));
+        query("begin");
+        query(end + " and no chain");
+        assertEquals("C[INSERT 0 1]ZI", query("insert into item values (1)"));
+    }
+
+    @ParameterizedTest
+    @ValueSource(chars = {'D', 'C'})
+    void aMessageWithoutWhatItIsAboutEndsTheSession(char type) throws Exception {
+        open();
+        say(type);
+        stream.flush();
+        assertEquals('E', stream.receiveChar());
+        String fields = new String(stream.receive(stream.receiveInteger4() - 4), StandardCharsets.UTF_8);
+        assertTrue(fields.contains("C08P01\0"), fields);
+    }
+
+    @ParameterizedTest
     @ValueSource(strings = {"set time", "set local time", "set names", "set", "set a to", "copy", "copy (",
             "copy () to stdout", "copy (;) to stdout", "insert"})
     void whatIsHalfAStatementIsASyntaxError(String half) throws Exception {

@@ -36,6 +36,12 @@ public final class Fields {
         return body.readShort();
     }
 
+    /** One byte. */
+    public static byte int8(ByteBuf body) {
+        need(body, 1);
+        return body.readByte();
+    }
+
     /** All that is left. */
     public static byte[] rest(ByteBuf body) {
         byte[] bytes = new byte[body.readableBytes()];

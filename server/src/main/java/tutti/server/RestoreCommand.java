@@ -4,6 +4,7 @@ import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Instant;
@@ -85,6 +86,9 @@ public final class RestoreCommand implements Callable<Integer> {
                         + " when all nodes of the cluster are restored to it");
             }
             return Program.OK;
+        } catch (NoSuchFileException missing) {
+            throw new Failure(missing.getMessage() + " is not there",
+                    "name the directory that `tutti backup` has filled", missing);
         } catch (IOException impossible) {
             throw new Failure(String.valueOf(impossible.getMessage()), "docs/operations.md", impossible);
         }

@@ -447,12 +447,17 @@ class ForgedCaptureTest {
     void nestedStatementsAreNotCutShort() throws Exception {
         for (String before : List.of("", "SET LOCAL standard_conforming_strings = off; ")) {
             for (String statement : List.of("CREATE VIEW evil.cut AS SELECT -- \"\nPL/pgSQL function FROM evil.columns",
-                    "COMMENT ON TABLE evil.columns IS '\\' \"\nPL/pgSQL function '")) {
+                    "COMMENT ON TABLE evil.columns IS '\\' \"\nPL/pgSQL function '",
+                    "CREATE VIEW evil.cut AS SELECT 1 \"\nPL/pgSQL function c\"",
+                    "CREATE VIEW evil.cut AS TABLE evil.columns UNION SELECT * FROM evil.columns \"\nPL/pgSQL function c() line 1"
+                            + " at EXECUTE\nSQL statement \" WHERE pl < 5")) {
                 String sql = "DO $$ BEGIN " + before + "EXECUTE $q$" + statement + "$q$; END $$";
                 assertTrue(List.of("0A000", "42601").contains(refused(sql)), sql);
             }
         }
         assertEquals(List.of(), NODE.drainCommitted());
+        String called = committed("DO $$ BEGIN EXECUTE 'DO $q$ BEGIN CREATE VIEW evil.cut AS SELECT 1 c; END $q$'; END $$");
+        assertTrue(called.contains("CREATE VIEW evil.cut AS SELECT 1 c"), called);
     }
 
     /** Literals of our functions mean the same under this setting. */

@@ -1184,6 +1184,26 @@ $text$, condition, large.same, left_out.before, left_out.after, large.none, whol
         FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
+-- Whether code of a user's may run when rows of this table are written: in constraints, domains, indexes, columns that are computed, types.
+CREATE OR REPLACE FUNCTION tutti.runs_users_code(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM tutti.suspects) AND (
+        EXISTS (SELECT FROM tutti.reached r LEFT JOIN pg_constraint c ON r.classid = 'pg_constraint'::regclass AND c.oid = r.objid
+                LEFT JOIN pg_type t ON r.classid = 'pg_type'::regclass AND t.oid = r.objid
+            WHERE r.classid IN ('pg_operator'::regclass, 'pg_cast'::regclass, 'pg_amproc'::regclass) OR t.typtype IN ('d', 'r', 'm', 'b')
+                OR c.contypid <> 0 OR c.conrelid = table_oid
+                OR r.classid = 'pg_class'::regclass AND (r.objid = table_oid
+                    OR r.objid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = table_oid)))
+        OR EXISTS (SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated <> ''
+                JOIN pg_depend o ON o.classid = 'pg_attrdef'::regclass AND o.objid = d.oid AND o.refclassid = 'pg_proc'::regclass
+                JOIN tutti.suspects s ON s.oid = o.refobjid
+            WHERE d.adrelid = table_oid))
+$function$;
+
+-- How many rows the transaction has changed, those of catalogs included, also in what was rolled back.
+CREATE OR REPLACE FUNCTION tutti.rows_written() RETURNS int8 LANGUAGE sql <fixed settings> AS $function$
+    SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_xact_all_tables WHERE schemaname <> 'pg_toast'
+$function$;
+
 -- The functions that write rows which another node has captured, as many as the text of an array of rows holds and says in its bounds
 -- ([1:2]={...}), or the one row that their second parameter is. They return how many there were, and fail if these are others than so
 -- many: nobody need look before the commit. Their first parameter is the secret. Nothing in them but the owner's own
@@ -1191,6 +1211,8 @@ $function$;
 --
 -- A function that assigns some columns is told by its third parameter which, a bit for each. One function for all sets of columns: what a
 -- column is assigned that is not among them is what it has, which of a large value is a pointer, and neither read nor written anew.
+--
+-- Where code of a user's runs for them, it must not change anything: its node has told what it changed there, and here it would do so once more.
 --
 -- Without a key a row is deleted that has the same text, column by column; which one of several does not matter, since nothing can tell
 -- them apart. Columns of common types are compared as values first, which costs less.
@@ -1269,27 +1291,35 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
         UNION ALL
         SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
                 format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
+    ), guard AS (
+        SELECT CASE WHEN watched THEN concat(chr(10), '    others pg_catalog.int8 := tutti.rows_written();') ELSE '' END AS before,
+            CASE WHEN watched THEN format($text$
+    IF (tutti.rows_written() OPERATOR(pg_catalog.-) others) OPERATOR(pg_catalog.<>) counted THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = %L, HINT = 'Change other rows in a trigger, which fires at one node.';
+    END IF;$text$, concat('a function that is called when rows of table ', this.name, ' are written has changed something itself'))
+            ELSE '' END AS after
+        FROM this, tutti.runs_users_code(table_oid) AS watched
     )
     SELECT concat('apply_', operation, '_', table_oid), format($text$
 #variable_conflict use_variable
 DECLARE
     %s
-    counted pg_catalog.int8;
+    counted pg_catalog.int8;%s
 BEGIN
     %s;
-    GET DIAGNOSTICS counted = ROW_COUNT;
+    GET DIAGNOSTICS counted = ROW_COUNT;%s
     IF counted OPERATOR(pg_catalog.<>) %s THEN
         RAISE EXCEPTION USING ERRCODE = 'XX001', MESSAGE = pg_catalog.concat(%L, %s, ' rows, the engine says ', counted,
             ': this replica differs from the others');
     END IF;
     RETURN counted;
 END
-$text$, variable, sql, expected.rows, concat(replace(upper(split_part(operation, '_', 1)), 'COLUMNS', 'UPDATE'), ' of table ', this.name,
+$text$, variable, guard.before, sql, guard.after, expected.rows, concat(replace(upper(split_part(operation, '_', 1)), 'COLUMNS', 'UPDATE'), ' of table ', this.name,
         ' should have met '), expected.rows), CASE WHEN operation <> 'insert' AND same IS NULL THEN ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
             'bytea_output=hex', 'xmlbinary=base64', 'IntervalStyle=postgres', 'lc_monetary=C'] END
         FROM this, statements, key, LATERAL (SELECT CASE WHEN variable <> '' THEN '1'
             ELSE $text$pg_catalog.split_part(pg_catalog.encode(pg_catalog.substr($2, 4, 8), 'escape'), ']', 1)::pg_catalog.int8$text$
-            END AS rows) expected
+            END AS rows) expected, guard
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
@@ -1569,7 +1599,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.refuse_import(), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
-    tutti.submission(), tutti.submitted_chance(bigint), tutti.position(), tutti.answer(text) TO PUBLIC;
+    tutti.submission(), tutti.submitted_chance(bigint), tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();

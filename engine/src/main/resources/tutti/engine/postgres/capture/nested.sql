@@ -96,6 +96,39 @@ CREATE OR REPLACE FUNCTION tutti.nested_statement(stack text) RETURNS text LANGU
         FROM '^SQL statement "(.*?)"(?:\nPL/pgSQL function |$)')
 $function$;
 
+-- Whether the server's parser understands a text. Of a function with such a parameter the server only parses it; the function is never made.
+CREATE OR REPLACE FUNCTION tutti.parses(body text) RETURNS boolean LANGUAGE plpgsql <fixed settings> SET check_function_bodies = on
+    AS $function$
+BEGIN
+    PERFORM set_config('<mark>', 'tutti adopting', true);
+    EXECUTE format('CREATE FUNCTION tutti.parsed(anyelement) RETURNS void LANGUAGE sql AS %L', body);
+    RAISE EXCEPTION 'it is taken back';
+EXCEPTION
+    WHEN syntax_error THEN RETURN false;
+    WHEN OTHERS THEN RETURN true;
+END
+$function$;
+
+-- Whether the statement that the stack tells may be the beginning of a longer one: a name between quotation marks may hold what looks as if the stack went on.
+CREATE OR REPLACE FUNCTION tutti.may_be_longer(statement text, stack text, strings text) RETURNS boolean LANGUAGE plpgsql
+    <fixed settings> AS $function$
+DECLARE
+    rest text := substr(stack, strpos(stack, chr(10)) + 1 + length('SQL statement "'));
+    place int := length(statement) + 1;
+    step int;
+BEGIN
+    LOOP
+        step := regexp_instr(rest, '"(?:\nPL/pgSQL function |$)', place + 1);
+        IF step = 0 THEN
+            RETURN false;
+        ELSIF strings = 'off' AND strpos(left(rest, step - 1), chr(92)) > 0 OR tutti.parses(left(rest, step - 1)) THEN
+            RETURN true;
+        END IF;
+        place := step;
+    END LOOP;
+END
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.refuse_nested(tag text, hint text) RETURNS void LANGUAGE plpgsql AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = pg_catalog.format('%s cannot be replicated from a function or DO block', tag),
@@ -142,6 +175,8 @@ DECLARE
 BEGIN
     IF NOT tutti.is_one_statement(statement) THEN
         PERFORM tutti.refuse_nested(tag, 'EXECUTE one statement at a time, and end a comment after -- with a line break.');
+    ELSIF tutti.may_be_longer(statement, current_setting('tutti.asked_in'), current_setting('tutti.asked_strings')) THEN
+        PERFORM tutti.refuse_nested(tag, 'Send it as a statement of its own, or write its names without line breaks.');
     ELSIF current_setting('tutti.asked_strings') = 'off' AND strpos(statement, chr(92)) > 0 THEN
         PERFORM tutti.refuse_nested(tag, 'SET standard_conforming_strings = on, and write strings with a backslash accordingly.');
     ELSIF starts_with(session_user, '<executor>') THEN
