@@ -21,7 +21,9 @@ enum RecordKind {
     /** An effect. */
     INCLUDES,
     /** An event: {@link tutti.core.protocol.Protocol#undertake}. */
-    LIMITED;
+    LIMITED,
+    /** An event. */
+    MEMBERS;
 
     private static final RecordKind[] VALUES = values();
 
@@ -34,7 +36,8 @@ enum RecordKind {
     }
 
     boolean event() {
-        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED || this == UNDERTAKEN || this == LIMITED;
+        return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED || this == UNDERTAKEN || this == LIMITED
+                || this == MEMBERS;
     }
 
     /** As a person reads it. */
