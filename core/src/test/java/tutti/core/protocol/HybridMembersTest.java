@@ -1,5 +1,6 @@
 package tutti.core.protocol;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -132,6 +133,7 @@ class HybridMembersTest extends HybridSites {
         List<List<String>> undertaken = List.of(told(0), told(1), told(3));
         assertEquals(6, undertaken.stream().mapToInt(List::size).sum(), "two executors each, no request twice");
         assertEquals(List.of("undertake 12", "undertake 15"), undertaken.get(2));
+        assertArrayEquals(sites.get(0).protocol.snapshot(), sites.get(3).protocol.snapshot(), "all know the same owners");
     }
 
     @Test
