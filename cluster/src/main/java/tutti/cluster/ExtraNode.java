@@ -44,6 +44,11 @@ public final class ExtraNode implements AutoCloseable {
         return node.id();
     }
 
+    /** Where it is, once it has been started. */
+    public ClusterFile.Node node() {
+        return node;
+    }
+
     /** Where the others reach its order. */
     public String order() {
         return node.host() + ":" + node.orderPort();

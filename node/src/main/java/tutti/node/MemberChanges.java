@@ -41,6 +41,9 @@ final class MemberChanges {
 
         Group.View view();
 
+        /** Tells the protocol who decides from this position on. */
+        void decide(long position, Set<Integer> voters);
+
         void schedule(long delayNanos, Runnable task);
 
         /** It takes part in the order only from now on. */
@@ -180,6 +183,7 @@ final class MemberChanges {
             if (told.step() == Control.Changed.Step.REMOVED) {
                 outcomes.fence(told.node(), outcomes.lastLife(told.node()));
             }
+            node.decide(position, members.voters());
             follow();
         }
         Asked mine = asked;
@@ -197,6 +201,7 @@ final class MemberChanges {
     void delivered(long position, int sender, Control.CaughtUp told) {
         if (members.caughtUp(position, sender, told.number())) {
             LOG.info("node {}: as of position {} node {} decides with the others", self, position, sender);
+            node.decide(position, members.voters());
             follow();
         }
     }

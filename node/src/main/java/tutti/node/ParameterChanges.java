@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +37,7 @@ final class ParameterChanges {
     private record Asked(Message change, Completion<OrderedParameters> done) {}
 
     private final int self;
-    private final Set<Integer> replicas;
+    private final Supplier<Set<Integer>> replicas;
     private final ChosenProtocol chosen;
     private final Protocol protocol;
     private final Node node;
@@ -48,7 +49,8 @@ final class ParameterChanges {
     private volatile OrderedParameters present;
     private volatile Claims claims;
 
-    ParameterChanges(int self, Set<Integer> replicas, ChosenProtocol chosen, Protocol protocol, Node node) {
+    /** @param replicas those that decide, as of now */
+    ParameterChanges(int self, Supplier<Set<Integer>> replicas, ChosenProtocol chosen, Protocol protocol, Node node) {
         this.self = self;
         this.replicas = replicas;
         this.chosen = chosen;
@@ -80,7 +82,7 @@ final class ParameterChanges {
         }
         Message change;
         try {
-            change = chosen.change(replicas, present, wanted);
+            change = chosen.change(replicas.get(), present, wanted);
         } catch (IllegalArgumentException impossible) {
             done.failed(new EngineFailure("22023", String.valueOf(impossible.getMessage()), false));
             return;
@@ -137,12 +139,13 @@ final class ParameterChanges {
             mine.done.succeeded(present);
         } else {
             mine.done.failed(
-                    new EngineFailure("55000", "somebody else has changed the parameters at position " + present.since()
-                            + ": ask again", false));
+                    new EngineFailure("55000", "the parameters, as of position " + present.since()
+                            + ", or the members have changed meanwhile: ask again", false));
         }
     }
 
-    private void follow() {
+    /** Looks whether the protocol has other parameters. */
+    void follow() {
         OrderedParameters now = protocol.ordered();
         if (!now.equals(present)) {
             present = now;

@@ -118,7 +118,7 @@ final class ReplicaCore {
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
                 logKeeping, settlement, parts);
-        this.parameters = new ParameterChanges(settings.node(), settings.replicas(), settings.protocol(), this.protocol,
+        this.parameters = new ParameterChanges(settings.node(), members::voters, settings.protocol(), this.protocol,
                 parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
                 settlement, copies, changes, parts);
@@ -398,6 +398,12 @@ final class ReplicaCore {
             if (lifecycle.state() != State.EXCLUDED) {
                 outbox.send(control.bytes(order.group().wireVersion()));
             }
+        }
+
+        @Override
+        public void decide(long position, Set<Integer> voters) {
+            world.tell(() -> protocol.members(position, voters));
+            parameters.follow();
         }
 
         @Override

@@ -304,6 +304,7 @@ final class PgSession implements AutoCloseable {
             }
         }
         PgStatement statement = prepared.statement();
+        parameters.count();
         last.is(statement, values);
         if (status == Backend.IN_TRANSACTION && !readOnly && commits.mayBook()) {
             last.isBooked();
@@ -555,6 +556,10 @@ final class PgSession implements AutoCloseable {
     void commitImplicit() throws SQLException {
         if (status == Backend.IDLE) {
             shownToAll(commitOpen());
+            if (parameters.setForNothing()) {
+                notice = ErrorFields.of("WARNING", "25P01", "SET LOCAL can only be used in transaction blocks");
+            }
+            parameters.end(true);
         }
     }
 
@@ -577,6 +582,7 @@ final class PgSession implements AutoCloseable {
     void failed() {
         if (status == Backend.IDLE) {
             session.rollback();
+            parameters.end(false);
         } else {
             status = Backend.FAILED;
             if (savepoints == 0) {

@@ -82,16 +82,24 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
      */
     record Returning(String shape) {}
 
-    /** The text of statements that are one transaction; null if some of them control transactions themselves. */
+    /** The text of statements that are one transaction, without what is set for it; null if some of them control transactions themselves. */
     static @Nullable String together(List<PgStatement> statements) {
         StringBuilder all = new StringBuilder();
         for (PgStatement statement : statements) {
+            if (statement.forTransaction()) {
+                continue;
+            }
             if (!statement.kind().prepared() && statement.kind() != Kind.EMPTY) {
                 return null;
             }
             all.append(statement.sql()).append(";\n");
         }
         return all.toString();
+    }
+
+    /** Whether it only sets something until its transaction ends. */
+    private boolean forTransaction() {
+        return kind == Kind.SET && tokens.size() > 1 && tokens.get(1).is("local");
     }
 
     /** The same, as the client wrote it otherwise. */

@@ -42,6 +42,8 @@ final class SessionParameters {
     private final Map<String, String> values = new TreeMap<>();
     private @Nullable Map<String, String> atBegin;
     private final Map<String, @Nullable String> locals = new HashMap<>();
+    /** Something has been executed since these were set. */
+    private boolean localsCount;
     private final boolean reports;
     private final boolean logs;
     /** Asked for with each statement, so kept beside the text; see {@link #derive}. */
@@ -69,6 +71,7 @@ final class SessionParameters {
         defaults.putAll(Map.of("bytea_output", "hex", "statement_timeout", "0", "lock_timeout", "0",
                 "client_min_messages", "notice", "lc_collate", "C", "lc_ctype", "C", "row_security", "on",
                 "check_function_bodies", "on", READ_LEVEL, "local"));
+        defaults.put(ACKNOWLEDGE, "executed");
         values.putAll(defaults);
         reports = start.getOrDefault("options", "").contains("tutti.report=on");
         Map<String, String> all = new LinkedHashMap<>(options(start.getOrDefault("options", "")));
@@ -225,6 +228,7 @@ final class SessionParameters {
         checkTimeout(key, wanted);
         if (local) {
             locals.putIfAbsent(key, values.get(key));
+            localsCount = false;
         } else {
             locals.remove(key);
         }
@@ -277,25 +281,41 @@ final class SessionParameters {
         derive();
     }
 
-    /** A transaction begins. */
-    void begin() {
-        atBegin = new TreeMap<>(values);
+    /** A statement is executed, for which they count. */
+    void count() {
+        localsCount = true;
     }
 
-    /** It has ended. */
+    /** Whether something has been set for a transaction which has no statement. */
+    boolean setForNothing() {
+        return !locals.isEmpty() && !localsCount;
+    }
+
+    /** A block begins. What its query has set for the transaction before belongs to it. */
+    void begin() {
+        Map<String, String> before = new TreeMap<>(values);
+        takeBack(before);
+        atBegin = before;
+    }
+
+    private void takeBack(Map<String, String> from) {
+        locals.forEach((key, value) -> {
+            if (value == null) {
+                from.remove(key);
+            } else {
+                from.put(key, value);
+            }
+        });
+    }
+
+    /** A transaction has ended, in a block or not. */
     void end(boolean committed) {
         Map<String, String> before = atBegin;
         if (!committed && before != null) {
             values.clear();
             values.putAll(before);
         } else {
-            locals.forEach((key, value) -> {
-                if (value == null) {
-                    values.remove(key);
-                } else {
-                    values.put(key, value);
-                }
-            });
+            takeBack(values);
         }
         locals.clear();
         atBegin = null;

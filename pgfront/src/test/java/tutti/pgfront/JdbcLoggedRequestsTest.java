@@ -1,6 +1,7 @@
 package tutti.pgfront;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -136,7 +137,6 @@ class JdbcLoggedRequestsTest {
             client.setAutoCommit(true);
             assertEquals("1", value(elsewhere, "select count(*) from item where id > 0"),
                     "a block is executed when it commits");
-            refused("25001", () -> run(client, "set local tutti.acknowledge = 'logged'"));
             refused("22023", () -> run(client, "set tutti.acknowledge = 'soon'"));
             run(client, "reset tutti.acknowledge");
             try (Statement statement = client.createStatement()) {
@@ -149,6 +149,59 @@ class JdbcLoggedRequestsTest {
                 assertEquals("committed", outcome(elsewhere, log(other, "delete from item where id = 9")));
             }
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void eachLevelIsChosenForOneTransaction(EngineKind kind) throws Exception {
+        try (JdbcNodes nodes = new JdbcNodes(kind, directory, 2, "hybrid", null);
+                Connection client = nodes.connect(0);
+                Connection simple = DriverManager.getConnection(nodes.url(0) + "?preferQueryMode=simple", "tutti",
+                        "tutti");
+                Connection elsewhere = nodes.connect(1)) {
+            run(client, "create table item (id int primary key, n int not null)");
+            for (Connection one : List.of(client, simple)) {
+                int row = one == client ? 1 : 2;
+                try (Statement statement = one.createStatement()) {
+                    statement.execute(
+                            "set local tutti.acknowledge = 'logged'; insert into item values (" + row + ", 0)");
+                    assertEquals("committed", outcome(elsewhere, ticket(statement)));
+                    statement.clearWarnings();
+                    assertEquals(1, statement.executeUpdate("update item set n = n + 1 where id = " + row),
+                            "it was for that request");
+                    statement.execute("set local tutti.acknowledge = 'applied'; update item set n = 5 where id = "
+                            + row);
+                    assertEquals("5", value(elsewhere, "select n from item where id = " + row));
+                    assertEquals("executed", acknowledged(one), "as before");
+                    run(one, "set tutti.acknowledge = 'logged'");
+                    statement.execute("set local tutti.acknowledge = 'executed'; update item set n = 6 where id = "
+                            + row);
+                    assertNull(statement.getWarnings());
+                    assertEquals("6", value(one, "select n from item where id = " + row));
+                    assertEquals("logged", acknowledged(one));
+                    run(one, "reset tutti.acknowledge");
+                }
+                refused("0A000", () -> run(one, "set local tutti.acknowledge = 'logged';"
+                        + " insert into item values (7, 0); insert into item values (8, 0)"));
+                refused("0A000", () -> run(one, "insert into item values (7, 0);"
+                        + " set local tutti.acknowledge = 'logged'; insert into item values (8, 0)"));
+                refused("25001", () -> run(one, "begin; set local tutti.acknowledge = 'logged'"));
+                run(one, "rollback");
+                run(one, "set local tutti.acknowledge = 'applied'; begin; rollback");
+                assertEquals("executed", acknowledged(one));
+                try (Statement alone = one.createStatement()) {
+                    alone.execute("set local tutti.acknowledge = 'logged'");
+                    assertEquals("25P01", Objects.requireNonNull(alone.getWarnings(), "no warning").getSQLState());
+                }
+                assertEquals("executed", acknowledged(one));
+                run(one, "begin; set local tutti.acknowledge = 'applied'; update item set n = 9; commit");
+                assertEquals(row + "", value(elsewhere, "select count(*) from item where n = 9"));
+            }
+        }
+    }
+
+    private static String acknowledged(Connection connection) throws SQLException {
+        return value(connection, "show tutti.acknowledge");
     }
 
     @ParameterizedTest

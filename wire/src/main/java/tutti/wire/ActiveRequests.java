@@ -144,6 +144,8 @@ final class ActiveRequests {
         if (refusal == null) {
             refusal = java.refusal(List.of(statements), place == Place.OWNER_IF_POSSIBLE, false);
         }
+        SequenceDraws draws = SequenceDraws.of(List.of(List.of(statements)));
+        refusal = refusal == null ? draws.refusal() : refusal;
         String varying = copies ? "COPY from the client" : statements.varying();
         if (refusal == null && varying != null) {
             refusal = varies(varying);
@@ -155,12 +157,13 @@ final class ActiveRequests {
         List<Statement.Call> calls = statements.texts().stream().map(Statement.Call::plain).toList();
         byte[] message = place == Place.OWNER_IF_POSSIBLE ? Messages.copy(buffer, start, bodyLength) : new byte[0];
         if (place == Place.OWNER_IF_POSSIBLE) {
-            session.ordered().undertaken(row -> session.capture().request(calls, row, touched.vouched(), 0,
-                    java.settings(statements)),
+            session.ordered().undertaken(draws, (row, drawn) -> session.capture().request(calls, row,
+                    touched.vouched(), 0, drawn, java.settings(statements)),
                     touched.classes(),
                     response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
         } else {
-            session.ordered().request(row -> session.capture().request(calls, row, false, 0, Map.of()),
+            session.ordered().request(draws,
+                    (row, drawn) -> session.capture().request(calls, row, false, 0, drawn, Map.of()),
                     touched.classes(),
                     response -> response);
         }
@@ -231,6 +234,9 @@ final class ActiveRequests {
             refusal = java.refusal(parts, place == Place.OWNER_IF_POSSIBLE,
                     logged && session.modes().separately());
         }
+        boolean each = place == Place.OWNER_IF_POSSIBLE && session.modes().separately() && executions.size() > 1;
+        SequenceDraws draws = SequenceDraws.of(each ? parts.stream().map(List::of).toList() : List.of(parts));
+        refusal = refusal == null ? draws.refusal() : refusal;
         for (StatementClasses.Statements part : parts) {
             String varying = part.varying();
             if (refusal == null && varying != null) {
@@ -243,19 +249,20 @@ final class ActiveRequests {
         }
         List<Statement.Call> calls = executions.stream().map(RecordedCycle.Execution::call).toList();
         parseAll(cycle, () -> {
-            if (place == Place.OWNER_IF_POSSIBLE && session.modes().separately() && calls.size() > 1) {
-                session.ordered().loggedEach(
-                        (row, number) -> session.capture().request(List.of(calls.get(number)), row,
-                                cycle.classified().vouched(), number, java.settings(parts.get(number))),
+            if (each) {
+                session.ordered().loggedEach(draws,
+                        (row, drawn, number) -> session.capture().request(List.of(calls.get(number)), row,
+                                cycle.classified().vouched(), number, drawn, java.settings(parts.get(number))),
                         cycle.classesOfEach(), response -> answers(executions, response));
             } else if (place == Place.OWNER_IF_POSSIBLE) {
-                session.ordered().undertaken(
-                        row -> session.capture().request(calls, row, cycle.classified().vouched(), 0,
+                session.ordered().undertaken(draws,
+                        (row, drawn) -> session.capture().request(calls, row, cycle.classified().vouched(), 0, drawn,
                                 parts.size() == 1 ? java.settings(parts.getFirst()) : Map.of()),
                         cycle.classified().classes(), response -> answers(executions, response),
                         logged ? calls.size() : 0, here);
             } else {
-                session.ordered().request(row -> session.capture().request(calls, row, false, 0, Map.of()),
+                session.ordered().request(draws,
+                        (row, drawn) -> session.capture().request(calls, row, false, 0, drawn, Map.of()),
                         cycle.classified().classes(), response -> answers(executions, response));
             }
         });
@@ -275,7 +282,7 @@ final class ActiveRequests {
                         "SET " + Modes.ACKNOWLEDGE
                                 + " = 'executed', or let the client compute what varies and send"
                                 + " it as a parameter, or use what is fixed at submission:"
-                                + " tutti_submitted(), tutti_random(n), tutti_uuid(n).");
+                                + " tutti_submitted(), tutti_random(n), tutti_uuid(n), tutti_nextval(sequence, n).");
     }
 
     private void refuse(RecordedCycle cycle, ErrorFields refusal) {

@@ -219,10 +219,11 @@ public interface Capture {
      * @param settings the row that {@link Calls#settings} returned
      * @param declared whether the classes that it is logged by are what somebody says
      * @param number of it among those that are made with this row, from 0: what is fixed at submission is another for each
+     * @param drawn values of sequences that were drawn for all of these; null if none were
      * @param more settings that it needs besides, by name
      */
     default byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
-            int number, Map<String, String> more) {
+            int number, @Nullable String drawn, Map<String, String> more) {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
     }
 

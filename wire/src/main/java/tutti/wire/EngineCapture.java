@@ -373,7 +373,7 @@ public final class EngineCapture implements Capture {
 
     @Override
     public byte[] request(List<Statement.Call> calls, List<@Nullable String> row, boolean declared, int number,
-            Map<String, String> more) {
+            @Nullable String drawn, Map<String, String> more) {
         Map<String, String> settings = settings(row);
         settings.putAll(more);
         if (declared) {
@@ -381,7 +381,8 @@ public final class EngineCapture implements Capture {
         }
         settings.put(CaptureInstaller.Functions.ORIGIN, life);
         settings.put(Statement.SUBMISSION, Statement.submission(
-                String.valueOf(row.get(Statement.SETTINGS.size() + SUBMISSION_AT)), number));
+                String.valueOf(row.get(Statement.SETTINGS.size() + SUBMISSION_AT)), number,
+                SequenceDraws.of(drawn, number)));
         return Statement.request(calls, String.valueOf(row.getFirst()), settings).toBytes();
     }
 

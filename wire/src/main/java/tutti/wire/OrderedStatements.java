@@ -4,7 +4,7 @@ import io.netty.buffer.ByteBuf;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -23,6 +23,7 @@ import tutti.wire.CommitSequence.Form;
  * position of the order, and questions about the cluster. No transaction is open. On the session's event loop.
  */
 final class OrderedStatements {
+    private static final int SHARES_MAX = 64;
     private final Session session;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
@@ -74,26 +75,28 @@ final class OrderedStatements {
     /**
      * Has a request, which is a whole cycle, executed by every node.
      *
-     * @param request makes it from what the session's settings are
+     * @param draws what is drawn for it
+     * @param request makes it from what the session's settings are, and what was drawn
      * @param response what the client sees of the engine's answer
      */
-    void request(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
-            UnaryOperator<byte[]> response) {
-        withSettings(row -> {
+    void request(SequenceDraws draws, BiFunction<List<@Nullable String>, @Nullable String, byte[]> request,
+            ConflictClasses touched, UnaryOperator<byte[]> response) {
+        withSettings(row -> withValues(draws, drawn -> {
             transaction.becomes(SessionState.BARRIER);
-            session.node().request(request.apply(row), touched, capture.barrierKeys(), transaction.takeName(),
+            session.node().request(request.apply(row, drawn), touched, capture.barrierKeys(), transaction.takeName(),
                     whenExecuted(response, true));
-        });
+        }));
     }
 
     /**
      * Has a request, which is a whole cycle, executed by its owner.
      *
+     * @param draws what is drawn for it, unless it is executed in this session
      * @param logged of how many statements the client is to hear when they are logged; 0 if when they have been executed
      * @param here executes it in this session, where that must be
      */
-    void undertaken(Function<List<@Nullable String>, byte[]> request, ConflictClasses touched,
-            UnaryOperator<byte[]> response, int logged, Runnable here) {
+    void undertaken(SequenceDraws draws, BiFunction<List<@Nullable String>, @Nullable String, byte[]> request,
+            ConflictClasses touched, UnaryOperator<byte[]> response, int logged, Runnable here) {
         withSettings(row -> {
             if (!capture.likeOthers(row)) {
                 if (logged == 0) {
@@ -103,13 +106,15 @@ final class OrderedStatements {
                 }
                 return;
             }
-            transaction.becomes(SessionState.BARRIER);
-            if (logged == 0) {
-                session.node().undertake(request.apply(row), touched, transaction.takeName(),
-                        whenExecuted(response, true));
-            } else {
-                session.node().log(request.apply(row), touched, transaction.takeName(), whenLogged(response, logged));
-            }
+            withValues(draws, drawn -> {
+                transaction.becomes(SessionState.BARRIER);
+                byte[] made = request.apply(row, drawn);
+                if (logged == 0) {
+                    session.node().undertake(made, touched, transaction.takeName(), whenExecuted(response, true));
+                } else {
+                    session.node().log(made, touched, transaction.takeName(), whenLogged(response, logged));
+                }
+            });
         });
     }
 
@@ -122,41 +127,59 @@ final class OrderedStatements {
     /**
      * Has each statement of a cycle logged as a request by itself. They are handed in at once, and in their order.
      *
-     * @param request makes one from what the session's settings are, and its number from 0
+     * @param draws what is drawn for them
+     * @param request makes one
      * @param touched classes of each
      * @param response what the client sees of the answers
      */
-    void loggedEach(BiFunction<List<@Nullable String>, Integer, byte[]> request, List<ConflictClasses> touched,
+    void loggedEach(SequenceDraws draws, EachRequest request, List<ConflictClasses> touched,
             UnaryOperator<byte[]> response) {
         withSettings(row -> {
-            if (!capture.likeOthers(row)) {
+            if (capture.likeOthers(row)) {
+                withValues(draws, drawn -> loggedEach(number -> request.of(row, drawn, number), touched, response));
+            } else {
                 over(onlyHere(), true);
-                return;
-            }
-            transaction.becomes(SessionState.BARRIER);
-            LoggedEach all = new LoggedEach(touched.size(), session.node().names(), answers -> {
-                if (answers.refused()) {
-                    cycle.fail();
-                }
-                client.write(client.buffer().writeBytes(response.apply(answers.bytes())));
-                over(null, true);
-            });
-            for (int number = 0; number < touched.size(); number++) {
-                int own = number;
-                session.node().log(request.apply(row, number), touched.get(number),
-                        number == 0 ? transaction.takeName() : null, new Completion<>() {
-                            @Override
-                            public void succeeded(TransactionId logged) {
-                                session.onLoop(() -> all.logged(own, logged));
-                            }
-
-                            @Override
-                            public void failed(EngineFailure failure) {
-                                session.onLoop(() -> all.refused(own, failure));
-                            }
-                        });
             }
         });
+    }
+
+    /** One of several requests. */
+    interface EachRequest {
+        /**
+         * Makes it.
+         *
+         * @param settings what the session's are
+         * @param drawn for all of them, or null
+         * @param number which one, from 0
+         */
+        byte[] of(List<@Nullable String> settings, @Nullable String drawn, int number);
+    }
+
+    private void loggedEach(IntFunction<byte[]> request, List<ConflictClasses> touched,
+            UnaryOperator<byte[]> response) {
+        transaction.becomes(SessionState.BARRIER);
+        LoggedEach all = new LoggedEach(touched.size(), session.node().names(), answers -> {
+            if (answers.refused()) {
+                cycle.fail();
+            }
+            client.write(client.buffer().writeBytes(response.apply(answers.bytes())));
+            over(null, true);
+        });
+        for (int number = 0; number < touched.size(); number++) {
+            int own = number;
+            session.node().log(request.apply(number), touched.get(number),
+                    number == 0 ? transaction.takeName() : null, new Completion<>() {
+                        @Override
+                        public void succeeded(TransactionId logged) {
+                            session.onLoop(() -> all.logged(own, logged));
+                        }
+
+                        @Override
+                        public void failed(EngineFailure failure) {
+                            session.onLoop(() -> all.refused(own, failure));
+                        }
+                    });
+        }
     }
 
     /**
@@ -215,6 +238,35 @@ final class OrderedStatements {
                 over(reply.error(), true);
             } else {
                 then.accept(reply.row());
+            }
+        });
+    }
+
+    /** Draws what is to be drawn, and goes on with that; null if it is nothing. */
+    private void withValues(SequenceDraws draws, Consumer<@Nullable String> then) {
+        if (draws.sql().isEmpty()) {
+            then.accept(null);
+        } else {
+            draw(draws.sql(), 1, then);
+        }
+    }
+
+    /** Where this node has no values left it gets more, each time more, so that there are enough in the end. */
+    private void draw(String sql, int shares, Consumer<@Nullable String> then) {
+        backend.batch().once(sql, SentMessage.OWN_ROW).sync(reply -> {
+            ErrorFields cause = reply.error();
+            if (cause == null) {
+                then.accept(reply.row().getFirst());
+            } else if (cause.sqlState().equals(Repetition.SPENT) && shares <= SHARES_MAX && !client.gone()) {
+                session.sequences().spent(cause.message(), shares, got -> session.onLoop(() -> {
+                    if (got) {
+                        draw(sql, 4 * shares, then);
+                    } else {
+                        over(Repetition.shown(cause), true);
+                    }
+                }));
+            } else {
+                over(Repetition.shown(cause), true);
             }
         });
     }

@@ -21,7 +21,8 @@ class JavaRequestsTest {
     private static final JavaRequests AT_ALL = new JavaRequests(PROCEDURES, _ -> Set.of());
 
     private static Statements call(String procedure, boolean several, @Nullable String undeclared) {
-        return new Statements(List.of("CALL pay(1)"), null, null, true, Set.of(procedure), several, undeclared);
+        return new Statements(List.of("CALL pay(1)"), null, null, true, Set.of(procedure), several, undeclared,
+                Map.of());
     }
 
     private static final Statements PAY = call("pay", false, null);

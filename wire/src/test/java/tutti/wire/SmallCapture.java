@@ -174,7 +174,7 @@ final class SmallCapture implements Capture {
 
     @Override
     public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
-            int number, Map<String, String> more) {
+            int number, @Nullable String drawn, Map<String, String> more) {
         requests.add(calls);
         return new byte[]{(byte) (calls.getFirst().described() ? 1 : 0)};
     }

@@ -95,6 +95,7 @@ class ModesClusterTest {
             execute(connection, "call happens('owner')");
             execute(connection, "begin; call happens('block of anybody'); commit");
             execute(connection, "reset role");
+            drawn(connection, cluster.node(1).jdbcUrl());
             execute(connection, "begin; call happens('block'); update event set other = tutti_random(2)"
                     + " where id = 'block' and at = tutti_submitted() and chance = tutti_random(1); commit");
             try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(cluster.node(1).jdbcUrl()))) {
@@ -123,6 +124,67 @@ class ModesClusterTest {
                     + " count(distinct name), count(distinct at), count(*) filter (where chance <> other"
                     + " and chance >= 0 and chance < 1 and other >= 0 and other < 1"
                     + " and at between now() - interval '10 minutes' and now() + interval '1 minute')) from event"));
+        }
+    }
+
+    /** Values of sequences that a procedure says it draws come from the node that is asked, and travel with the request. */
+    private static void drawn(Connection connection, String otherNode) throws Exception {
+        execute(connection, "create sequence ticket_number");
+        execute(connection, "create table ticket (id int8 primary key, other int8 not null unique, buyer text not null)");
+        execute(connection, "create procedure buys(buyer text) language sql set tutti.sequences = 'public.ticket_number 2'"
+                + " as 'insert into ticket values (tutti_nextval(''ticket_number'', 1), tutti_nextval(''ticket_number'', 2), buyer)'");
+        execute(connection, "create procedure wants(buyer text, number int) language sql set tutti.sequences = 'ticket_number'"
+                + " as 'insert into ticket values (tutti_nextval(''ticket_number''), -tutti_nextval(''ticket_number'', number), buyer)'");
+        execute(connection, "grant insert on ticket to anybody");
+        for (String mode : List.of("active", "default", "passive")) {
+            execute(connection, "set tutti.mode = '" + mode + "'");
+            execute(connection, "call buys('" + mode + "')");
+        }
+        execute(connection, "reset tutti.mode");
+        assertEquals("1 2 3 4 5 6", value(connection,
+                "select string_agg(id || ' ' || other, ' ' order by id) from ticket"));
+        execute(connection, "begin; call buys('rolled back'); rollback");
+        execute(connection, "begin; call buys('block'); update ticket set buyer = 'the same'"
+                + " where id = tutti_nextval('ticket_number') and other = tutti_nextval('ticket_number', 2); commit");
+        assertEquals("9 10", value(connection, "select concat(id, ' ', other) from ticket where buyer = 'the same'"));
+        try (TuttiLog log = TuttiLog.over(DriverManager.getConnection(otherNode))) {
+            List<Ticket> tickets = new ArrayList<>(List.of(log.submit("call buys(?)", "logged")));
+            tickets.addAll(log.submitAll("call buys(?)", IntStream.range(0, 40)
+                    .mapToObj(i -> new Object[]{"together " + i}).toList()));
+            for (Ticket ticket : tickets) {
+                assertEquals(Outcome.COMMITTED, log.await(ticket, Duration.ofMinutes(1)));
+            }
+        }
+        for (String mode : List.of("active", "default")) {
+            execute(connection, "set tutti.mode = '" + mode + "'");
+            assertTrue(refused(() -> execute(connection, "call wants('" + mode + "', 2)"), "55000")
+                    .contains("value 2 of sequence public.ticket_number was not drawn"));
+        }
+        try (Connection simple = DriverManager.getConnection(otherNode + "&preferQueryMode=simple")) {
+            execute(simple, "set tutti.mode = 'active'");
+            refused(() -> execute(simple, "set local tutti.submission = '1 x'; call buys('hidden')"), "55000");
+        }
+        refused(() -> execute(connection, "create table made as select tutti_nextval('ticket_number') as n"), "55000");
+        execute(connection, "set role anybody");
+        assertTrue(refused(() -> execute(connection, "call buys('anybody')"), "42501").contains("ticket_number"));
+        execute(connection, "reset role");
+        execute(connection, "grant usage on sequence ticket_number to anybody");
+        execute(connection, "set role anybody");
+        execute(connection, "call buys('anybody')");
+        execute(connection, "reset role");
+        execute(connection, "alter procedure wants set tutti.sequences = 'ticket_number 1001'");
+        assertTrue(refused(() -> execute(connection, "call wants('nobody', 1)"), "22023").contains("1 to 1000"));
+        execute(connection, "alter procedure wants set tutti.sequences = 'ticket'");
+        refused(() -> execute(connection, "call wants('nobody', 1)"), "42809");
+        execute(connection, "alter procedure wants set tutti.sequences = 'tickets'");
+        refused(() -> execute(connection, "call wants('nobody', 1)"), "42P01");
+        value(connection, "select tutti_wait()");
+        try (Connection elsewhere = DriverManager.getConnection(otherNode)) {
+            value(elsewhere, "select tutti_wait()");
+            String all = "select string_agg(t::text, ' ' order by id) from ticket as t";
+            assertEquals(value(connection, all), value(elsewhere, all));
+            assertEquals("46 92", value(elsewhere, "select concat_ws(' ', count(*), (select count(distinct n) from"
+                    + " (select id as n from ticket union all select other from ticket) as numbers)) from ticket"));
         }
     }
 

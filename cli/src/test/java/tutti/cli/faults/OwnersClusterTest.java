@@ -27,14 +27,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
+import tutti.cli.NodeCommand;
 import tutti.cli.Tutti;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
+import tutti.cluster.ExtraNode;
+import tutti.cluster.MemberChanges;
 import tutti.command.Program;
 
 /** Under {@code hybrid} a request is executed by the owner of its log, once, whatever becomes of owners. */
@@ -72,7 +76,8 @@ class OwnersClusterTest {
             cluster.cluster.startNode(0);
             cluster.awaitReady();
             FaultCluster.await("the owner that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
-            countedOnce(cluster, clients);
+            countedOnce(cluster.cluster.nodes(), clients);
+            assertEquals(List.of(), List.copyOf(cluster.deaths));
         }
     }
 
@@ -112,7 +117,39 @@ class OwnersClusterTest {
             for (int node = 1; node < cluster.size(); node++) {
                 assertEquals(now, tutti("parameters", "list", "--url", cluster.node(node).httpUrl()));
             }
-            countedOnce(cluster, clients);
+            countedOnce(cluster.cluster.nodes(), clients);
+            assertEquals(List.of(), List.copyOf(cluster.deaths));
+        }
+    }
+
+    /** One that has come owns its share, and one that goes leaves its own to the others. */
+    @Test
+    @Timeout(200)
+    void nothingIsLostOrRepeatedWhenMembersComeAndGo() throws Exception {
+        try (FaultCluster cluster = start("postgres");
+                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+                ExtraNode extra = cluster.cluster.extra(3, "127.0.0.1", NodeCommand.line())) {
+            List<Future<?>> clients = begin(cluster, threads);
+            MemberChanges changes = MemberChanges.of(cluster.cluster);
+            changes.add(extra.id(), extra.order());
+            more();
+            extra.start();
+            assertTrue(changes.awaitDeciding(extra.id(), FaultCluster.PATIENCE), extra::logEnd);
+            FaultCluster.await("the new node executes requests", () -> undertaken(extra.node()) > 0);
+            set("owners=0,3", "logs=2");
+            more();
+            changes.remove(0);
+            FaultCluster.await("it stops by itself", () -> !cluster.cluster.isRunning(0));
+            more();
+            assertTrue(tutti("parameters", "list", "--url", cluster.node(1).httpUrl()).matches("(?s).*owners\\W+3\\s.*"));
+            double others = undertaken(cluster.node(1)) + undertaken(cluster.node(2));
+            more();
+            assertEquals(others, undertaken(cluster.node(1)) + undertaken(cluster.node(2)), "node 3 owns all");
+            set("owners=in-turn");
+            FaultCluster.await("others execute requests",
+                    () -> undertaken(cluster.node(1)) + undertaken(cluster.node(2)) > others);
+            countedOnce(List.of(cluster.node(1), cluster.node(2), extra.node()), clients);
+            assertTrue(cluster.deaths.stream().allMatch(each -> each.startsWith("node-0 ")), cluster.deaths::toString);
         }
     }
 
@@ -138,16 +175,14 @@ class OwnersClusterTest {
     }
 
     /** Clients end, and every node counts what they have been told. */
-    private void countedOnce(FaultCluster cluster, List<Future<?>> clients) throws Exception {
+    private void countedOnce(List<ClusterFile.Node> nodes, List<Future<?>> clients) throws Exception {
         until.set(0);
         for (Future<?> client : clients) {
             client.get(60, TimeUnit.SECONDS);
         }
-        for (int node = 0; node < cluster.size(); node++) {
-            int at = node;
-            FaultCluster.await("node " + node + " counts " + done, () -> sum(cluster.node(at)) == done.get());
+        for (ClusterFile.Node node : nodes) {
+            FaultCluster.await(node.name() + " counts " + done, () -> sum(node) == done.get());
         }
-        assertEquals(List.of(), List.copyOf(cluster.deaths));
     }
 
     /** Clients are told of more requests than can have been under way. */

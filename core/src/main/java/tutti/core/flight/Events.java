@@ -165,6 +165,12 @@ final class Events implements Protocol {
     }
 
     @Override
+    public void members(long position, Set<Integer> members) {
+        putNodes(begin(RecordKind.MEMBERS, 12 + 4 * members.size()).putLong(position), members);
+        to.end();
+    }
+
+    @Override
     public void undertake(int executors, int together) {
         begin(RecordKind.LIMITED, 8).putInt(executors).putInt(together);
         to.end();
@@ -329,6 +335,12 @@ final class Events implements Protocol {
             case VIEW -> {
                 Set<Integer> members = nodes(from);
                 yield new Event(nanos, "view " + members, of(() -> protocol.view(members)));
+            }
+            case MEMBERS -> {
+                long position = from.getLong();
+                Set<Integer> members = nodes(from);
+                yield new Event(nanos, "members as of position " + position + ": " + members,
+                        of(() -> protocol.members(position, members)));
             }
             case TIMER -> {
                 long timer = from.getLong();

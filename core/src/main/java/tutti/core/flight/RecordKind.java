@@ -23,7 +23,9 @@ enum RecordKind {
     /** An event: {@link tutti.core.protocol.Protocol#undertake}. */
     LIMITED,
     /** An event: {@link tutti.core.protocol.Protocol#locksLost}. */
-    LOCKS_LOST;
+    LOCKS_LOST,
+    /** An event: {@link tutti.core.protocol.Protocol#members}. */
+    MEMBERS;
 
     private static final RecordKind[] VALUES = values();
 
@@ -37,7 +39,7 @@ enum RecordKind {
 
     boolean event() {
         return ordinal() <= SNAPSHOT.ordinal() || this == BLOCKED || this == UNDERTAKEN || this == LIMITED
-                || this == LOCKS_LOST;
+                || this == LOCKS_LOST || this == MEMBERS;
     }
 
     /** As a person reads it. */

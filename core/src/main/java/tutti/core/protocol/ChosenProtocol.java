@@ -109,7 +109,7 @@ public final class ChosenProtocol {
     /**
      * The message that gives parameters other values, at its position, for all replicas.
      *
-     * @param replicas all of them
+     * @param replicas all of them, as of now
      * @param present as whoever asks for the change knows them ({@link Protocol#ordered})
      * @param wanted values by name, of those that change
      * @throws IllegalArgumentException naming the parameter, and what can be done instead

@@ -39,6 +39,11 @@ record Division(long since, Hybrid.Mode mode, int logs, List<Integer> owners) {
         return new Division(position, mode, logs, owners);
     }
 
+    /** The same with other owners, as of another position. */
+    Division ownedBy(long position, List<Integer> others) {
+        return new Division(position, mode, logs, others);
+    }
+
     boolean oneOwner() {
         return mode == Hybrid.Mode.PASSIVE;
     }

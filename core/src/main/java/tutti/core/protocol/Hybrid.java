@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ClassMessage.Changes;
 import tutti.core.protocol.ClassMessage.Release;
@@ -95,6 +94,14 @@ import tutti.core.txn.TransactionId;
  * executed as it says. Logs have owners then, too, who have what waits executed everywhere when it is first, and execute what only one can.
  *
  * <p>
+ * <b>Replicas that come and go.</b> They do at a position, of which every replica is told ({@link #members}), and so are owners: logs of one that has gone
+ * have another owner from there on, which goes on with the first request in them that has no outcome. What the former owner sends after that does not
+ * count, as if it had been fenced there; what it has sent before does, and its requests have left the logs. So the new one begins exactly where the old
+ * one stopped, by the argument for a take-over, without waiting until the old one is missed. One that has come owns nothing before all know that it
+ * has caught up, at a position; then it has its share. The former owners of that are still there: what they have under way counts if it is the
+ * first outcome. Requests that a replica which has gone was handed in stay in the logs and are executed; its transactions of several statements are released.
+ *
+ * <p>
  * <b>No deadlock.</b> Whoever stands first among all that wait is first in each of its logs, so somebody always runs; those that
  * run side by side have no class in common. Each waits for one of a bounded number of executors, in the order in which they became first,
  * and whoever has one ends without waiting for others.
@@ -132,7 +139,7 @@ public final class Hybrid implements Protocol {
      * Parameters; the same at every replica except {@code node}.
      *
      * @param node this replica
-     * @param replicas all replicas, alive or not, this one included
+     * @param replicas all replicas with which the order began, alive or not: this one included, unless it has come later
      * @param division with which the order begins
      * @param executors to begin with: in how many engine transactions a replica executes requests of its logs at a time, at least 1; 0 for what
      *            keeps it from being behind
@@ -144,7 +151,7 @@ public final class Hybrid implements Protocol {
     public record Parameters(int node, Set<Integer> replicas, Division division, int executors, int batch,
             long takeOverDelayNanos, long resolveIntervalNanos) {
         public Parameters {
-            replicas = Checks.replicas(node, replicas);
+            replicas = Checks.founders(replicas);
             Checks.time("takeOverDelayNanos", takeOverDelayNanos);
             Checks.time("resolveIntervalNanos", resolveIntervalNanos);
         }
@@ -192,6 +199,8 @@ public final class Hybrid implements Protocol {
     private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();
     private final Orphans orphans;
     private final Asking takeOvers;
+    private Set<Integer> view;
+    /** Replicas in view. */
     private Set<Integer> alive;
     private boolean ownersTimerRuns;
     private long delivered;
@@ -204,7 +213,8 @@ public final class Hybrid implements Protocol {
         this.parameters = parameters;
         this.world = world;
         this.logs = new RequestLogs(parameters.replicas(), parameters.division());
-        this.alive = new TreeSet<>(parameters.replicas());
+        this.view = parameters.replicas();
+        this.alive = view;
         this.runs = new OwnerRuns(parameters.executors(), parameters.batch(), queues, logs,
                 parameters.node(), world);
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
@@ -497,8 +507,23 @@ public final class Hybrid implements Protocol {
 
     @Override
     public void view(Set<Integer> members) {
-        alive = new TreeSet<>(members);
-        orphans.view(members);
+        view = Set.copyOf(members);
+        look();
+    }
+
+    @Override
+    public void members(long position, Set<Integer> members) {
+        if (logs.members(position, members)) {
+            queues.members().forEach(this::promote);
+            look();
+            takeTurns();
+        }
+    }
+
+    /** Looks for what those that are not there have left. */
+    private void look() {
+        alive = logs.among(view);
+        orphans.view(alive);
         resolve();
         watchOwners();
     }

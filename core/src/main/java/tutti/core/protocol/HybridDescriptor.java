@@ -20,7 +20,8 @@ final class HybridDescriptor implements ProtocolDescriptor {
             Pattern.compile(Division.IN_TURN + "|\\d{1,3}(,\\d{1,3}){0," + (Division.OWNERS_MAX - 1) + "}"),
             Division.IN_TURN + ", or ids of nodes, like 0,1,1,2", Division.IN_TURN,
             "Whose request log 0, 1, 2, ... is while its node is there, over and over again: with `0,1,1` node 1 owns two logs of"
-                    + " three, and with as many ids as there are logs each has its own. The first owns all under `execution: passive`.");
+                    + " three, and with as many ids as there are logs each has its own. The first owns all under `execution: passive`."
+                    + " A node that is removed from the cluster is struck from them.");
     private static final Parameter.Count EXECUTORS = new Parameter.Count("executors", 1, 1000, 8, "transactions",
             "In how many transactions of its database a replica executes requests of its logs at a time; each takes a connection. `auto`:"
                     + " as few, up to 64, as keep it from being behind.",
@@ -87,8 +88,8 @@ final class HybridDescriptor implements ProtocolDescriptor {
 
     @Override
     public Claims claims(ParameterValues values) {
-        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.NEEDS_CLASSES,
-                Trait.REQUESTS_OUTLIVE_THEIR_NODE, Trait.UNDERTAKES)
+        return Claims.of(Guarantee.SERIALIZABILITY, Trait.COMMITS_BY_OWN_MESSAGE, Trait.MEMBERS_MAY_CHANGE,
+                Trait.NEEDS_CLASSES, Trait.REQUESTS_OUTLIVE_THEIR_NODE, Trait.UNDERTAKES)
                 .with(Trait.EVERYWHERE_IF_POSSIBLE, mode(values) == Hybrid.Mode.ACTIVE);
     }
 

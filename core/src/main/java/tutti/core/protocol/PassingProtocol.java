@@ -94,6 +94,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public void members(long position, Set<Integer> members) {
+        tell(to -> to.members(position, members));
+    }
+
+    @Override
     public void undertake(int executors, int together) {
         tell(to -> to.undertake(executors, together));
     }

@@ -135,6 +135,15 @@ public interface Protocol {
     default void view(Set<Integer> members) {}
 
     /**
+     * The members are others from here on: those that decide with the others. A function of the ordered prefix: every replica is told at the same position.
+     * Part of the {@link #snapshot}, where something depends on it: it is not told again behind one.
+     *
+     * @param position between the last one and the next one that are {@code delivered}
+     * @param members all of them
+     */
+    default void members(long position, Set<Integer> members) {}
+
+    /**
      * The operator of this replica has it undertake other numbers of requests from now on. Nothing is decided by them.
      *
      * @param executors how many engine transactions at a time; 0 for what keeps it from being behind

@@ -44,7 +44,7 @@ public interface ProtocolDescriptor {
     /**
      * The message that gives {@link #ordered} parameters other values from its position on. It means nothing if somebody else's came first.
      *
-     * @param replicas all of them
+     * @param replicas all of them, as of now
      * @param present as whoever asks for the change knows them
      * @param values of all parameters then
      * @throws IllegalArgumentException if they do not fit these replicas, or cannot follow the present ones

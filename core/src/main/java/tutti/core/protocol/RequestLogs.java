@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeSet;
 import tutti.core.protocol.HybridMessage.Claim;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
@@ -22,12 +23,17 @@ import tutti.core.txn.ConflictClasses;
  * <p>
  * <b>Another division</b> is a function of the ordered prefix like the rest. With it all logs are at home, each in an epoch behind all that there have been:
  * a claim that was on its way then was for a log of the former division, and is void. A home that is missing is succeeded as ever.
+ *
+ * <p>
+ * <b>Replicas that come and go</b> are told at a position, too, so homes are a function of the prefix. Who has come is the home of its share, unless the
+ * division names owners; who has gone is none, and is struck from those that are named. A log whose home is another one from there on, or
+ * whose owner has gone, is at home, in its next epoch: a claim that was on its way is void. The others stay whose they are.
  */
 final class RequestLogs {
     static final int LOGS_MAX = 1 << 16;
 
-    /** All replicas, ascending. */
-    private final List<Integer> replicas;
+    /** All replicas, ascending: the members that decide. */
+    private List<Integer> replicas;
     private Division division;
     private OrderedParameters parameters;
     private int[] owners;
@@ -84,6 +90,39 @@ final class RequestLogs {
     }
 
     /**
+     * These are the replicas from this position on.
+     *
+     * @return whether they were others before
+     */
+    boolean members(long position, Set<Integer> members) {
+        List<Integer> now = members.stream().sorted().toList();
+        if (now.equals(replicas)) {
+            return false;
+        }
+        int[] homes = new int[owners.length];
+        Arrays.setAll(homes, this::home);
+        replicas = now;
+        if (!members.containsAll(division.owners())) {
+            division = division.ownedBy(position, division.owners().stream().filter(members::contains).toList());
+            parameters = division.parameters();
+        }
+        for (int log = 0; log < owners.length; log++) {
+            if (home(log) != homes[log] || !members.contains(owners[log])) {
+                owners[log] = home(log);
+                epochs[log]++;
+            }
+        }
+        return true;
+    }
+
+    /** The replicas among these. */
+    Set<Integer> among(Set<Integer> nodes) {
+        Set<Integer> here = new TreeSet<>(replicas);
+        here.retainAll(nodes);
+        return here;
+    }
+
+    /**
      * Who executes a request: the owner of the lowest of its logs. Every replica must come to the same one, or two execute
      * in vain what one could.
      */
@@ -137,16 +176,17 @@ final class RequestLogs {
         return false;
     }
 
-    /** Owners and epochs, as of a position. */
-    record Image(Division division, int[] owners, long[] epochs) {
+    /** Replicas, owners and epochs, as of a position. */
+    record Image(List<Integer> replicas, Division division, int[] owners, long[] epochs) {
         static final Schema<Image> SCHEMA = Schema.part("owners of logs", Image.class).of(
+                Field.of("replicas", Types.list(Types.u8(0, 255), 256), Image::replicas),
                 Field.of("division", Division.SCHEMA, Image::division),
                 Field.of("owners", Types.ints(LOGS_MAX), Image::owners),
                 Field.of("epochs", Types.longs(LOGS_MAX), Image::epochs), Image::new);
     }
 
     Image image() {
-        return new Image(division, owners, epochs);
+        return new Image(replicas, division, owners, epochs);
     }
 
     /**
@@ -160,6 +200,7 @@ final class RequestLogs {
                     .values() + ", but this replica was given " + parameters.values()
                     + ": give it the values with which the cluster began (`protocol-parameters`)");
         }
+        replicas = List.copyOf(image.replicas());
         division = image.division();
         parameters = division.parameters();
         owners = image.owners().clone();

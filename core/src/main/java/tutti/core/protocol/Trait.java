@@ -41,8 +41,9 @@ public enum Trait {
      */
     UNDERTAKES,
     /**
-     * Replicas may come and go. What is decided at a position does not depend on how many there are: replicas of which the protocol was
-     * not told in the beginning may ask for transactions, and the {@linkplain Protocol#view view} says who takes part.
+     * Replicas may come and go. Replicas of which the protocol was not told in the beginning may ask for transactions, and the
+     * {@linkplain Protocol#view view} says who takes part. What is decided at a position does not depend on how many there are, or it depends on those that
+     * were told by {@link Protocol#members}.
      */
     MEMBERS_MAY_CHANGE,
     /** {@link ReplicaWorld#prepare} is asked for: transactions of other replicas hold locks here before they are decided. */

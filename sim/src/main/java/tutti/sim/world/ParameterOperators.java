@@ -104,7 +104,7 @@ final class ParameterOperators {
     private String owners(RandomStream random) {
         List<Integer> owners = new ArrayList<>();
         for (int more = 1 + random.nextInt(4); more > 0; more--) {
-            owners.add(random.nextInt(scenario.hosts().size()));
+            owners.add(random.nextInt(scenario.plan().allHosts().size()));
         }
         return owners.stream().map(String::valueOf).collect(Collectors.joining(","));
     }

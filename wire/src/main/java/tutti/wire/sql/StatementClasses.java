@@ -4,7 +4,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
@@ -75,12 +77,13 @@ public final class StatementClasses {
      * @param java procedures in Java that they call
      * @param several whether they are several, but for settings of the node's own variables
      * @param undeclared a procedure that has one in Java executed and does not say what that touches, or null
+     * @param draws sequences of which functions in them say that they draw values, as each says it, by the functions' names
      */
     public record Statements(List<String> texts, @Nullable String varying, @Nullable String mode, boolean rows,
-            Set<String> java, boolean several, @Nullable String undeclared) {
-        /** That call nothing in Java. */
+            Set<String> java, boolean several, @Nullable String undeclared, Map<String, String> draws) {
+        /** That call nothing in Java, and draw nothing. */
         public Statements(List<String> texts, @Nullable String varying, @Nullable String mode, boolean rows) {
-            this(texts, varying, mode, rows, Set.of(), texts.size() > 1, null);
+            this(texts, varying, mode, rows, Set.of(), texts.size() > 1, null, Map.of());
         }
 
         /** Of which nothing is known but that they cannot be told from their text. */
@@ -111,6 +114,7 @@ public final class StatementClasses {
         Set<String> java = new TreeSet<>();
         int ours = 0;
         String undeclared = null;
+        Map<String, String> draws = new TreeMap<>();
         SqlTokens reader = new SqlTokens();
         reader.reset(sql, 0, sql.length, standardStrings);
         int start = -1;
@@ -131,6 +135,10 @@ public final class StatementClasses {
                 for (Token token : tokens) {
                     References.Named named = token.isName() ? references.get(token.text()) : null;
                     String called = named == null ? null : named.java();
+                    String drawn = named == null ? null : named.draws();
+                    if (drawn != null) {
+                        draws.put(token.text(), drawn);
+                    }
                     if (called != null) {
                         java.add(called);
                         undeclared = named.declared() == null ? token.text() : undeclared;
@@ -139,7 +147,8 @@ public final class StatementClasses {
             }
             start = -1;
             if (kind == SqlTokens.END) {
-                return new Statements(texts, varying, mode, rows, java, texts.size() - ours > 1, undeclared);
+                return new Statements(texts, varying, mode, rows, java, texts.size() - ours > 1, undeclared,
+                        draws);
             }
         }
     }

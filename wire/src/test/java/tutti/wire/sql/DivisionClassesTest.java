@@ -47,7 +47,7 @@ class DivisionClassesTest {
 
     private static Named function(String says) {
         return new Named(Set.of(), Set.of(), Set.of(), List.of("begin execute 'x'; end"), List.of(), false,
-                new Declared(List.of(), List.of(says), false), null, null);
+                new Declared(List.of(), List.of(says), false), null, null, null);
     }
 
     private static List<@Nullable String> column(int oid, String table, int number, String name) {

@@ -39,7 +39,7 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static final String SEPARATOR = "\0";
     /** A setting of a request whose classes are what somebody has declared, and therefore to be checked. */
     public static final String DECLARED = "tutti.declared";
-    /** A setting of a request: when it was submitted, in microseconds since 1970, and a random value. */
+    /** A setting of a request: when it was submitted, in microseconds since 1970, a random value, and values of sequences. */
     public static final String SUBMISSION = "tutti.submission";
     /** A setting of a request that calls Java procedures: their names and versions. */
     public static final String JAVA_VERSIONS = "tutti.java_versions";
@@ -78,15 +78,17 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     /**
      * The value of {@link #SUBMISSION} for one of several requests that were submitted at the same time.
      *
-     * @param first value of the first
+     * @param first as {@link #SUBMISSION_MADE} has made it for the first
      * @param number which one, from 0
+     * @param drawn values of sequences that were drawn for it, as {@code tutti.draw} tells them
      */
-    public static String submission(String first, int number) {
+    public static String submission(String first, int number, String drawn) {
         int time = first.indexOf(SUBMISSION_SEPARATOR);
-        return number == 0 || time < 0
+        String own = number == 0 || time < 0
                 ? first
                 : first.substring(0, time + 1) + UUID.nameUUIDFromBytes(
                         (first.substring(time + 1) + SUBMISSION_SEPARATOR + number).getBytes(StandardCharsets.UTF_8));
+        return own + SUBMISSION_SEPARATOR + drawn;
     }
 
     /** A request of statements that every replica executes as clients' own: triggers fire, foreign keys are checked. */

@@ -52,14 +52,15 @@ public record References(Map<String, Named> names, Set<String> varying, boolean 
      * @param mode where a function of this name is to be executed as a request: "active", "passive", or null if nothing is
      *            said of it
      * @param java the procedure in Java that a procedure of this name has executed; null if none does
+     * @param draws sequences of which a function of this name draws values, as its settings say; null if none does
      */
     public record Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
             List<String> defaults, boolean unknown, @Nullable Declared declared, @Nullable String mode,
-            @Nullable String java) {
+            @Nullable String java, @Nullable String draws) {
         /** Of a name of which nothing is declared. */
         public Named(Set<Long> tables, Set<String> related, Set<String> cascades, List<String> texts,
                 List<String> defaults, boolean unknown) {
-            this(tables, related, cascades, texts, defaults, unknown, null, null, null);
+            this(tables, related, cascades, texts, defaults, unknown, null, null, null, null);
         }
 
         /** Keeps copies. */

@@ -44,6 +44,9 @@ public final class ReferencesQuery {
             UNION ALL SELECT 'j', p.proname, NULL, substring(s from 12) FROM pg_catalog.pg_proc p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.java=%%' AND %1$s
+            UNION ALL SELECT 's', p.proname, NULL, substring(s from 17) FROM pg_catalog.pg_proc p
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
+                WHERE s LIKE 'tutti.sequences=%%' AND %1$s
             UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.quote_ident(p.proname), ' ',
                     substring(pg_catalog.pg_get_triggerdef(t.oid) from ' WHEN (.*) EXECUTE FUNCTION ')) FROM pg_catalog.pg_trigger t
                 JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid
@@ -129,6 +132,7 @@ public final class ReferencesQuery {
             case "d" -> building.defaults.add(String.valueOf(text));
             case "m" -> building.mode = String.valueOf(text);
             case "j" -> building.java = String.valueOf(text);
+            case "s" -> building.draws = String.valueOf(text);
             case "x" -> building.runs(text == null ? "" : text, other);
             default -> building.runs(null, other);
         }
@@ -146,6 +150,7 @@ public final class ReferencesQuery {
         private boolean unknownToBelievers;
         private @Nullable String mode;
         private @Nullable String java;
+        private @Nullable String draws;
 
         /**
          * Something runs along.
@@ -170,7 +175,8 @@ public final class ReferencesQuery {
 
         Named finish() {
             return new Named(tables, related, cascades, texts, defaults, unknown,
-                    lists.isEmpty() ? null : new References.Declared(believed, lists, unknownToBelievers), mode, java);
+                    lists.isEmpty() ? null : new References.Declared(believed, lists, unknownToBelievers), mode, java,
+                    draws);
         }
     }
 }

@@ -735,7 +735,7 @@ CREATE OR REPLACE FUNCTION pg_catalog.tutti_outcome(transaction text) RETURNS te
     AS $function$ BEGIN RETURN tutti.answer(pg_catalog.concat('outcome ', $1)); END $function$;
 
 -- What is fixed when a transaction is submitted: its time, in microseconds, and a random value. A request that another node executes
--- brings it along; otherwise the transaction makes it when it first asks.
+-- brings it along, and values of sequences behind it; otherwise the transaction makes it when it first asks.
 CREATE OR REPLACE FUNCTION tutti.submission() RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
     told text := current_setting('tutti.submission', true);
@@ -755,6 +755,43 @@ CREATE OR REPLACE FUNCTION pg_catalog.tutti_random(number bigint) RETURNS double
     AS $function$ SELECT ('x' || left(tutti.submitted_chance(number), 13))::bit(52)::bigint / 4503599627370496::double precision $function$;
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_uuid(number bigint) RETURNS uuid LANGUAGE sql STABLE STRICT <fixed settings>
     AS $function$ SELECT overlay(overlay(left(tutti.submitted_chance(number), 32) placing '4' from 13) placing '8' from 17)::uuid $function$;
+CREATE OR REPLACE FUNCTION tutti.sequence_name(sequence regclass) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT concat(quote_ident(n.nspname), '.', quote_ident(c.relname)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = sequence
+$function$;
+-- Draws values of sequences for requests that are being submitted. Of each request, by its number from 0, it answers a line: values by number, from 1,
+-- by sequence.
+CREATE OR REPLACE FUNCTION tutti.draw(requests integer[], sequences regclass[], counts integer[]) RETURNS text LANGUAGE sql VOLATILE <fixed settings>
+    AS $function$
+    SELECT string_agg(coalesce((
+            SELECT jsonb_object_agg(tutti.sequence_name(w.sequence), (
+                SELECT jsonb_object_agg(number, nextval(w.sequence)) FROM generate_series(1, w.count) AS number))
+            FROM unnest(requests, sequences, counts) AS w (request, sequence, count)
+            WHERE w.request = r.request)::text, '{}'), E'\n' ORDER BY r.request)
+    FROM generate_series(0, (SELECT max(number) FROM unnest(requests) AS number)) AS r (request)
+$function$;
+-- The value of a sequence with this number that was drawn for the request. In a session of a client, as in a transaction block, it is drawn when it is
+-- first asked for; not where a node executes for others: there each would draw another one. STABLE, as all that is fixed at submission.
+CREATE OR REPLACE FUNCTION pg_catalog.tutti_nextval(sequence regclass, number integer DEFAULT 1) RETURNS bigint LANGUAGE plpgsql STABLE STRICT
+    <fixed settings> AS $function$
+DECLARE
+    named text := tutti.sequence_name(sequence);
+    brought text := substring(tutti.submission() from '^[^ ]+ [^ ]+ (.*)$');
+    drawn jsonb := coalesce(brought, nullif(current_setting('tutti.drawn', true), ''), '{}');
+    value bigint := drawn -> named ->> number::text;
+BEGIN
+    IF value IS NULL AND (brought IS NOT NULL OR session_user ~ '^tutti_(applier|executor)_') THEN
+        RAISE EXCEPTION 'value % of sequence % was not drawn when the request was submitted', number, named USING ERRCODE = '55000',
+            HINT = concat('The function that the request calls says what it draws: ALTER PROCEDURE ... SET tutti.sequences = ''', named, ' ', number, ''';');
+    END IF;
+    IF value IS NULL THEN
+        value := nextval(sequence);
+        PERFORM set_config('tutti.drawn', (drawn || jsonb_build_object(named,
+            coalesce(drawn -> named, '{}') || jsonb_build_object(number::text, value)))::text, true);
+    END IF;
+    RETURN value;
+END
+$function$;
 -- Has the owner of a request execute a Java procedure, whose name is among the settings of the function that calls this, when the request's
 -- statements have been executed. STABLE, as what is fixed at submission: it comes to the same everywhere.
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_java(arguments jsonb) RETURNS void LANGUAGE plpgsql STABLE <fixed settings> AS $function$
@@ -1599,7 +1636,8 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.refuse_import(), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
-    tutti.submission(), tutti.submitted_chance(bigint), tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
+    tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
+    tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
