@@ -1012,7 +1012,7 @@ BEGIN
                         AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
             END IF;
         END IF;
-        PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'));
+        PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'), filled IS NOT NULL);
         PERFORM tutti.adopt(tutti.changed_tables());
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN

@@ -167,8 +167,9 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.guard_name(table_oid oid) RETURNS text LANGUAGE sql IMMUTABLE
     AS $function$ SELECT pg_catalog.concat('tutti_elsewhere_', table_oid) $function$;
 
--- What a schema change, which has just been made, must not have done with tables that some nodes lack. In an event trigger only.
-CREATE OR REPLACE FUNCTION tutti.check_placed(tag text, ordered boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+-- What a schema change, which has just been made, must not have done with tables that some nodes lack. In an event trigger only. `ordered`: every node makes it at
+-- a position of its own, and none has looked yet; `here`: only this node executes it, and others get the rows.
+CREATE OR REPLACE FUNCTION tutti.check_placed(tag text, ordered boolean, here boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     t record;
     concerned oid[];
@@ -194,7 +195,7 @@ BEGIN
     IF tag ~ '^(CREATE (VIEW|FUNCTION|PROCEDURE|TRIGGER|RULE|POLICY|STATISTICS|SEQUENCE)|COMMENT|GRANT|REVOKE|SECURITY LABEL|ALTER (VIEW|FUNCTION|PROCEDURE|TRIGGER|POLICY|SEQUENCE|DEFAULT PRIVILEGES))$'
             OR tag = 'CREATE TABLE' AND NOT EXISTS (SELECT FROM pg_event_trigger_ddl_commands() d JOIN pg_class c ON c.oid = d.objid
                 WHERE d.classid = 'pg_class'::regclass AND c.relispartition)
-            OR NOT ordered AND (replica OR tag IN ('CREATE TABLE AS', 'SELECT INTO')) THEN
+            OR here OR NOT ordered AND replica THEN
         RETURN; -- nothing of it depends on rows, or its origin has looked, or only its origin executes it
     END IF;
     concerned := CASE WHEN NOT ordered THEN coalesce(tutti.changed_tables(), '{}') END;

@@ -4,11 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import org.junit.jupiter.api.AfterEach;
@@ -27,7 +31,9 @@ import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.PostgresView;
 import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.PostgresException;
@@ -140,27 +146,48 @@ class PlacedTablesTest {
     /** Has node 0 execute statements, of which those that begin with an exclamation mark change the schema, and node 1 apply what comes of it. */
     private WriteSet transaction(String... statements) throws Exception {
         try (LocalSession session = new LocalSession(keeper.database)) {
+            TableCatalog before = catalog(session);
+            List<TableCatalog> inside = new ArrayList<>();
             for (String each : statements) {
-                run(session, each);
+                if (each.startsWith("!")) {
+                    inside.add(catalog(session));
+                }
+                run(session, each, Math.max(0, inside.size() - 1));
             }
-            WriteSet writes = session.capture().writes();
+            byte[] gathered = Objects.requireNonNull(session.gather());
+            if (!inside.isEmpty()) {
+                inside.add(catalog(session));
+            }
+            WriteSet writes = inside.isEmpty()
+                    ? CaptureReader.read(before, gathered).writes()
+                    : CaptureReader.read(before, inside, gathered).writes();
             session.connection().commit();
             lacking.apply(++position, writes);
             return writes;
         }
     }
 
-    private static void run(LocalSession session, String statement) throws SQLException {
-        String sql = statement.startsWith("!") ? statement.substring(1) : statement;
+    /** The tables as the session sees them. */
+    private static TableCatalog catalog(LocalSession session) throws SQLException {
+        try (java.sql.Statement asked = session.connection().createStatement();
+                ResultSet told = asked.executeQuery("SELECT tutti.catalog_text()")) {
+            assertTrue(told.next());
+            return CatalogQuery.read(told.getString(1).getBytes(StandardCharsets.UTF_8));
+        }
+    }
+
+    private static void run(LocalSession session, String statement, int place) throws SQLException {
+        boolean fills = statement.startsWith("!=");
+        String sql = statement.substring(fills ? 2 : statement.startsWith("!") ? 1 : 0);
         if (!sql.equals(statement)) {
-            String text = new Statement(sql, TestServer.USER, Map.of("search_path", "public")).toText();
+            String text = new Statement(place, fills ? "" : sql, TestServer.USER, Map.of("search_path", "public")).toText();
             session.execute("SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', $t$" + text + "$t$)");
         }
         session.execute(sql);
     }
 
     private static String refused(LocalSession session, String statement) {
-        return assertThrows(SQLException.class, () -> run(session, statement), statement).getSQLState();
+        return assertThrows(SQLException.class, () -> run(session, statement, 0), statement).getSQLState();
     }
 
     @Test
@@ -254,7 +281,7 @@ class PlacedTablesTest {
             assertEquals(LACKED, ordered(sql), sql);
         }
         for (String sql : List.of("CREATE VIEW again AS SELECT * FROM part", "DROP VIEW again",
-                "CREATE FUNCTION counted() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RETURN count(*) FROM part; END$$",
+                "CREATE FUNCTION counted() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$BEGIN RETURN count(*) FROM public.part; END$$",
                 "COMMENT ON TABLE part IS 'a part'", "ALTER TABLE other ADD COLUMN w int",
                 "CREATE TRIGGER t BEFORE INSERT ON part FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()",
                 "DROP TRIGGER t ON part")) {
@@ -269,10 +296,13 @@ class PlacedTablesTest {
         try (LocalSession session = new LocalSession(keeper.database)) {
             assertEquals(LACKED, refused(session, "!CREATE MATERIALIZED VIEW kept AS SELECT * FROM part"));
             session.connection().rollback();
+            assertEquals(LACKED, refused(session, "!CREATE TABLE made AS SELECT * FROM part"));
+            session.connection().rollback();
             session.execute("SELECT * FROM part");
             assertEquals(LACKED, refused(session, "!ALTER TABLE other ADD COLUMN many bigint DEFAULT counted()"));
         }
-        transaction("!CREATE TABLE made AS SELECT * FROM part");
+        // as front ends have it made: at this node only, and others get the table and its rows
+        transaction("!=CREATE TABLE made AS SELECT * FROM part");
         assertEquals("2", lacking.ask("SELECT count(*) FROM made"));
     }
 
