@@ -117,10 +117,11 @@ public interface Engine extends AutoCloseable {
     /**
      * How tables are placed.
      *
-     * @param tables by full name, as people read it, the key that write sets name the table by; also of those that do not exist any more
+     * @param tables by full name, schema included and quoted where SQL needs it, the key that write sets name the table by; also of those that do not exist any more
      * @param statement that each node's engine executes at the placement's position
+     * @param keys what that is taken to touch, as of any schema change
      */
-    record PlacementPlan(SortedMap<String, Long> tables, byte[] statement) {
+    record PlacementPlan(SortedMap<String, Long> tables, byte[] statement, KeySet keys) {
         /** Keeps a copy. */
         public PlacementPlan {
             tables = Collections.unmodifiableSortedMap(new TreeMap<>(tables));
