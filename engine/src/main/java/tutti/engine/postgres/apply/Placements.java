@@ -1,9 +1,9 @@
 package tutti.engine.postgres.apply;
 
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.PlacementPlan;
 import tutti.core.spi.EngineFailure;
+import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Changes.TableName;
@@ -26,10 +28,13 @@ import tutti.pgwire.PostgresException;
 
 /** Tables that are kept on some nodes only, as the nodes speak of them (docs/decisions/0115). */
 public final class Placements {
-    /** A name as SQL has it, in the schema public if it does not say another one. */
+    /** A name as SQL has it, in the schema public if it does not say another one; the last column is as SQL needs it. */
     private static final String NAME = """
-            SELECT CASE cardinality(parts) WHEN 1 THEN 'public' ELSE parts[1] END, parts[cardinality(parts)], cardinality(parts)
-                FROM pg_catalog.parse_ident(%s) AS parts""";
+            SELECT schema, name, size, pg_catalog.concat(pg_catalog.quote_ident(schema), '.', pg_catalog.quote_ident(name))
+                FROM (SELECT CASE pg_catalog.cardinality(parts) WHEN 1 THEN 'public' ELSE parts[1] END,
+                        parts[pg_catalog.cardinality(parts)], pg_catalog.cardinality(parts)
+                    FROM pg_catalog.parse_ident(%s) AS parts) AS parsed(schema, name, size)""";
+    private static final KeySet KEYS = new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build();
     private static final int PARTS_MAX = 2;
 
     private Placements() {}
@@ -62,27 +67,27 @@ public final class Placements {
         String sql = tables.stream().map(table -> NAME.formatted(Table.literal(table)))
                 .collect(Collectors.joining(" UNION ALL "));
         return connection.query(sql).thenCompose(result -> {
-            Set<TableName> names = new TreeSet<>(Comparator.comparing(TableName::schema).thenComparing(TableName::name));
+            SortedMap<String, TableName> names = new TreeMap<>();
             for (List<@Nullable String> row : result.rows()) {
                 if (Integer.parseInt(String.valueOf(row.get(2))) > PARTS_MAX) {
                     throw new PostgresException(ErrorFields.of("ERROR", "42601",
                             "a table is named by its schema and its name, in this order and with a period between"));
                 }
-                names.add(new TableName(String.valueOf(row.get(0)), String.valueOf(row.get(1))));
+                names.put(String.valueOf(row.get(3)),
+                        new TableName(String.valueOf(row.get(0)), String.valueOf(row.get(1))));
             }
             return plan(connection, names, keepers);
         });
     }
 
-    private static CompletableFuture<PlacementPlan> plan(BackendConnection connection, Set<TableName> names,
-            Set<Integer> keepers) {
-        List<String> parts = names.stream().flatMap(name -> Stream.of(name.schema(), name.name())).toList();
+    private static CompletableFuture<PlacementPlan> plan(BackendConnection connection,
+            SortedMap<String, TableName> names, Set<Integer> keepers) {
+        List<String> parts = names.values().stream().flatMap(name -> Stream.of(name.schema(), name.name())).toList();
         String nodes = new TreeSet<>(keepers).stream().map(String::valueOf).collect(Collectors.joining(", "));
         TreeMap<String, Long> keys = new TreeMap<>();
-        names.forEach(name -> keys.put(name.schema() + "." + name.name(),
-                TableCatalog.tableKey(name.schema(), name.name())));
+        names.forEach((shown, name) -> keys.put(shown, TableCatalog.tableKey(name.schema(), name.name())));
         return connection.query("SELECT tutti.check_placement(" + Table.literal(array(parts)) + ", " + Table.literal(nodes) + ")")
-                .thenApply(_ -> new PlacementPlan(keys, Statement.placement(parts, nodes).toBytes()));
+                .thenApply(_ -> new PlacementPlan(keys, Statement.placement(parts, nodes).toBytes(), KEYS));
     }
 
     /** Tells what came of it. */
