@@ -38,7 +38,8 @@ final class CatalogReading {
             + "; PREPARE tutti_in_band AS " + InBandQuery.SQL
             + "; PREPARE tutti_together AS " + TOGETHER
             + "; PREPARE tutti_tables AS " + CatalogQuery.SQL
-            + "; PREPARE tutti_functions AS " + ApplyFunctions.SQL;
+            + "; PREPARE tutti_functions AS " + ApplyFunctions.SQL
+            + "; PREPARE tutti_elsewhere AS " + AppliedSchema.ELSEWHERE;
 
     private final AtomicInteger readings = new AtomicInteger();
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
@@ -78,7 +79,8 @@ final class CatalogReading {
         }).thenCompose(result -> {
             together = "t".equals(result.value());
             return connection.query("EXECUTE tutti_tables");
-        }).thenCompose(tables -> connection.query("EXECUTE tutti_functions").thenAccept(
-                functions -> schema = new AppliedSchema(CatalogQuery.read(tables), ApplyFunctions.read(functions))));
+        }).thenCompose(tables -> connection.query("EXECUTE tutti_functions").thenCompose(
+                functions -> connection.query("EXECUTE tutti_elsewhere").thenAccept(
+                        elsewhere -> schema = AppliedSchema.of(tables, functions, elsewhere))));
     }
 }
