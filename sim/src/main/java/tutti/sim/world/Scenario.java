@@ -127,7 +127,7 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
             throw new IllegalArgumentException("under " + protocol.name() + " every node keeps all tables");
         }
         return new Scenario(seed, protocol, order, engine,
-                Placements.random(seed, hosts.size(), plan.allHosts().size()),
+                Placements.random(seed, hosts.size(), placesLater() ? hosts.size() : plan.allHosts().size()),
                 hosts, transactions, plan);
     }
 
