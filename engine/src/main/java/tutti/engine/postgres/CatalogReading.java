@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplyFunctions;
 import tutti.engine.postgres.apply.ExecutorServices;
+import tutti.engine.postgres.apply.PlacedTables;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.InBandQuery;
 import tutti.engine.postgres.catalog.InBandTables;
@@ -39,7 +40,7 @@ final class CatalogReading {
             + "; PREPARE tutti_together AS " + TOGETHER
             + "; PREPARE tutti_tables AS " + CatalogQuery.SQL
             + "; PREPARE tutti_functions AS " + ApplyFunctions.SQL
-            + "; PREPARE tutti_elsewhere AS " + AppliedSchema.ELSEWHERE;
+            + "; PREPARE tutti_placed AS " + PlacedTables.SQL;
 
     private final AtomicInteger readings = new AtomicInteger();
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
@@ -80,7 +81,7 @@ final class CatalogReading {
             together = "t".equals(result.value());
             return connection.query("EXECUTE tutti_tables");
         }).thenCompose(tables -> connection.query("EXECUTE tutti_functions").thenCompose(
-                functions -> connection.query("EXECUTE tutti_elsewhere").thenAccept(
-                        elsewhere -> schema = AppliedSchema.of(tables, functions, elsewhere))));
+                functions -> connection.query("EXECUTE tutti_placed").thenAccept(
+                        placed -> schema = AppliedSchema.of(tables, functions, placed))));
     }
 }

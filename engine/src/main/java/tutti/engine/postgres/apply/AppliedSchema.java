@@ -1,11 +1,6 @@
 package tutti.engine.postgres.apply;
 
-import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Collectors;
-import tutti.engine.postgres.capture.Changes.Change;
-import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
@@ -16,40 +11,22 @@ import tutti.pgwire.QueryResult;
  *
  * @param catalog its tables
  * @param functions what writes their rows
- * @param elsewhere those tables whose rows other nodes keep
+ * @param placed which of the tables some nodes lack
  */
-public record AppliedSchema(TableCatalog catalog, ApplyFunctions functions, Set<TableName> elsewhere) {
+public record AppliedSchema(TableCatalog catalog, ApplyFunctions functions, PlacedTables placed) {
     /** Of an empty database. */
-    public static final AppliedSchema EMPTY = new AppliedSchema(TableCatalog.EMPTY, ApplyFunctions.NONE, Set.of());
-    /** Asks for {@link #elsewhere}; the same under any settings and search path. */
-    public static final String ELSEWHERE = "SELECT schema_name, table_name FROM tutti.placed_elsewhere";
+    public static final AppliedSchema EMPTY = new AppliedSchema(TableCatalog.EMPTY, ApplyFunctions.NONE,
+            PlacedTables.NONE);
 
-    /** Keeps a copy. */
-    public AppliedSchema {
-        elsewhere = Set.copyOf(elsewhere);
-    }
-
-    /** From the results of {@link CatalogQuery#SQL}, {@link ApplyFunctions#SQL} and {@link #ELSEWHERE}. */
-    public static AppliedSchema of(QueryResult tables, QueryResult functions, QueryResult elsewhere) {
-        return new AppliedSchema(CatalogQuery.read(tables), ApplyFunctions.read(functions),
-                elsewhere.rows().stream().map(row -> new TableName(String.valueOf(row.get(0)), String.valueOf(row.get(1))))
-                        .collect(Collectors.toSet()));
+    /** From the results of {@link CatalogQuery#SQL}, {@link ApplyFunctions#SQL} and {@link PlacedTables#SQL}. */
+    public static AppliedSchema of(QueryResult tables, QueryResult functions, QueryResult placed) {
+        return new AppliedSchema(CatalogQuery.read(tables), ApplyFunctions.read(functions), PlacedTables.read(placed));
     }
 
     /** Reads it, as the connection's session sees it. */
     public static CompletableFuture<AppliedSchema> read(BackendConnection connection) {
         return connection.query(CatalogQuery.SQL).thenCompose(tables -> connection.query(ApplyFunctions.SQL)
-                .thenCompose(functions -> connection.query(ELSEWHERE)
-                        .thenApply(elsewhere -> of(tables, functions, elsewhere))));
-    }
-
-    /** Those of some changes that are made here: not of rows that are kept elsewhere. */
-    List<Change> kept(List<Change> changes) {
-        return elsewhere.isEmpty()
-                ? changes
-                : changes.stream().filter(change -> {
-                    TableName table = change.table();
-                    return table == null || !elsewhere.contains(table);
-                }).toList();
+                .thenCompose(functions -> connection.query(PlacedTables.SQL)
+                        .thenApply(placed -> of(tables, functions, placed))));
     }
 }

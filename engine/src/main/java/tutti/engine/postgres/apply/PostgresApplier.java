@@ -145,7 +145,7 @@ public final class PostgresApplier implements Applier {
         try {
             part = parts.next();
             statement = part.statement();
-            for (Step step : NetEffect.of(schema.catalog(), schema.kept(part.rows()))) {
+            for (Step step : NetEffect.of(schema.catalog(), schema.placed().kept(part.rows()))) {
                 step(batch, schema, step);
             }
             if (statement != null) {

@@ -1576,7 +1576,7 @@ BEGIN
     END LOOP;
 END
 $block$;
-GRANT SELECT ON tutti.declared_sequences, tutti.placed_elsewhere TO PUBLIC;
+GRANT SELECT ON tutti.declared_sequences, tutti.placed, tutti.placed_elsewhere TO PUBLIC;
 GRANT INSERT (sequence, last, called) ON tutti.restarts TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
@@ -1589,7 +1589,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.lo_open(int4, oid), tutti.lo_create(oid), tutti.lo_from_bytea(bytea, oid), tutti.lo_put(int8, bytea, oid), tutti.lo_unlink(oid),
     tutti.refuse_import(), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
-    tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text),
+    tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text), tutti.nodes(text),
     tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.position(), tutti.answer(text) TO PUBLIC;
 

@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS tutti.placed (
     PRIMARY KEY (schema_name, table_name)
 );
 
--- Those that this node does not keep. Appliers read it, too.
+-- Those that this node does not keep.
 CREATE OR REPLACE VIEW tutti.placed_elsewhere AS
     SELECT p.schema_name, p.table_name, p.keepers, p.table_oid FROM tutti.placed p
         WHERE NOT EXISTS (SELECT FROM tutti.node n WHERE n.node_index = ANY (string_to_array(p.keepers, ', ')::bigint[]));
@@ -206,7 +206,7 @@ BEGIN
             RAISE EXCEPTION USING ERRCODE = '0A000',
                 MESSAGE = format('%s uses table %s, which is kept on %s only', tag, t.name, tutti.nodes(t.keepers)),
                 DETAIL = 'What every node executes must not depend on rows that some of them lack.',
-                HINT = CASE WHEN ordered THEN 'If it changes the table itself: BEGIN, this statement, and COMMIT, at a node that keeps it.'
+                HINT = CASE WHEN ordered THEN 'If it changes this table, or makes another from it: BEGIN, the statement, and COMMIT, at a node that keeps the table.'
                     ELSE 'Change the schema in a transaction of its own; what reads the table cannot be made by every node.' END;
         END IF;
     END LOOP;
