@@ -29,24 +29,18 @@ final class NodesCommand {
     /** Shows them. */
     @Command(name = "list", description = "Show the members, as the first node that answers knows them. Exit status 1 if none"
             + " does.")
-    static final class ListAll implements Callable<Integer> {
-        @Mixin
-        private ChosenNodes nodes = new ChosenNodes();
-
-        @Option(names = "--json", description = "Print JSON.")
-        private boolean json;
-
-        @Spec
-        private CommandSpec spec;
+    static final class ListAll extends ShowingCommand<NodeStatus.Members> {
+        ListAll() {
+            super("/members", "no node says who the members are");
+        }
 
         @Override
-        public Integer call() throws InterruptedException {
-            Screen screen = Screen.standard(spec.commandLine().getOut());
-            NodeStatus.Members members = new MemberChanges(nodes.all()).members();
-            if (json) {
-                screen.line(StatusJson.write(members).strip());
-                return Program.OK;
-            }
+        NodeStatus.Members read(String text) {
+            return StatusJson.readMembers(text);
+        }
+
+        @Override
+        void show(Screen screen, NodeStatus.Members members) {
             List<List<String>> rows = new ArrayList<>();
             rows.add(List.of("node", "order at", "state"));
             members.nodes().forEach(each -> rows.add(List.of(String.valueOf(each.id()), each.order(),
@@ -58,7 +52,6 @@ final class NodesCommand {
                             ? ""
                             : "; removed: " + members.removed().stream().map(String::valueOf)
                                     .collect(Collectors.joining(", "))));
-            return Program.OK;
         }
     }
 

@@ -2,7 +2,6 @@ package tutti.cli;
 
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,7 +11,6 @@ import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tutti.cluster.ChosenNodes;
@@ -27,7 +25,6 @@ import tutti.server.http.StatusJson;
                 + " position of the order: execution, logs and owners of protocol hybrid. Those of each node by itself are changed in its"
                 + " configuration (`tutti reload`).")
 final class ParametersCommand {
-    private static final Duration PATIENCE = Duration.ofSeconds(15);
     private static final String PATH = "/parameters";
 
     private ParametersCommand() {}
@@ -42,29 +39,23 @@ final class ParametersCommand {
 
     /** Shows them. */
     @Command(name = "list", description = "Show them, as the first node that answers knows them. Exit status 1 if none does.")
-    static final class ListAll implements Callable<Integer> {
-        @Mixin
-        private ChosenNodes nodes = new ChosenNodes();
-
-        @Option(names = "--json", description = "Print JSON.")
-        private boolean json;
-
-        @Spec
-        private CommandSpec spec;
+    static final class ListAll extends ShowingCommand<NodeStatus.Parameters> {
+        ListAll() {
+            super(PATH, "no node says what the parameters are");
+        }
 
         @Override
-        public Integer call() throws InterruptedException {
-            Screen screen = Screen.standard(spec.commandLine().getOut());
-            NodeStatus.Parameters now = StatusJson.readParameters(
-                    nodes.first(false, PATH, PATIENCE, "no node says what the parameters are").text());
-            if (json) {
-                screen.line(StatusJson.write(now).strip());
-            } else if (now.values().isEmpty()) {
+        NodeStatus.Parameters read(String text) {
+            return StatusJson.readParameters(text);
+        }
+
+        @Override
+        void show(Screen screen, NodeStatus.Parameters now) {
+            if (now.values().isEmpty()) {
                 screen.line("the cluster's protocol has no parameter that changes while it serves");
             } else {
-                show(screen, now);
+                ParametersCommand.show(screen, now);
             }
-            return Program.OK;
         }
     }
 
@@ -87,7 +78,7 @@ final class ParametersCommand {
                     .map(each -> encoded(each.getKey()) + "=" + encoded(each.getValue()))
                     .collect(Collectors.joining("&"));
             show(Screen.standard(spec.commandLine().getOut()), StatusJson.readParameters(
-                    nodes.first(true, PATH + "?" + query, PATIENCE, "the parameters stay as they are").text()));
+                    nodes.first(true, PATH + "?" + query, ShowingCommand.PATIENCE, "the parameters stay as they are").text()));
             return Program.OK;
         }
 

@@ -73,6 +73,7 @@ final class StatusCommand implements Callable<Integer> {
             Screen screen = Screen.standard(out);
             Screen.table(rows(summary)).forEach(screen::line);
             secondaries(summary).forEach(screen::line);
+            lacking(summary).forEach(screen::line);
             String protocol = summary.nodes().stream().filter(line -> line.status() != null)
                     .map(line -> line.status().protocol() + ", Tutti " + line.status().version() + ", "
                             + line.status().database())
@@ -127,6 +128,19 @@ final class StatusCommand implements Callable<Integer> {
                 .orElseThrow(() -> new Failure("there is no cluster.json in " + data.toAbsolutePath().normalize(),
                         "name the directory of a cluster with --data, or a node with --url http://host:port"))
                 .nodes().stream().map(ClusterFile.Node::httpUrl).toList();
+    }
+
+    /** One line for each node that does not keep all tables. */
+    private static List<String> lacking(Summary summary) {
+        List<String> lines = new ArrayList<>();
+        for (Line line : summary.nodes()) {
+            NodeStatus status = line.status();
+            if (status != null && !status.lacks().isEmpty()) {
+                lines.add("tables that " + status.node() + " " + status.name() + " lacks: "
+                        + String.join(", ", status.lacks()));
+            }
+        }
+        return lines;
     }
 
     /** One line for each node that has secondaries, or has lost one. */

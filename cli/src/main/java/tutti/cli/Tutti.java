@@ -20,6 +20,7 @@ import tutti.server.RestoreCommand;
 @Command(subcommands = {
         DemoCommand.class, TortureCommand.class, StartCommand.class, StatusCommand.class, TopCommand.class,
         NodeCommand.class, KeysCommand.class, SecondariesCommand.class, NodesCommand.class, ParametersCommand.class,
+        TablesCommand.class,
         PositionCommand.class,
         ReloadCommand.class,
         CompareCommand.class, ChangesCommand.class, BackupCommand.class, RestoreCommand.class, RecoverCommand.class,

@@ -35,7 +35,8 @@ class StatusCommandTest {
                             List.of(new NodeStatus.Member(0, "node-0", url.substring("http://".length()), true),
                                     new NodeStatus.Member(3, "node-3", null, true),
                                     new NodeStatus.Member(4, "node-4", null, false)),
-                            0, 0, 0, Map.of(), new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 1, null))
+                            0, 0, 0, Map.of(), new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 1, null,
+                            List.of("public.events")))
                     .getBytes(StandardCharsets.UTF_8);
             exchange.sendResponseHeaders(200, answer.length);
             exchange.getResponseBody().write(answer);

@@ -20,7 +20,7 @@ class TopCommandTest {
         return new Look(node + " n", new NodeStatus(node, "n", "tutti", NodeStatus.State.READY, null, "si", "0", "H2",
                 "localhost:1", new NodeStatus.Positions(100, 100, applied, 0), 1, true, List.of(), 4, 2, committed,
                 Map.of("certification", certification, "victim", 7L),
-                new NodeStatus.OrderStatus(0, 64L << 20, 1, List.of(), 0, null), 5L << 30, uptime, null),
+                new NodeStatus.OrderStatus(0, 64L << 20, 1, List.of(), 0, null), 5L << 30, uptime, null, List.of()),
                 seconds * 1_000_000_000L);
     }
 

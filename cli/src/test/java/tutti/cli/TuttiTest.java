@@ -122,7 +122,7 @@ class TuttiTest {
                 "127.0.0.1:5432", new NodeStatus.Positions(9, 9, 9, 9), 0, majority,
                 List.of(new NodeStatus.Member(node, "node-" + node, null, true),
                         new NodeStatus.Member(1 - node, "other", other, true)),
-                0, 0, 0, Map.of(), new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 0, null);
+                0, 0, 0, Map.of(), new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 0, null, List.of());
         AdminServer server = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 () -> status, _ -> {});
         servers.add(server);

@@ -77,6 +77,6 @@ public final class LoneNode {
         return new NodeStatus(config.node(), config.self().name(), config.cluster(), NodeStatus.State.READY, null,
                 config.protocol(), "0", "PostgreSQL", config.listen().host() + ":" + config.listen().port(),
                 new NodeStatus.Positions(7, 7, 7, 7), 0, true, List.of(), 0, 0, 0, Map.of(),
-                new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 0, null);
+                new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 0, null, List.of());
     }
 }

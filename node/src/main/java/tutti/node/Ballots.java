@@ -202,7 +202,7 @@ final class Ballots {
                 Field.of("excluded", Types.set(Types.u8(0, 255), 256), Image::excluded), Image::new);
     }
 
-    private final TablePlacement placement;
+    private final Placements placements;
     private Set<Integer> nodes;
     private final TreeMap<Long, Ballot> open = new TreeMap<>();
     private final TreeMap<Long, Ballot> closed = new TreeMap<>();
@@ -212,16 +212,16 @@ final class Ballots {
      * Of a cluster that begins.
      *
      * @param nodes all nodes of the cluster, who vote
-     * @param placement of its tables
+     * @param placements of its tables
      */
-    Ballots(Set<Integer> nodes, TablePlacement placement) {
+    Ballots(Set<Integer> nodes, Placements placements) {
         this.nodes = Set.copyOf(nodes);
-        this.placement = placement;
+        this.placements = placements;
     }
 
-    /** Whether a node has something to make of the effects that a ballot is about. */
+    /** Whether a node may have made something of the effects that a ballot is about: its database may still keep what it is to lack. */
     boolean concerns(Ballot ballot, int node) {
-        return ballot.concerns(node, placement);
+        return ballot.concerns(node, placements.made());
     }
 
     /**
@@ -319,6 +319,11 @@ final class Ballots {
         return close();
     }
 
+    /** Other tables are placed than before. Likewise. */
+    List<Ballot> placed() {
+        return close();
+    }
+
     /** Closes what can be; who is excluded by that has no vote in what is left. */
     private List<Ballot> close() {
         List<Ballot> decided = new ArrayList<>();
@@ -332,7 +337,7 @@ final class Ballots {
         Set<Integer> voters = new TreeSet<>(nodes);
         voters.removeAll(excluded);
         for (Ballot each : open.values()) {
-            Verdict verdict = each.judged(voters, placement);
+            Verdict verdict = each.judged(voters, placements.now());
             if (verdict != Verdict.OPEN) {
                 return close(each, verdict);
             }

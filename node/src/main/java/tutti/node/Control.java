@@ -5,6 +5,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
@@ -280,6 +281,43 @@ sealed interface Control extends Encoded {
                 .of(Field.of("number", Types.NATURAL, CaughtUp::number), CaughtUp::new);
     }
 
+    /**
+     * Somebody asks for tables to be kept on some nodes only, or for that to be forgotten: see {@link Placements}.
+     *
+     * @param tables names of the tables, by the keys that write sets name them by
+     * @param nodes that keep them; none to forget that they are placed
+     */
+    record Place(Map<Long, String> tables, Set<Integer> nodes) implements Control {
+        static final int NAME_BYTES_MAX = 1 << 10;
+        static final Type<Set<Integer>> NODES = Types.set(Types.u8(0, 255), 256);
+        static final Schema<Place> SCHEMA = Schema
+                .message("place", 25, Place.class,
+                        "Somebody asks for tables to be kept on some nodes only: only if all members have the capability `placements`.")
+                .of(Field.of("tables", Types.map(Types.LONG, Types.text(NAME_BYTES_MAX), Placements.TABLES_MAX),
+                        Place::tables), Field.of("nodes", NODES, Place::nodes), Place::new);
+
+        /** Keeps copies, in order. */
+        public Place {
+            tables = new TreeMap<>(tables);
+            nodes = new TreeSet<>(nodes);
+        }
+    }
+
+    /** What has become in the databases of what the sender has {@linkplain Place asked for}. */
+    record Placed(Set<Long> tables, Set<Integer> nodes, boolean tookEffect) implements Control {
+        static final Schema<Placed> SCHEMA = Schema
+                .message("placed", 26, Placed.class, "What has become in the databases of a placement of tables.")
+                .of(Field.of("tables", Types.set(Types.LONG, Placements.TABLES_MAX), Placed::tables),
+                        Field.of("nodes", Place.NODES, Placed::nodes),
+                        Field.of("took effect", Types.BOOLEAN, Placed::tookEffect), Placed::new);
+
+        /** Keeps copies, in order. */
+        public Placed {
+            tables = new TreeSet<>(tables);
+            nodes = new TreeSet<>(nodes);
+        }
+    }
+
     /** How they are written in a cluster that runs one protocol. Immutable, for any thread. */
     final class Messages {
         private final Schema<Said> said;
@@ -299,7 +337,7 @@ sealed interface Control extends Encoded {
                     List.of(said, Hello.SCHEMA, Restart.SCHEMA, Question.SCHEMA, Ended.SCHEMA, Fence.SCHEMA,
                             Mark.SCHEMA, Inapplicable.SCHEMA, InapplicableToKeepers.SCHEMA, Applied.SCHEMA,
                             Decided.SCHEMA, Replaced.SCHEMA, Again.SCHEMA, Changed.SCHEMA, CaughtUp.SCHEMA, Look.SCHEMA,
-                            Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA, traced));
+                            Booked.SCHEMA, BookedFor.SCHEMA, BookingOver.SCHEMA, Place.SCHEMA, Placed.SCHEMA, traced));
         }
 
         /** A message of the protocol as one of these. */

@@ -58,11 +58,12 @@ final class ControlMessages {
     private final Settlement settlement;
     private final Copies copies;
     private final MemberChanges changes;
+    private final PlacementChanges placements;
     private final Node node;
 
     ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
             ClientTransactions transactions, LogKeeping logKeeping, Ballots ballots, Settlement settlement,
-            Copies copies, MemberChanges changes, Node node) {
+            Copies copies, MemberChanges changes, PlacementChanges placements, Node node) {
         this.life = life;
         this.files = files;
         this.outcomes = outcomes;
@@ -73,6 +74,7 @@ final class ControlMessages {
         this.settlement = settlement;
         this.copies = copies;
         this.changes = changes;
+        this.placements = placements;
         this.node = node;
     }
 
@@ -130,6 +132,8 @@ final class ControlMessages {
             }
             case Control.Changed told -> changes.delivered(position, sender, told);
             case Control.CaughtUp told -> changes.delivered(position, sender, told);
+            case Control.Place told -> placements.delivered(position, sender, told);
+            case Control.Placed told -> placements.delivered(position, sender, told);
             case Control.Said said -> throw new Defect("a message of the protocol is not for the node: " + said);
             case Control.Traced said -> throw new Defect("a message of the protocol is not for the node: " + said);
         }

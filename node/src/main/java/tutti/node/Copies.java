@@ -11,7 +11,6 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
-import tutti.core.txn.TablePlacement;
 import tutti.runtime.Loop;
 
 /**
@@ -79,7 +78,7 @@ final class Copies {
     }
 
     private final int self;
-    private final TablePlacement placement;
+    private final Placements placements;
     private final Engine engine;
     private final Loop loop;
     private final NodeFiles files;
@@ -92,10 +91,10 @@ final class Copies {
     /** By node: where it was said last, since this life began, that the node begins anew. */
     private final Map<Integer, Long> replacedAt = new HashMap<>();
 
-    Copies(int self, TablePlacement placement, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots,
+    Copies(int self, Placements placements, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots,
             Outcomes outcomes, CopyRetention retention, Group group, Node node) {
         this.self = self;
-        this.placement = placement;
+        this.placements = placements;
         this.engine = engine;
         this.loop = loop;
         this.files = files;
@@ -115,9 +114,9 @@ final class Copies {
         if (refusal == null && node.view().members().contains(receiver)) {
             refusal = "node " + receiver + " takes part in the order: stop it first";
         }
-        if (refusal == null && !placement.mayGiveCopy(self, receiver)) {
+        if (refusal == null && !placements.now().mayGiveCopy(self, receiver)) {
             refusal = "node " + receiver + " keeps tables that this node lacks: only nodes "
-                    + placement.donors(receiver, node.members()) + " can give it a copy";
+                    + placements.now().donors(receiver, node.members()) + " can give it a copy";
         }
         if (refusal != null) {
             done.failed(new EngineFailure("57P03", refusal, true));

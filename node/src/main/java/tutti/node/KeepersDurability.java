@@ -9,7 +9,6 @@ import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.txn.KeySet;
-import tutti.core.txn.TablePlacement;
 
 /**
  * Up to where the order's log may be forgotten for the sake of tables that some nodes lack: what was written to one stays in the log until a
@@ -29,24 +28,30 @@ final class KeepersDurability {
     private static final Logger LOG = LoggerFactory.getLogger(KeepersDurability.class);
 
     private final int self;
-    private final TablePlacement placement;
+    private final Placements placements;
     private final Map<Long, Long> written = new TreeMap<>();
     private Set<Integer> awaited = Set.of();
 
     /** @param self number of this node */
-    KeepersDurability(int self, TablePlacement placement) {
+    KeepersDurability(int self, Placements placements) {
         this.self = self;
-        this.placement = placement;
+        this.placements = placements;
     }
 
     /** What was written up to a position is not known here: any of them may have been, by what this life was not told. */
     void mayHaveBeenWritten(long position) {
-        placement.keepers().keySet().forEach(table -> written.put(table, position));
+        placements.tables().keySet().forEach(table -> written.put(table, position));
+    }
+
+    /** Others are placed than before, by a message at a position: what was written to them up to there is not known here. */
+    void placed(long position) {
+        written.keySet().retainAll(placements.tables().keySet());
+        placements.tables().keySet().forEach(table -> written.putIfAbsent(table, position));
     }
 
     /** These keys were written at a position that is visible here. */
     void written(long position, KeySet keys) {
-        placement.partial(keys).forEach(table -> written.put(table, position));
+        placements.now().partial(keys).forEach(table -> written.put(table, position));
     }
 
     /**
@@ -61,7 +66,7 @@ final class KeepersDurability {
         long least = needless;
         Set<Integer> lacking = Set.of();
         for (Map.Entry<Long, Long> table : written.entrySet()) {
-            List<Integer> keepers = members.stream().filter(node -> placement.keeps(node, table.getKey())).toList();
+            List<Integer> keepers = members.stream().filter(node -> placements.now().keeps(node, table.getKey())).toList();
             long durable = keepers.isEmpty() ? Long.MAX_VALUE : byMajority(keepers, restart);
             if (durable < table.getValue() && durable < least) {
                 least = durable;

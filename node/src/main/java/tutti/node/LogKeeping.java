@@ -83,7 +83,8 @@ final class LogKeeping {
     private volatile long durablePosition;
     private volatile @Nullable Background snapshotWriter;
 
-    LogKeeping(ReplicaNode.Settings settings, Engine engine, Machine machine, Loop loop, NodeFiles files, Node node)
+    LogKeeping(ReplicaNode.Settings settings, Engine engine, Machine machine, Loop loop, NodeFiles files,
+            Placements placements, Node node)
             throws IOException {
         this.machine = machine;
         this.settings = settings;
@@ -93,7 +94,7 @@ final class LogKeeping {
         this.node = node;
         replicas = settings.replicas();
         retention = new LogRetention(settings.node(), replicas, settings.retention(), files.absences());
-        keepers = new KeepersDurability(settings.node(), settings.placement());
+        keepers = new KeepersDurability(settings.node(), placements);
         copy = new CopyRetention(settings.node(), settings.retention().bytes(), loop, this::forget);
     }
 
@@ -143,6 +144,11 @@ final class LogKeeping {
     /** It is not looked at what is written up to a position. */
     void mayHaveBeenWritten(long position) {
         keepers.mayHaveBeenWritten(position);
+    }
+
+    /** Other tables are placed on some nodes only than before, by a message at a position. */
+    void placed(long position) {
+        keepers.placed(position);
     }
 
     /** These keys were written at a position that is visible. */

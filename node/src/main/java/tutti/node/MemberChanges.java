@@ -55,6 +55,7 @@ final class MemberChanges {
 
     private final int self;
     private final Members members;
+    private final Placements placements;
     private final Group group;
     private final ChosenProtocol protocol;
     private final Outcomes outcomes;
@@ -66,10 +67,11 @@ final class MemberChanges {
     /** Of which list this life has said that it has caught up. */
     private long saidOf = -1;
 
-    MemberChanges(int self, Members members, Group group, ChosenProtocol protocol, Outcomes outcomes,
-            LogKeeping logKeeping, Settlement settlement, Node node) {
+    MemberChanges(int self, Members members, Placements placements, Group group, ChosenProtocol protocol,
+            Outcomes outcomes, LogKeeping logKeeping, Settlement settlement, Node node) {
         this.self = self;
         this.members = members;
+        this.placements = placements;
         this.group = group;
         this.protocol = protocol;
         this.outcomes = outcomes;
@@ -99,6 +101,9 @@ final class MemberChanges {
         String refusal = node.refusal();
         if (refusal == null) {
             refusal = asked == null ? members.refusal(change) : "another change is under way: ask again";
+        }
+        if (refusal == null) {
+            refusal = refusesToLose(change);
         }
         if (refusal == null) {
             refusal = refusal(change);
@@ -149,6 +154,13 @@ final class MemberChanges {
         };
     }
 
+    /** Whether nobody is left who keeps some table; null if somebody is. */
+    private @Nullable String refusesToLose(Control.Changed change) {
+        return change.step() == Control.Changed.Step.REMOVED
+                ? placements.refusesToLose(change.node(), members.all())
+                : null;
+    }
+
     /** What only whoever asks can see: how it would go on. */
     private @Nullable String refusal(Control.Changed change) {
         String address = change.addresses().get(change.node());
@@ -176,7 +188,10 @@ final class MemberChanges {
 
     /** Somebody asks for a change. */
     void delivered(long position, int sender, Control.Changed told) {
-        String refusal = members.changed(position, told);
+        String refusal = refusesToLose(told);
+        if (refusal == null) {
+            refusal = members.changed(position, told);
+        }
         if (refusal == null) {
             LOG.info("node {}: as of position {} node {} is {}, the members are {}", self, position, told.node(),
                     told.step(), members.now().addresses());

@@ -17,10 +17,13 @@ import tutti.core.protocol.Claims;
 import tutti.core.protocol.Guarantee;
 import tutti.core.protocol.Trait;
 import tutti.core.protocol.ReplicaWorld;
+import tutti.core.spi.Completion;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Group;
 import tutti.core.spi.Order;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.WriteSet;
 import tutti.node.ReplicaNode.State;
 import tutti.node.metrics.NodeMetrics;
@@ -67,7 +70,9 @@ final class ReplicaCore {
     private final Copies copies;
     private final ReadsAtPosition readsAtPosition;
     private final Members members;
+    private final Placements placements;
     private final MemberChanges changes;
+    private final PlacementChanges placementChanges;
     private final ParameterChanges parameters;
     private final Arrival arrival = new Arrival();
     private final Traces traces = new Traces();
@@ -97,7 +102,8 @@ final class ReplicaCore {
                 machine.clock(), loop, parts, metrics, horizon, engine, settings.names(), settings.doubtNanos());
         this.outcomes = new Outcomes(settings.protocol().has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
-        this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, parts);
+        this.placements = new Placements(settings.placement());
+        this.logKeeping = new LogKeeping(settings, engine, machine, loop, files, placements, parts);
         LostKeys lostKeys = new LostKeys();
         this.pipeline = new CommitPipeline(engine, machine.clock(), loop,
                 new PipelineReports(this, world, this.protocol, transactions, outcomes, backlog, metrics), metrics,
@@ -108,20 +114,23 @@ final class ReplicaCore {
         this.inbox = new OrderInbox(settings.node(), loop, machine.clock(), messages, settings.protocol().messages(),
                 backlog, new OrderEvents());
         this.outbox = new Outbox(order.log());
-        this.ballots = new Ballots(settings.replicas(), settings.placement());
+        this.ballots = new Ballots(settings.replicas(), placements);
         this.members = new Members(settings.replicas());
         this.presence = new Presence(this.protocol, order.group(), inbox, members, ballots);
         this.settlement = new Settlement(life, files, ballots, parts);
-        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members, lostKeys);
-        this.copies = new Copies(settings.node(), settings.placement(), engine, loop, files, snapshots, outcomes,
+        this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members,
+                placements, lostKeys);
+        this.copies = new Copies(settings.node(), placements, engine, loop, files, snapshots, outcomes,
                 logKeeping.copy(), order.group(), parts);
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
-        this.changes = new MemberChanges(settings.node(), members, order.group(), settings.protocol(), outcomes,
+        this.changes = new MemberChanges(settings.node(), members, placements, order.group(), settings.protocol(),
+                outcomes, logKeeping, settlement, parts);
+        this.placementChanges = new PlacementChanges(settings.node(), placements, engine, loop, order.group(),
                 logKeeping, settlement, parts);
         this.parameters = new ParameterChanges(settings.node(), members::voters, settings.protocol(), this.protocol,
                 parts);
         this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
-                settlement, copies, changes, parts);
+                settlement, copies, changes, placementChanges, parts);
     }
 
     /** As {@link ReplicaNode#start}. Any thread. */
@@ -238,15 +247,20 @@ final class ReplicaCore {
 
     /** Tables that a write set changes, if some nodes lack one of them; otherwise none. */
     Set<Long> partialTables(WriteSet writes) {
-        if (settings.placement().isEverywhere() || writes.isEmpty()) {
+        TablePlacement placement = placements.now();
+        if (placement.isEverywhere() || writes.isEmpty()) {
             return Set.of();
         }
         Set<Long> changed = engine.changedTables(writes);
-        return settings.placement().keptByAll(changed) ? Set.of() : changed;
+        return placement.keptByAll(changed) ? Set.of() : changed;
     }
 
     MemberChanges changes() {
         return changes;
+    }
+
+    PlacementChanges placements() {
+        return placementChanges;
     }
 
     ParameterChanges parameters() {
@@ -297,6 +311,7 @@ final class ReplicaCore {
                 ControlMessages.Node,
                 Copies.Node,
                 MemberChanges.Node,
+                PlacementChanges.Node,
                 ParameterChanges.Node,
                 Settlement.Node {
         @Override
@@ -380,6 +395,11 @@ final class ReplicaCore {
             Group.View view = inbox.view();
             return view.majority() && (!view.members().contains(node) || ballots.excluded().contains(node)
                     || !members.has(node));
+        }
+
+        @Override
+        public void barrier(byte[] statement, KeySet keys, Completion<Engine.ExecuteResult> done) {
+            transactions.barrier(statement, keys, null, done);
         }
 
         @Override

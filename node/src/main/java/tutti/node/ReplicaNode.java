@@ -72,7 +72,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      *
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas with which the order began ({@link Group#founders})
-     * @param placement of tables; the same at all nodes
+     * @param placement of tables with which the cluster begins; the same at all nodes
      * @param protocol with its parameters; nodes with different ones refuse each other
      * @param applying how it applies what others have changed, to begin with
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
@@ -198,6 +198,16 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      */
     public record Position(long position, TransactionId transaction, boolean everywhere, String sqlState,
             String message, Map<Integer, String> votes, String verdict) {}
+
+    /**
+     * A table that some nodes may lack.
+     *
+     * @param name as people read it
+     * @param nodes that keep it
+     * @param made whether the databases are known to have done it
+     * @param since position of the message that placed it last; 0 if the cluster began so
+     */
+    public record PlacedTable(String name, Set<Integer> nodes, boolean made, long since) {}
 
     private final Settings settings;
     private final Order order;
@@ -564,6 +574,26 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      */
     public void change(MemberChange change, Completion<Group.Members> done) {
         core.loop().execute(() -> core.changes().ask(change, done));
+    }
+
+    /** The tables that some nodes may lack, by name, as of the position that was delivered last. From any thread. */
+    public List<PlacedTable> placements() {
+        return core.placements().list();
+    }
+
+    /**
+     * Keeps tables on some nodes only, from one position of the order on, while all goes on ({@link Engine#preparePlacement}). From any thread.
+     *
+     * @param tables at least one, as a person names them
+     * @param nodes that keep them then; none to forget that they are placed
+     * @param done told all that are placed, when this node's database has made it; fails with {@code 0A000} if protocol or database want all nodes to
+     *            keep all tables, with {@code 55000} if it cannot be, with the database's reason if that refuses it, and with {@code 57P03} if that is
+     *            not known
+     */
+    public void place(List<String> tables, Set<Integer> nodes, Completion<List<PlacedTable>> done) {
+        List<String> names = List.copyOf(tables);
+        Set<Integer> keepers = Set.copyOf(nodes);
+        core.loop().execute(() -> core.placements().ask(names, keepers, done));
     }
 
     /** The parameters of the protocol that the order can change, as of the position that was delivered last. From any thread. */

@@ -381,6 +381,11 @@ final class Settlement {
         this.node.membersChanged();
     }
 
+    /** Other tables are placed on some nodes only than before: others may vote. */
+    void placed() {
+        closed(ballots.placed());
+    }
+
     /** These decide from here on. */
     void membersChanged(Set<Integer> voters) {
         closed(ballots.voters(voters));

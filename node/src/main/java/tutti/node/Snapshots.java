@@ -18,16 +18,18 @@ final class Snapshots {
     private final Ballots ballots;
     private final LogContinuity continuity;
     private final Members members;
+    private final Placements placements;
     private final LostKeys lostKeys;
 
     Snapshots(NodeFiles files, Protocol protocol, Outcomes outcomes, Ballots ballots, LogContinuity continuity,
-            Members members, LostKeys lostKeys) {
+            Members members, Placements placements, LostKeys lostKeys) {
         this.files = files;
         this.protocol = protocol;
         this.outcomes = outcomes;
         this.ballots = ballots;
         this.continuity = continuity;
         this.members = members;
+        this.placements = placements;
         this.lostKeys = lostKeys;
     }
 
@@ -37,6 +39,9 @@ final class Snapshots {
                 ballots.image()).bytes();
         if (!ballots.tables().isEmpty()) {
             snapshot = new BallotTablesSnapshot(snapshot, ballots.tables()).bytes();
+        }
+        if (placements.hasChanged()) {
+            snapshot = new PlacementSnapshot(snapshot, placements.tables()).bytes();
         }
         return members.now().number() == 0 ? snapshot : new MemberSnapshot(snapshot, members.now()).bytes();
     }
@@ -67,6 +72,10 @@ final class Snapshots {
             }
             if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof MemberSnapshot(byte[] inner, var list)) {
                 members.restore(list);
+                state = inner;
+            }
+            if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof PlacementSnapshot(byte[] inner, var placed)) {
+                placements.restore(placed);
                 state = inner;
             }
             Map<Long, Set<Long>> tables = Map.of();

@@ -26,7 +26,8 @@ class BallotsTest {
     private static final int ORIGIN = 0;
 
     private static Ballots of(int nodes) {
-        return new Ballots(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()), TablePlacement.EVERYWHERE);
+        return new Ballots(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()),
+                new Placements(TablePlacement.EVERYWHERE));
     }
 
     private static Control.Inapplicable refused(long position) {
@@ -201,7 +202,7 @@ class BallotsTest {
     /** Of five nodes 3 and 4 keep the events, 0 to 2 the stock. */
     private static Ballots divided() {
         return new Ballots(Set.of(0, 1, 2, 3, 4),
-                new TablePlacement(Map.of(EVENTS, Set.of(3, 4), STOCK, Set.of(0, 1, 2))));
+                new Placements(new TablePlacement(Map.of(EVENTS, Set.of(3, 4), STOCK, Set.of(0, 1, 2)))));
     }
 
     private static Control.Inapplicable refusedOf(int origin, long position) {
@@ -245,7 +246,8 @@ class BallotsTest {
 
     @Test
     void effectsThatNoKeeperHasMadeAreLeftOutIfTheOthersCanBeMended() {
-        Ballots ballots = new Ballots(Set.of(0, 1, 2), new TablePlacement(Map.of(EVENTS, Set.of(1, 2))));
+        Ballots ballots = new Ballots(Set.of(0, 1, 2),
+                new Placements(new TablePlacement(Map.of(EVENTS, Set.of(1, 2)))));
         nothing(ballots.inapplicable(2, refusedOf(1, 9), Set.of(EVENTS, ALL_HAVE)));
         nothing(ballots.applied(0, 9));
         assertEquals(Verdict.SKIPPED, verdict(ballots.inapplicable(1, refusedOf(1, 9), Set.of(EVENTS, ALL_HAVE))));

@@ -5,9 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -34,7 +37,9 @@ final class ListEngine implements Engine {
     /** Changes and statements that it cannot make. */
     final Set<String> refused = ConcurrentHashMap.newKeySet();
     /** Tables that it lacks; a write set changes those whose keys it refers to. */
-    Set<Long> lacks = Set.of();
+    volatile Set<Long> lacks = Set.of();
+    /** Number of its node. */
+    final int node;
     /** Positions at which nothing was made. */
     final Set<Long> skipped = ConcurrentHashMap.newKeySet();
     private final List<String> committed = new ArrayList<>();
@@ -47,6 +52,11 @@ final class ListEngine implements Engine {
     volatile @Nullable Runnable lost;
 
     ListEngine(Machine machine) {
+        this(machine, -1);
+    }
+
+    ListEngine(Machine machine, int node) {
+        this.node = node;
         loop = machine.loop("list-engine", broken -> {
             throw new AssertionError(broken);
         });
@@ -184,6 +194,29 @@ final class ListEngine implements Engine {
         return tables;
     }
 
+    private static final String PLACE = "place";
+
+    /** Tables are named by their keys. */
+    @Override
+    public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
+        SortedMap<String, Long> keys = new TreeMap<>();
+        tables.forEach(table -> keys.put("table " + table, Long.parseLong(table)));
+        String statement = PLACE + tables.stream().map(each -> " " + each).collect(Collectors.joining()) + " on "
+                + new TreeSet<>(keepers);
+        loop.execute(() -> done.succeeded(
+                new PlacementPlan(keys, statement.getBytes(StandardCharsets.UTF_8), KeySet.EMPTY)));
+    }
+
+    private void place(String statement) {
+        String[] words = statement.split("[ \\[\\],]+");
+        List<String> all = List.of(words);
+        int on = all.indexOf("on");
+        Set<Long> now = new TreeSet<>(lacks);
+        boolean here = on == all.size() - 1 || all.subList(on + 1, all.size()).contains(String.valueOf(node));
+        all.subList(1, on).stream().map(Long::parseLong).forEach(here ? now::remove : now::add);
+        lacks = now;
+    }
+
     @Override
     public Applier openApplier() {
         return new Applier() {
@@ -229,6 +262,9 @@ final class ListEngine implements Engine {
                     if (refused.contains(text)) {
                         done.succeeded(new ExecuteResult(REFUSED, statement));
                         return;
+                    }
+                    if (text.startsWith(PLACE)) {
+                        place(text);
                     }
                     ListEngine.this.commit(position, List.of(text));
                     done.succeeded(ExecuteResult.done(statement));

@@ -110,7 +110,7 @@ class MembersTest {
     /** One of three has made it, one cannot, the third is silent: when that goes, the origin's word decides with the other's. */
     @Test
     void whoWasRemovedIsNotWaitedForInBallots() {
-        Ballots ballots = new Ballots(members.voters(), TablePlacement.EVERYWHERE);
+        Ballots ballots = new Ballots(members.voters(), new Placements(TablePlacement.EVERYWHERE));
         ballots.inapplicable(1,
                 new Control.Inapplicable(5, List.of(TRANSACTION), false, "23514", "check", Control.Vote.REFUSED));
         assertEquals(List.of(), ballots.applied(0, 5));
@@ -121,7 +121,7 @@ class MembersTest {
     @Test
     void whoHasNotCaughtUpIsNotWaitedForInBallots() {
         members.changed(10, change(0, Step.ADDED, 3, 0, 1, 2, 3));
-        Ballots ballots = new Ballots(Set.of(0, 1, 2), TablePlacement.EVERYWHERE);
+        Ballots ballots = new Ballots(Set.of(0, 1, 2), new Placements(TablePlacement.EVERYWHERE));
         ballots.voters(members.voters());
         ballots.inapplicable(1,
                 new Control.Inapplicable(15, List.of(TRANSACTION), false, "23514", "check", Control.Vote.REFUSED));

@@ -39,7 +39,7 @@ class NodeGoldenTest extends GoldenContract {
         outcomes.fence(4, 2);
         Control.Inapplicable inapplicable = new Control.Inapplicable(16, List.of(TRANSACTION), false, "23514", "check",
                 Control.Vote.REFUSED);
-        Ballots ballots = new Ballots(Set.of(1, 2, 3), TablePlacement.EVERYWHERE);
+        Ballots ballots = new Ballots(Set.of(1, 2, 3), new Placements(TablePlacement.EVERYWHERE));
         ballots.inapplicable(1, inapplicable);
         ballots.inapplicable(2, inapplicable);
         ballots.inapplicable(2,
@@ -62,7 +62,9 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.CaughtUp(41), new Control.Look(-9),
                         new Control.Booked(new TransactionId(3, 7L << 32 | 13), -77),
                         new Control.BookedFor(new TransactionId(3, 7L << 32 | 13), TRANSACTION),
-                        new Control.BookingOver(new TransactionId(3, 7L << 32 | 13))),
+                        new Control.BookingOver(new TransactionId(3, 7L << 32 | 13)),
+                        new Control.Place(Map.of(-7L, "public.events", 8L, "public.stock"), Set.of(0, 2)),
+                        new Control.Placed(Set.of(-7L, 8L), Set.of(0, 2), true)),
                 "showing", List.of(new VisibilityMessage.Asked(17), new VisibilityMessage.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),
@@ -72,6 +74,9 @@ class NodeGoldenTest extends GoldenContract {
                                         Set.of(3), new TreeMap<>(Map.of(2, "c:3")))),
                         new LostKeysSnapshot(new byte[]{1, 2}, lost.image()),
                         new BallotTablesSnapshot(new byte[]{1, 2}, new TreeMap<>(Map.of(16L, Set.of(-7L, 8L)))),
+                        new PlacementSnapshot(new byte[]{1, 2},
+                                new TreeMap<>(Map.of(-7L,
+                                        new Placements.Table("public.events", Set.of(0, 2), Set.of(), 50)))),
                         new NodeFiles.Absences(new TreeMap<>(Map.of(2, 3_600_000_000_000L)))));
     }
 }

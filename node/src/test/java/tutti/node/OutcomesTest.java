@@ -19,7 +19,8 @@ import tutti.core.txn.TransactionId;
 import tutti.node.Outcomes.Answer;
 
 class OutcomesTest {
-    private static final Ballots.Image NO_BALLOTS = new Ballots(Set.of(1), TablePlacement.EVERYWHERE).image();
+    private static final Ballots.Image NO_BALLOTS = new Ballots(Set.of(1),
+            new Placements(TablePlacement.EVERYWHERE)).image();
     private final Outcomes outcomes = new Outcomes(true);
 
     private static TransactionId id(int node, long incarnation, long count) {

@@ -124,7 +124,7 @@ abstract class ReplicaTrio {
     final ReplicaNode open(String protocol, int node) throws IOException {
         ends.remove(node);
         ChosenProtocol chosen = chosen(protocol);
-        ListEngine engine = engines.computeIfAbsent(node, _ -> new ListEngine(machine));
+        ListEngine engine = engines.computeIfAbsent(node, number -> new ListEngine(machine, number));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100,
                         1 << 20, 5_000_000L, snapshotPositions, retention, TransactionNames.PLAIN, doubtNanos),

@@ -1,9 +1,13 @@
 package tutti.server;
 
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Set;
+import java.util.SortedMap;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -17,8 +21,10 @@ import tools.jackson.databind.json.JsonMapper;
  * @param least position that a base's database holds in any case, below which it is of no use; 0 for a log
  * @param most position that the log reaches
  * @param millis when that was, by the node's clock, since 1970
+ * @param lacks of a base, tables that its node lacks, with the nodes that keep them; earlier versions do not say, and lack none
  */
-public record BackupNote(String kind, String state, String node, long least, long most, long millis) {
+public record BackupNote(String kind, String state, String node, long least, long most, long millis,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) SortedMap<String, List<Integer>> lacks) {
     /** Directory of a backup for what it says of itself. */
     public static final String PART = "about";
     /** File that says that a backup is whole. */
@@ -35,6 +41,11 @@ public record BackupNote(String kind, String state, String node, long least, lon
     /** Whether a database comes with it. */
     public boolean isBase() {
         return kind.equals("base");
+    }
+
+    /** Whether all that a node keeps is in it. */
+    boolean hasAllOf(int number) {
+        return lacks.values().stream().noneMatch(keepers -> keepers.contains(number));
     }
 
     void write(Path directory) throws IOException {

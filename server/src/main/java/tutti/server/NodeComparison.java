@@ -39,6 +39,7 @@ final class NodeComparison implements AutoCloseable {
     private static final int ROWS_MAX = 100_000;
     private static final Executor LATER = CompletableFuture.delayedExecutor(IDLE_MAX.toSeconds() + 1, TimeUnit.SECONDS);
 
+    private final int self;
     private final ReplicaNode node;
     private final NodeDatabase database;
     private final Asking asking;
@@ -64,7 +65,9 @@ final class NodeComparison implements AutoCloseable {
     /** What is looked at. */
     private record Seen(long position, StateView view) {}
 
-    NodeComparison(ReplicaNode node, NodeDatabase database, Asking asking) {
+    /** @param self number of the node */
+    NodeComparison(int self, ReplicaNode node, NodeDatabase database, Asking asking) {
+        this.self = self;
         this.node = node;
         this.database = database;
         this.asking = asking;
@@ -175,7 +178,10 @@ final class NodeComparison implements AutoCloseable {
 
     private String digests(Comparison begun, StateView.Pace pace) throws IOException, InterruptedException {
         Seen seen = seen(begun);
-        List<StateView.Relation> tables = seen.view.tables();
+        List<String> lacks = node.placements().stream().filter(table -> !table.nodes().contains(self))
+                .map(ReplicaNode.PlacedTable::name).toList();
+        List<StateView.Relation> tables = seen.view.tables().stream().filter(table -> !lacks.contains(table.name()))
+                .toList();
         begun.tables.complete(tables);
         List<ComparisonJson.Table> told = new ArrayList<>();
         for (StateView.Relation table : tables) {
@@ -186,7 +192,7 @@ final class NodeComparison implements AutoCloseable {
                 told.add(new ComparisonJson.Table(table.name(), table.definition(), 0, 0, unreadable.getMessage()));
             }
         }
-        return ComparisonJson.write(new ComparisonJson.Tables(seen.position, told));
+        return ComparisonJson.write(new ComparisonJson.Tables(seen.position, told, lacks));
     }
 
     private static StateView.Relation table(Comparison begun, Map<String, String> asked) throws IOException {

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
@@ -139,6 +140,13 @@ final class NodeCopies implements CopySource {
         }
     }
 
+    private SortedMap<String, List<Integer>> lacks() {
+        SortedMap<String, List<Integer>> lacks = new TreeMap<>();
+        node.placements().stream().filter(table -> !table.nodes().contains(config.node()))
+                .forEach(table -> lacks.put(table.name(), table.nodes().stream().sorted().toList()));
+        return lacks;
+    }
+
     /** Has it show in the metrics. */
     private Copy counted(String kind, Copy copy) {
         metrics.copyBegun();
@@ -211,7 +219,8 @@ final class NodeCopies implements CopySource {
             entries.addAll(DatabaseCopies.below(log, ORDER));
             Path about = Files.createDirectory(staging.resolve(BackupNote.PART));
             new BackupNote(rows == null ? "log" : "base", state(config, cluster), config.self().name(),
-                    rows == null ? 0 : delivered, delivered, System.currentTimeMillis()).write(about);
+                    rows == null ? 0 : delivered, delivered, System.currentTimeMillis(),
+                    rows == null ? new TreeMap<>() : lacks()).write(about);
             Path times = config.data().resolve(PositionTimes.FILE);
             if (Files.exists(times)) {
                 Files.copy(times, about.resolve(PositionTimes.FILE));

@@ -285,6 +285,22 @@ final class NodeLife implements AutoCloseable {
         return new NodeStatus.Parameters(now.since(), new TreeMap<>(now.values()));
     }
 
+    /** The tables that some nodes lack. */
+    List<NodeStatus.PlacedTable> tables() throws IOException {
+        return tables(started().placements());
+    }
+
+    /** Keeps tables on some nodes only; none to forget that they are placed. */
+    List<NodeStatus.PlacedTable> place(List<String> tables, Set<Integer> nodes) throws IOException {
+        ReplicaNode node = started();
+        return tables(NodeLife.<List<ReplicaNode.PlacedTable>>asked(done -> node.place(tables, nodes, done)));
+    }
+
+    private static List<NodeStatus.PlacedTable> tables(List<ReplicaNode.PlacedTable> now) {
+        return now.stream().map(each -> new NodeStatus.PlacedTable(each.name(), each.nodes().stream().sorted().toList(),
+                each.made(), each.since())).toList();
+    }
+
     private static NodeStatus.Members members(Group.Members now) {
         return new NodeStatus.Members(now.number(), now.addresses().entrySet().stream()
                 .map(each -> new NodeStatus.Place(each.getKey(), each.getValue(),
@@ -377,7 +393,7 @@ final class NodeLife implements AutoCloseable {
             started.addLast(workload);
             node.record(workload);
         }
-        NodeComparison comparing = new NodeComparison(node, opened, NodeLife::<Void>asked);
+        NodeComparison comparing = new NodeComparison(config.node(), node, opened, NodeLife::<Void>asked);
         started.push(comparing);
         comparison = comparing;
         NodeChanges telling = opened.changes(node);

@@ -16,6 +16,7 @@ import java.util.ArrayDeque;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -406,6 +407,16 @@ public final class NodeServer implements NodeRuntime {
         @Override
         public NodeStatus.Members change(ReplicaNode.MemberChange change) throws IOException {
             return running().change(change);
+        }
+
+        @Override
+        public List<NodeStatus.PlacedTable> tables() throws IOException {
+            return running().tables();
+        }
+
+        @Override
+        public List<NodeStatus.PlacedTable> place(List<String> tables, Set<Integer> nodes) throws IOException {
+            return running().place(tables, nodes);
         }
 
         @Override

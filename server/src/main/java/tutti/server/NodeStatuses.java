@@ -59,7 +59,11 @@ final class NodeStatuses {
                         replica == null ? List.of() : replica.givenUp().stream().sorted().toList(),
                         life == null ? 0 : life.refused(), provenUntil(life)),
                 runtime.totalMemory() - runtime.freeMemory(), uptimeSeconds,
-                life == null ? null : life.secondaries());
+                life == null ? null : life.secondaries(),
+                replica == null
+                        ? List.of()
+                        : replica.placements().stream().filter(table -> !table.nodes().contains(config.node()))
+                                .map(ReplicaNode.PlacedTable::name).toList());
     }
 
     /** Those of the configuration, but for those that have come or gone since it was written. */

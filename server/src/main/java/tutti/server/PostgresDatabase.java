@@ -261,6 +261,7 @@ final class PostgresDatabase implements NodeDatabase {
                 engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
         capture.tellLargeObjects(() -> life.allCan(Group.LARGE_OBJECTS));
         capture.java(new JavaRequests(procedures, life::lacking));
+        capture.placed(() -> engine.schema().placed());
         return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
     }
 

@@ -123,11 +123,12 @@ public final class RestoreCommand implements Callable<Integer> {
 
     private static void show(List<Backup> backups, Screen screen) {
         List<List<String>> rows = new ArrayList<>();
-        rows.add(List.of("backup", "kind", "of node", "restores from", "to position", "shown at"));
+        rows.add(List.of("backup", "kind", "of node", "restores from", "to position", "shown at", "lacks tables"));
         for (Backup each : backups) {
             rows.add(List.of(each.directory.getFileName().toString(), each.note.kind(), each.note.node(),
                     each.note.isBase() ? String.valueOf(each.note.least()) : "-", String.valueOf(each.note.most()),
-                    Instant.ofEpochMilli(each.note.millis()).toString()));
+                    Instant.ofEpochMilli(each.note.millis()).toString(),
+                    each.note.lacks().isEmpty() ? "-" : String.join(", ", each.note.lacks().keySet())));
         }
         Screen.table(rows).forEach(screen::line);
     }
@@ -185,13 +186,17 @@ public final class RestoreCommand implements Callable<Integer> {
 
     private long restore(NodeConfig config, List<Backup> backups, long target) throws IOException {
         NodeKeys keys = NodeKeys.open(config);
-        Backup base = backups.stream().filter(each -> each.note.isBase() && each.note.least() <= target)
+        List<Backup> bases = backups.stream().filter(each -> each.note.isBase() && each.note.least() <= target).toList();
+        Backup base = bases.stream().filter(each -> each.note.hasAllOf(config.node()))
                 .reduce((_, later) -> later)
-                .orElseThrow(() -> new IOException(
-                        "no base backup is of position " + target + " or earlier: the first is of "
+                .orElseThrow(() -> new IOException(bases.isEmpty()
+                        ? "no base backup is of position " + target + " or earlier: the first is of "
                                 + backups.stream().filter(each -> each.note.isBase())
                                         .mapToLong(each -> each.note.least()).min()
-                                        .orElse(0)));
+                                        .orElse(0)
+                        : "no base backup has all tables that node " + config.self().name() + " keeps: they lack "
+                                + bases.stream().map(each -> each.note.lacks().keySet()).distinct().toList()
+                                + "; add one of a node that keeps them (`tutti backup --node`)"));
         String state = NodeCopies.state(config, keys.cluster());
         if (!OF_NODES.matcher(base.note.state()).replaceFirst("").equals(state)) {
             throw new IOException(

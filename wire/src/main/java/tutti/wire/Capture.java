@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.apply.PlacedTables;
 import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
@@ -233,6 +234,11 @@ public interface Capture {
      */
     default boolean likeOthers(List<@Nullable String> settings) {
         return true;
+    }
+
+    /** Tables that some nodes lack, at this moment. From any thread. */
+    default PlacedTables placed() {
+        return PlacedTables.NONE;
     }
 
     /** The keys that a statement outside of a transaction is taken to touch. */

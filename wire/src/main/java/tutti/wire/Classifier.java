@@ -2,8 +2,10 @@ package tutti.wire;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import tutti.engine.postgres.apply.PlacedTables;
 import tutti.wire.sql.SqlTokens;
 
 /**
@@ -20,8 +22,6 @@ final class Classifier {
     private static final long LOCK = SqlTokens.key("lock");
     private static final long WITH = SqlTokens.key("with");
     private static final long HOLD = SqlTokens.key("hold");
-    private static final long FROM = SqlTokens.key("from");
-    private static final long STDIN = SqlTokens.key("stdin");
     private static final long PREPARED = SqlTokens.key("prepared");
     private static final long TRANSACTION = SqlTokens.key("transaction");
     static final long CONCURRENTLY = SqlTokens.key("concurrently");
@@ -72,6 +72,7 @@ final class Classifier {
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
+    private final CopyStatement copy;
     private final boolean serializable;
     private final @Nullable String elsewhere;
     private int count;
@@ -101,11 +102,13 @@ final class Classifier {
      *
      * @param serializable whether SERIALIZABLE is guaranteed to who asks for it; otherwise asking for it is refused
      * @param elsewhere the database; null for the replicated one
+     * @param placed tables that some nodes lack
      */
-    Classifier(boolean serializable, @Nullable String elsewhere) {
+    Classifier(boolean serializable, @Nullable String elsewhere, Supplier<PlacedTables> placed) {
         this.serializable = serializable;
         this.elsewhere = elsewhere;
         this.schema = new SchemaStatement(sql, serializable);
+        this.copy = new CopyStatement(sql, placed);
     }
 
     /** Judges a piece of SQL. Statements without words are left out. */
@@ -517,23 +520,9 @@ final class Classifier {
         return harmless ? StatementKind.READ : StatementKind.WRITE;
     }
 
-    /** Of a table it is a read; a query in parentheses is taken for a write. */
     private StatementKind copy() {
-        if (sql.at('(')) {
-            return StatementKind.WRITE;
-        }
-        boolean catalog = CatalogWrites.begin(sql);
-        boolean from = false;
-        boolean stdin = false;
-        while (sql.inStatement()) {
-            from |= sql.atWord(FROM);
-            stdin |= sql.atWord(STDIN);
-            sql.advance();
-        }
-        if (catalog && from) {
-            return refuse(CatalogWrites.REFUSAL);
-        }
-        return !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
+        StatementKind kind = copy.judge();
+        return kind == StatementKind.REFUSED ? refuse(copy.refusal()) : kind;
     }
 
     private StatementKind schemaChange(boolean refresh, boolean create, boolean changes, boolean grants) {

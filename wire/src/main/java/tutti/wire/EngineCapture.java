@@ -20,6 +20,7 @@ import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
+import tutti.engine.postgres.apply.PlacedTables;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.CapturedWriteSet;
@@ -57,6 +58,7 @@ public final class EngineCapture implements Capture {
     private final BooleanSupplier leavesOut;
     private volatile BooleanSupplier tellsLargeObjects = () -> true;
     private volatile JavaRequests java = JavaRequests.NONE;
+    private volatile Supplier<PlacedTables> placed = () -> PlacedTables.NONE;
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -108,6 +110,16 @@ public final class EngineCapture implements Capture {
      */
     public void tellLargeObjects(BooleanSupplier allowed) {
         tellsLargeObjects = allowed;
+    }
+
+    /** Sets which tables some nodes lack; until then none. From any thread. */
+    public void placed(Supplier<PlacedTables> tables) {
+        placed = tables;
+    }
+
+    @Override
+    public PlacedTables placed() {
+        return placed.get();
     }
 
     /** Sets which procedures in Java can be called; until then none. */

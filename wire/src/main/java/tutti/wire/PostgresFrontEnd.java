@@ -26,6 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.OwnSessions;
+import tutti.engine.postgres.apply.PlacedTables;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.node.Transactions;
 import tutti.pgwire.BackendConnection;
@@ -259,7 +260,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             connection.takeOver(new BackendSide(begun, texts));
             opened(begun);
             return new ClientSide(begun, texts,
-                    new Classifier(grantsSerializable(), replicated ? null : arrival.database()));
+                    new Classifier(grantsSerializable(), replicated ? null : arrival.database(),
+                            replicated ? begun.capture()::placed : () -> PlacedTables.NONE));
         }
 
         @Override

@@ -61,11 +61,13 @@ final class StatementRules {
     // ------------------------------------------------------------------------------------------ what every node executes
 
     /**
-     * Whether a statement that makes a table from a query, outside of a transaction, is executed as in a transaction block: here alone, and the others get the
-     * rows, since the query may have another result at each.
+     * Whether a statement outside of a transaction is executed as in a transaction block: here first, and the others get what comes of it. So is one that makes a table from a
+     * query that may have another result at each node, and one that changes a table whose rows some nodes lack, so that they cannot say whether it can be done.
      */
     boolean runsOnce(UtilityStatement statement) {
-        return statement.fills() && !session.node().wholeOnly() && varying(statement, true) != null;
+        return (statement.fills() && !session.node().wholeOnly() && varying(statement, true) != null)
+                || (!statement.concurrently()
+                        && statement.targets().stream().anyMatch(session.capture().placed()::mayBe));
     }
 
     /** Why a change of the schema is not executed by every node, or null. */

@@ -6,11 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import tutti.engine.postgres.apply.PlacedTables;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ClassifierTest {
-    private final Classifier classifier = new Classifier(false, null);
+    private final Classifier classifier = new Classifier(false, null, () -> PlacedTables.NONE);
 
     private List<StatementKind> kinds(String sql, boolean standardStrings) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);

@@ -123,6 +123,10 @@ public final class BackupCommand implements Callable<Integer> {
                 (note.isBase() ? "a base" : "what was ordered since position " + after.orElse(0)) + ", up to position "
                         + note.most() + " (" + Instant.ofEpochMilli(note.millis()) + "), of node " + note.node() + ": "
                         + ((bytes[0] + 1023) >> 10) + " KiB in " + there);
+        if (!note.lacks().isEmpty()) {
+            screen.line("it lacks tables that node " + note.node() + " does not keep: " + String.join(", ", note.lacks().keySet())
+                    + "; to restore their keepers, take a base of one of them, too");
+        }
         return "";
     }
 }

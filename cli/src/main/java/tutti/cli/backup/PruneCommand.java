@@ -113,7 +113,7 @@ final class PruneCommand implements Callable<Integer> {
      * @return bases first, oldest first: whatever is left when this is broken off, no base lacks what it needs
      */
     static List<Backup> superfluous(List<Backup> backups, @Nullable Integer bases, @Nullable Instant since) {
-        List<Backup> newest = backups.stream().filter(each -> each.note.isBase())
+        List<Backup> newest = backups.stream().filter(each -> each.note.isBase() && each.note.lacks().isEmpty())
                 .sorted(Comparator.comparingLong((Backup each) -> each.note.most()).reversed()).toList();
         if (newest.isEmpty()) {
             return List.of();

@@ -4,6 +4,7 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -29,7 +30,8 @@ import tutti.server.http.ComparisonJson;
  * All nodes are told to expect a number, then one has it ordered. Each opens a view of its database where it meets the number, so all views
  * show the effects of the same prefix of the order. Of each table every node tells one digest. Where they differ, each tells the
  * digests of {@value #PARTS} parts of the table, and of the first parts that differ the keys of the rows with a hash each. So
- * what differs little is found by reading it twice or three times, and rows never leave their node.
+ * what differs little is found by reading it twice or three times, and rows never leave their node. Of a table that some nodes lack those
+ * are compared that keep it.
  */
 final class Comparison {
     private static final int PARTS = 1024;
@@ -172,7 +174,9 @@ final class Comparison {
                 table -> tables.computeIfAbsent(table.name(), _ -> new LinkedHashMap<>()).put(node, table)));
         for (Map.Entry<String, Map<Chosen, ComparisonJson.Table>> each : tables.entrySet()) {
             Map<Chosen, ComparisonJson.Table> at = each.getValue();
-            differ(each.getKey(), null, "table", told.keySet(), node -> at.containsKey(node) ? "there" : null);
+            Set<Chosen> keepers = new LinkedHashSet<>(told.keySet());
+            keepers.removeIf(node -> told.get(node).lacks().contains(each.getKey()));
+            differ(each.getKey(), null, "table", keepers, node -> at.containsKey(node) ? "there" : null);
             Set<String> lines = new TreeSet<>();
             at.values().forEach(table -> lines.addAll(table.definition()));
             for (String line : lines) {

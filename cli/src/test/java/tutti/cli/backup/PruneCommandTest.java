@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,13 +27,27 @@ class PruneCommandTest {
     private Path directory;
 
     private void backup(String kind, long most, int daysOld) throws Exception {
+        backup(kind, most, daysOld, Map.of());
+    }
+
+    private void backup(String kind, long most, int daysOld, Map<String, List<Integer>> lacks) throws Exception {
         Path backup = directory.resolve(String.format(Locale.ROOT, "%020d-%s", most, kind));
         Path about = Files.createDirectories(backup.resolve(BackupNote.PART));
         Files.writeString(about.resolve("backup.json"),
                 JsonMapper.shared().writeValueAsString(new BackupNote(kind, "state", "a",
                         Math.max(0, most - 5), most,
-                        Instant.now().minus(Duration.ofDays(daysOld)).minusSeconds(60).toEpochMilli())));
+                        Instant.now().minus(Duration.ofDays(daysOld)).minusSeconds(60).toEpochMilli(),
+                        new TreeMap<>(lacks))));
         Files.writeString(backup.resolve(BackupNote.COMPLETE), "");
+    }
+
+    @Test
+    void aBaseThatLacksTablesIsNoReasonToRemoveOneThatHasThem() throws Exception {
+        backup("base", 100, 40);
+        backup("base", 200, 30);
+        backup("base", 300, 20, Map.of("public.events", List.of(0, 2)));
+        prune(Program.OK, "--keep-bases", "1");
+        assertEquals(List.of("200-base", "300-base"), left());
     }
 
     private void backups() throws Exception {

@@ -1,7 +1,10 @@
 package tutti.core.spi;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Response;
 import tutti.core.txn.AbortReason;
@@ -86,6 +89,43 @@ public interface Engine extends AutoCloseable {
      */
     default Set<Long> changedTables(WriteSet writes) {
         throw new UnsupportedOperationException(this + " keeps all tables");
+    }
+
+    /**
+     * Prepares to keep tables on some nodes only ({@link tutti.core.txn.TablePlacement}): looks whether it could be done here now, and says by which keys write sets
+     * name the tables and which statement does it. That statement is then ordered as a barrier, and every node's engine {@linkplain Applier#execute executes} it at its
+     * position, whether it keeps the tables or not:
+     * <ul>
+     * <li>A node that is not among the keepers has no rows of them behind that position, passes over later changes of them, and every statement of a client that names
+     * one fails there with {@code 0A000}. The keepers keep their rows. What every node executes by itself and reads or writes one fails at all nodes alike. All of that
+     * is as durable as the position, and travels with a copy of the database: whoever receives it drops what it does not keep.
+     * <li>No keepers are named to forget a placement: it takes effect if the tables are not placed, or do not exist any more. Rows are never brought to a node by it.
+     * <li>It may come again, and then takes effect without doing anything.
+     * <li>Refused at all nodes alike, for what they all have in common: a table that does not exist or is none of an application's own, a foreign key that joins
+     * one of the tables to a table that is kept on other nodes, keepers who do not keep it now.
+     * </ul>
+     *
+     * @param tables at least one, as a person names them
+     * @param keepers numbers of the nodes that keep them from then on; none to forget that they are placed
+     * @param done fails with {@code 0A000} if nodes over this engine keep all tables, or with the reason why it would be refused
+     */
+    default void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
+        done.failed(new EngineFailure("0A000",
+                "nodes over this database keep all tables; tables on some nodes only need a PostgreSQL database", false));
+    }
+
+    /**
+     * How tables are placed.
+     *
+     * @param tables by full name, schema included and quoted where SQL needs it, the key that write sets name the table by; also of those that do not exist any more
+     * @param statement that each node's engine executes at the placement's position
+     * @param keys what that is taken to touch, as of any schema change
+     */
+    record PlacementPlan(SortedMap<String, Long> tables, byte[] statement, KeySet keys) {
+        /** Keeps a copy. */
+        public PlacementPlan {
+            tables = Collections.unmodifiableSortedMap(new TreeMap<>(tables));
+        }
     }
 
     /** Closes all connections. */

@@ -93,6 +93,10 @@ public interface Group extends AutoCloseable {
 
     /** To read what is ordered with a trace context. */
     String TRACES = "traces";
+
+    /** To place tables on some nodes only while the cluster serves. */
+    String PLACEMENTS = "placements";
+
     /** To apply changes of large objects: what may be told of a transaction when all nodes can. */
     String LARGE_OBJECTS = "large-objects";
 

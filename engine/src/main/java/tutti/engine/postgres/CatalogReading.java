@@ -5,6 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplyFunctions;
 import tutti.engine.postgres.apply.ExecutorServices;
+import tutti.engine.postgres.apply.PlacedTables;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.InBandQuery;
 import tutti.engine.postgres.catalog.InBandTables;
@@ -38,7 +39,8 @@ final class CatalogReading {
             + "; PREPARE tutti_in_band AS " + InBandQuery.SQL
             + "; PREPARE tutti_together AS " + TOGETHER
             + "; PREPARE tutti_tables AS " + CatalogQuery.SQL
-            + "; PREPARE tutti_functions AS " + ApplyFunctions.SQL;
+            + "; PREPARE tutti_functions AS " + ApplyFunctions.SQL
+            + "; PREPARE tutti_placed AS " + PlacedTables.SQL;
 
     private final AtomicInteger readings = new AtomicInteger();
     private volatile AppliedSchema schema = AppliedSchema.EMPTY;
@@ -78,7 +80,8 @@ final class CatalogReading {
         }).thenCompose(result -> {
             together = "t".equals(result.value());
             return connection.query("EXECUTE tutti_tables");
-        }).thenCompose(tables -> connection.query("EXECUTE tutti_functions").thenAccept(
-                functions -> schema = new AppliedSchema(CatalogQuery.read(tables), ApplyFunctions.read(functions))));
+        }).thenCompose(tables -> connection.query("EXECUTE tutti_functions").thenCompose(
+                functions -> connection.query("EXECUTE tutti_placed").thenAccept(
+                        placed -> schema = AppliedSchema.of(tables, functions, placed))));
     }
 }

@@ -34,9 +34,11 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.apply.AppliedSchema;
 import tutti.engine.postgres.apply.ApplierServices;
 import tutti.engine.postgres.apply.ExecutorServices;
+import tutti.engine.postgres.apply.Placements;
 import tutti.engine.postgres.apply.PostgresExecutor;
 import tutti.engine.postgres.apply.PostgresApplier;
 import tutti.engine.postgres.apply.Promises;
@@ -45,6 +47,7 @@ import tutti.engine.postgres.capture.Promise;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.InBandTables;
 import tutti.engine.postgres.catalog.References;
+import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -146,7 +149,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
             throws IOException, InterruptedException {
         connection.execute("SELECT pg_catalog.pg_terminate_backend(pid, " + TIMEOUT.toMillis()
                 + ") FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database() AND usename = "
-                + literal(role), TIMEOUT);
+                + Table.literal(role), TIMEOUT);
     }
 
     private void readPromises(BackendConnection connection) throws IOException, InterruptedException {
@@ -205,6 +208,16 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     /** Which tables' rows can be captured in band, at least as new as {@link #catalog()} when that was asked for before. */
     public InBandTables inBandTables() {
         return reading.inBandTables();
+    }
+
+    @Override
+    public Set<Long> changedTables(WriteSet writes) {
+        return Placements.changedTables(writes);
+    }
+
+    @Override
+    public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
+        Placements.tell(admin.ask(connection -> Placements.prepare(connection, tables, keepers)), done);
     }
 
     @Override
@@ -345,7 +358,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role) {
         return query("SELECT oid FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) "
-                + literal(role)).thenCompose(found -> {
+                + Table.literal(role)).thenCompose(found -> {
                     String id = found.rows().isEmpty() ? null : found.value();
                     if (id == null) {
                         throw new CompletionException(new PostgresException(ErrorFields.of("ERROR", "28000",
@@ -362,10 +375,6 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                         new BackendSettings.Credentials.Password(CaptureInstaller.password(secret))), "tutti executor")
                         .withParameters(Map.of("synchronous_commit", "off")), CaptureInstaller.Role.EXECUTOR))
                 .thenCompose(this::confirmed);
-    }
-
-    private static String literal(String text) {
-        return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'";
     }
 
     private CompletableFuture<BackendConnection> confirmed(BackendConnection connection) {

@@ -11,17 +11,22 @@ import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,7 +41,8 @@ import tutti.server.config.NodeConfig;
  * them so many; {@code GET /positions} tells of positions that some node could not apply, and {@code POST /positions?skip=P} or
  * {@code keep=P} decides about one; {@code GET /members} tells of the members of the cluster, and {@code POST} with {@code add=N&order=HOST:PORT},
  * {@code remove=N} or {@code move=N&order=HOST:PORT} changes them; {@code GET /parameters} tells of the protocol's parameters that the order can change, and
- * {@code POST} with {@code NAME=VALUE} for each that is to be another one changes them. {@code POST /comparison} takes steps of {@code tutti compare}, {@code POST /changes} of {@code tutti changes}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
+ * {@code POST} with {@code NAME=VALUE} for each that is to be another one changes them; {@code GET /tables} tells which tables some nodes lack, and
+ * {@code POST /tables?nodes=N,N&table=NAME} keeps one, or several, on some nodes only. {@code POST /comparison} takes steps of {@code tutti compare}, {@code POST /changes} of {@code tutti changes}, and {@code POST /backup} sends a backup. Nothing else can be changed here. Who asks for a change, or for positions, shows the node's
  * token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who reaches it, which belongs on loopback or behind a firewall. A change that a page
  * of another site has a browser ask for is refused.
  *
@@ -56,6 +62,7 @@ public final class AdminServer implements AutoCloseable {
     private static final Pattern AFTER = Pattern.compile("after=(\\d{1,18})");
     private static final Pattern MEMBER = Pattern
             .compile("(add|remove|move)=(\\d{1,3})(?:&order=([\\w.\\-\\[\\]:]{1,255}:\\d{1,5}))?");
+    private static final Pattern KEEPERS = Pattern.compile("all|\\d{1,3}(,\\d{1,3})*");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
 
     static {
@@ -176,6 +183,23 @@ public final class AdminServer implements AutoCloseable {
         NodeStatus.Parameters change(Map<String, String> wanted) throws IOException;
 
         /**
+         * The tables that some nodes lack. Does not block.
+         *
+         * @throws IOException if the node does not know them now
+         */
+        List<NodeStatus.PlacedTable> tables() throws IOException;
+
+        /**
+         * Keeps tables on some nodes only. Blocks while clients are in the way.
+         *
+         * @param tables at least one, as people name them
+         * @param nodes that keep them; none to forget that they are placed
+         * @return how it is then
+         * @throws IOException if that cannot be
+         */
+        List<NodeStatus.PlacedTable> place(List<String> tables, Set<Integer> nodes) throws IOException;
+
+        /**
          * Takes a step of a comparison of all nodes' databases. May block for as long as the database takes to be read.
          *
          * @param step what is asked for, by name
@@ -275,6 +299,16 @@ public final class AdminServer implements AutoCloseable {
         @Override
         public NodeStatus.Parameters change(Map<String, String> wanted) throws IOException {
             return parameters();
+        }
+
+        @Override
+        public List<NodeStatus.PlacedTable> tables() throws IOException {
+            throw new IOException("this node knows of no tables");
+        }
+
+        @Override
+        public List<NodeStatus.PlacedTable> place(List<String> tables, Set<Integer> nodes) throws IOException {
+            return tables();
         }
     };
 
@@ -456,6 +490,7 @@ public final class AdminServer implements AutoCloseable {
                             () -> StatusJson.write(operations.change(wanted)));
                 }
             }
+            case "/tables" -> tables(exchange, exchange.getRequestURI().getRawQuery(), reads);
             default -> {
                 if (reads) {
                     show(exchange, path);
@@ -464,6 +499,26 @@ public final class AdminServer implements AutoCloseable {
                 }
             }
         }
+    }
+
+    private void tables(HttpExchange exchange, @Nullable String query, boolean reads) throws IOException {
+        List<String> tables = all(query, "table");
+        Matcher nodes = KEEPERS.matcher(String.join("&", all(query, "nodes")));
+        if (reads) {
+            send(exchange, "application/json", () -> StatusJson.writeTables(operations.tables()));
+        } else if (exchange.getRequestMethod().equals("POST") && (tables.isEmpty() || !nodes.matches())) {
+            send(exchange, 400, "text/plain",
+                    "say which tables are to be where, as in /tables?nodes=0,2&table=public.events; nodes=all forgets where they are\n");
+        } else {
+            change(exchange, "GET, HEAD, POST", "application/json",
+                    () -> StatusJson.writeTables(operations.place(tables, keepers(nodes.group()))));
+        }
+    }
+
+    private static Set<Integer> keepers(String nodes) {
+        return nodes.equals("all")
+                ? Set.of()
+                : Stream.of(nodes.split(",", -1)).map(Integer::valueOf).collect(Collectors.toUnmodifiableSet());
     }
 
     /** What a request wants to change, or null if it does not say. */
@@ -507,7 +562,7 @@ public final class AdminServer implements AutoCloseable {
                 if (part == null) {
                     send(exchange, 404, "text/plain",
                             "nothing here; there are /health/live, /health/ready, /metrics, /status, /history, /cluster,"
-                                    + " /activity, /secondaries, /positions, /members, /parameters, /comparison, /changes, /backup, /reload,"
+                                    + " /activity, /secondaries, /positions, /members, /parameters, /tables, /comparison, /changes, /backup, /reload,"
                                     + " /flight-recording and /\n");
                 } else {
                     exchange.getResponseHeaders().set("Content-Security-Policy", ClusterPage.POLICY);
@@ -587,17 +642,32 @@ public final class AdminServer implements AutoCloseable {
         }
     }
 
-    /** What stands behind the question mark. */
+    /** What stands behind the question mark; of those of one name the last. */
     private static Map<String, String> parameters(@Nullable String query) {
         Map<String, String> parameters = new TreeMap<>();
+        each(query, parameters::put);
+        return parameters;
+    }
+
+    /** Likewise, all of one name. */
+    private static List<String> all(@Nullable String query, String name) {
+        List<String> all = new ArrayList<>();
+        each(query, (key, value) -> {
+            if (key.equals(name)) {
+                all.add(value);
+            }
+        });
+        return all;
+    }
+
+    private static void each(@Nullable String query, BiConsumer<String, String> to) {
         for (String each : query == null ? new String[0] : query.split("&", -1)) {
             int equals = each.indexOf('=');
             if (equals > 0) {
-                parameters.put(each.substring(0, equals),
+                to.accept(each.substring(0, equals),
                         URLDecoder.decode(each.substring(equals + 1), StandardCharsets.UTF_8));
             }
         }
-        return parameters;
     }
 
     /** How many secondaries a request wants, or -1 if it does not say, or wants too many. */

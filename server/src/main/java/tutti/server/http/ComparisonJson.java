@@ -1,5 +1,7 @@
 package tutti.server.http;
 
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -15,10 +17,12 @@ public final class ComparisonJson {
      * All tables of a node.
      *
      * @param position at which they were looked at
+     * @param lacks tables that other nodes keep only, by name, which are not among them
      */
-    public record Tables(long position, List<Table> tables) {
+    public record Tables(long position, List<Table> tables, @JsonSetter(nulls = Nulls.AS_EMPTY) List<String> lacks) {
         public Tables {
             tables = List.copyOf(tables);
+            lacks = List.copyOf(lacks);
         }
     }
 

@@ -1,6 +1,8 @@
 package tutti.server.http;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.annotation.JsonSetter;
+import com.fasterxml.jackson.annotation.Nulls;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -35,15 +37,18 @@ import org.jspecify.annotations.Nullable;
  * @param uptimeSeconds since the process started
  * @param secondaries copies of the database within the node; null if it cannot have any, as with PostgreSQL, or is not
  *            open yet
+ * @param lacks tables that are kept on other nodes only, by name; a node of an earlier version does not say, and lacks none
  */
 public record NodeStatus(int node, String name, String cluster, State state, @Nullable String reason, String protocol,
         String version, String database, String sql, Positions positions, @Nullable Integer leader, boolean majority,
         List<Member> members, int sessions, int inFlight, long committed, Map<String, Long> aborted, OrderStatus order,
-        long heapUsedBytes, long uptimeSeconds, @Nullable Secondaries secondaries) {
+        long heapUsedBytes, long uptimeSeconds, @Nullable Secondaries secondaries,
+        @JsonSetter(nulls = Nulls.AS_EMPTY) List<String> lacks) {
 
     public NodeStatus {
         members = List.copyOf(members);
         aborted = Map.copyOf(aborted);
+        lacks = List.copyOf(lacks);
         if (state == State.READY && reason != null) {
             throw new IllegalArgumentException("a ready node gives no reason: " + reason);
         }
@@ -159,7 +164,21 @@ public record NodeStatus(int node, String name, String cluster, State state, @Nu
     }
 
     /**
-     * One of them.
+     * A table that some nodes lack.
+     *
+     * @param name as people read it
+     * @param nodes that keep it, ascending
+     * @param made whether the databases are known to have done it
+     * @param since position of the order at which it was placed last
+     */
+    public record PlacedTable(String name, List<Integer> nodes, boolean made, long since) {
+        public PlacedTable {
+            nodes = List.copyOf(nodes);
+        }
+    }
+
+    /**
+     * A member.
      *
      * @param id its id
      * @param order where the others reach it

@@ -50,6 +50,20 @@ public final class StatusJson {
         return read(json, NodeStatus.Parameters.class);
     }
 
+    /** An array of tables that some nodes lack. */
+    public static String writeTables(List<NodeStatus.PlacedTable> tables) {
+        return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(tables) + "\n";
+    }
+
+    /**
+     * Reads what {@link #writeTables} wrote.
+     *
+     * @throws IllegalArgumentException if it is something else
+     */
+    public static List<NodeStatus.PlacedTable> readTables(String json) {
+        return List.of(read(json, NodeStatus.PlacedTable[].class));
+    }
+
     /** An array of positions that some node could not apply. */
     public static String write(List<NodeStatus.Position> positions) {
         return MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(positions) + "\n";

@@ -19,7 +19,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -52,7 +54,7 @@ class AdminServerTest {
                         new NodeStatus.Member(1, "b", null, true)),
                 7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50, List.of(2), 3, null),
                 1 << 20, 12,
-                new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"));
+                new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"), List.of("public.events"));
     }
 
     @Test
@@ -187,6 +189,18 @@ class AdminServerTest {
             return members();
         }
 
+        @Override
+        public List<NodeStatus.PlacedTable> tables() {
+            return List.of(new NodeStatus.PlacedTable("public.events", List.of(0, 2), true, 41));
+        }
+
+        @Override
+        public List<NodeStatus.PlacedTable> place(List<String> tables, Set<Integer> nodes) throws IOException {
+            requireWhole();
+            decided.set(tables + " on " + new TreeSet<>(nodes));
+            return tables();
+        }
+
         private void requireWhole() throws IOException {
             String why = broken.get();
             if (why != null) {
@@ -315,6 +329,29 @@ class AdminServerTest {
             assertEquals("nearest: logs\n", unknown.body());
             assertEquals(9, StatusJson.readParameters(send(change.copy()).body()).since());
             assertEquals("{logs=7, owners=0,1}", node.decided.get());
+        }
+    }
+
+    @Test
+    void tablesAreShownToAllAndPlacedForThoseWhoHaveTheToken() throws Exception {
+        Obeying node = new Obeying();
+        try (AdminServer obeying = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, node, WATCH, "sesame")) {
+            String url = "http://localhost:" + obeying.port() + "/tables";
+            assertEquals(node.tables(), StatusJson.readTables(send(HttpRequest.newBuilder(URI.create(url))).body()));
+            HttpRequest.Builder place = HttpRequest
+                    .newBuilder(URI.create(url + "?nodes=2,0&table=public.events&table=%22a%2Cb%22"))
+                    .POST(HttpRequest.BodyPublishers.noBody());
+            assertEquals(401, send(place.copy()).statusCode());
+            place.header("Authorization", "Bearer sesame");
+            for (String wrong : List.of("", "?nodes=0,2", "?table=a", "?nodes=0,&table=a", "?nodes=0&nodes=1&table=a")) {
+                assertEquals(400, send(place.copy().uri(URI.create(url + wrong))).statusCode(), wrong);
+            }
+            assertEquals("", node.decided.get());
+            assertEquals(node.tables(), StatusJson.readTables(send(place.copy()).body()));
+            assertEquals("[public.events, \"a,b\"] on [0, 2]", node.decided.get());
+            assertEquals(200, send(place.copy().uri(URI.create(url + "?nodes=all&table=a"))).statusCode());
+            assertEquals("[a] on []", node.decided.get());
         }
     }
 

@@ -39,7 +39,7 @@ class MonitoringTest {
                 shown.sql(), shown.positions(), shown.leader(), shown.majority(), shown.members(), shown.sessions(),
                 shown.inFlight(), shown.committed(), shown.aborted(),
                 new NodeStatus.OrderStatus(1, 2, 3, List.of(), 4, 5L), shown.heapUsedBytes(), shown.uptimeSeconds(),
-                shown.secondaries()));
+                shown.secondaries(), shown.lacks()));
         metrics.committed(1);
         metrics.aborted("certification");
         metrics.applied(1, 1);

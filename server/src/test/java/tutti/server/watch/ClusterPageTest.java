@@ -66,7 +66,7 @@ class ClusterPageTest {
                 "127.0.0.1:" + (5432 + id), new NodeStatus.Positions(1000, 1000, 990, 980), 1, true, members, 3, 1,
                 committed,
                 Map.of("certification", 4L), new NodeStatus.OrderStatus(0, 1 << 20, 1, List.of(), 0, null), 1 << 26,
-                100, null);
+                100, null, List.of());
     }
 
     @AfterEach

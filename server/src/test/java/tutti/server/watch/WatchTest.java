@@ -27,8 +27,7 @@ class WatchTest {
                 List.of(new NodeStatus.Member(0, "a", null, true), new NodeStatus.Member(1, "b", null, otherIsThere)),
                 3, 1,
                 committed, Map.of("victim", committed / 10), new NodeStatus.OrderStatus(0, 1, 1, givenUp, 0, null), 1,
-                1,
-                null);
+                1, null, List.of());
     }
 
     private List<String> events() {

@@ -14,20 +14,21 @@ import tutti.sim.world.node.NodeHost;
  * Looks, when a node lets its part of the order forget something, whether the majority of those who keep a table that some nodes lack
  * have durably what was written to it.
  *
- * @param placement of tables
  * @param founders with which the cluster began
  * @param nodes by number; filled later
  */
-record KeepersWatch(TablePlacement placement, Set<Integer> founders, List<NodeHost> nodes) {
+record KeepersWatch(Set<Integer> founders, List<NodeHost> nodes) {
     /** What is wrong, in words; null if nothing is. */
     @Nullable
     String forgets(int node, long position) {
+        TablePlacement placement = nodes.get(node).database().kept().placement();
         for (int table = 0; table < Catalog.TABLES; table++) {
             int of = table;
             Set<Integer> keepers = placement.keepers().containsKey(Catalog.tableKey(table))
                     ? placement.keepersOf(List.of(Catalog.tableKey(table)), voters(node))
                     : Set.of();
-            long written = nodes.stream().mapToLong(each -> each.database().lastChanged(of, position)).max().orElse(0);
+            long written = nodes.stream().filter(each -> placement.keeps(each.node(), Catalog.tableKey(of)))
+                    .mapToLong(each -> each.database().lastChanged(of, position)).max().orElse(0);
             long durable = keepers.stream().filter(each -> nodes.get(each).database().durable() >= written).count();
             if (!keepers.isEmpty() && 2 * durable <= keepers.size()) {
                 return "node " + node + " lets position " + position + " be forgotten, but of " + keepers

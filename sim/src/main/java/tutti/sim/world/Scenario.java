@@ -27,7 +27,7 @@ import tutti.sim.world.database.EngineKind;
  * @param protocol with its parameters
  * @param order what the total order is made of
  * @param engine what the databases are like
- * @param placement of tables
+ * @param placement of tables, in the end
  * @param hosts names of the hosts of those replicas with which the cluster begins
  * @param transactions that clients begin, probes and last reads apart; at least 1
  * @param plan what goes wrong
@@ -41,6 +41,10 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
     /** One scenario of so many has locks, from this seed on: those before it, which tests have, keep their meaning. */
     private static final int LOCKING_IN = 4;
     private static final long LOCKING_FROM = 1000;
+
+    /** Of those whose nodes lack tables one of so many begins with all tables everywhere, from this seed on. */
+    private static final int PLACED_LATER_IN = 2;
+    private static final long PLACED_LATER_FROM = 1000;
 
     /** How long faults come and go. */
     static final long SAFETY_NANOS = 2 * Nanos.SECOND;
@@ -123,8 +127,19 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
             throw new IllegalArgumentException("under " + protocol.name() + " every node keeps all tables");
         }
         return new Scenario(seed, protocol, order, engine,
-                Placements.random(seed, hosts.size(), plan.allHosts().size()),
+                Placements.random(seed, hosts.size(), placesLater() ? hosts.size() : plan.allHosts().size()),
                 hosts, transactions, plan);
+    }
+
+    /** Where tables are in the beginning. */
+    public TablePlacement founding() {
+        return placesLater() ? TablePlacement.EVERYWHERE : placement;
+    }
+
+    /** Whether tables are placed while the cluster serves. A placement names nodes that are there, so nodes do not come then. */
+    private boolean placesLater() {
+        return seed >= PLACED_LATER_FROM && !plan.changesMembers()
+                && Long.remainderUnsigned(BitMixer.mix64(seed ^ PLACED_LATER_FROM), PLACED_LATER_IN) == 0;
     }
 
     /** What the protocol promises over these engines. */
@@ -158,7 +173,7 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
         if (!placement.isEverywhere()) {
-            text.append(", ").append(Placements.describe(placement));
+            text.append(", ").append(Placements.describe(placement)).append(placesLater() ? " later" : "");
         }
         if (!membersMayChange(protocol, order)) {
             text.append(", members that stay");

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
+import tutti.core.txn.TablePlacement;
 import tutti.node.ReplicaNode;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.disk.Disk;
@@ -86,6 +87,7 @@ public final class ScenarioRun {
     private final OutcomeQuestions questions;
     private final Membership membership;
     private final ParameterOperators parameters;
+    private final PlacementOperators placements;
     /** Transactions that have begun and not ended, by a number: as what they count if they never end. */
     private final Map<Long, ListAppendTransaction> open = new LinkedHashMap<>();
     private long begun;
@@ -101,7 +103,7 @@ public final class ScenarioRun {
         memories = new Memories(node -> isHurt(scenario.plan().allHosts().get(node)),
                 this::isInMajority);
         recording = new Recording(kernel, scenario.plan().mayUndo(), memories,
-                new KeepersWatch(scenario.placement(), founders(scenario), replicas));
+                new KeepersWatch(founders(scenario), replicas));
         clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"), scenario.locksRows());
         mix = new ClientMix(knobs.fork("mix"), scenario.protocol().claims());
@@ -116,12 +118,15 @@ public final class ScenarioRun {
         orders = Orders.of(scenario, kernel, knobs.fork("order"));
         membership = new Membership(kernel, recording, scenario, replicas);
         parameters = new ParameterOperators(kernel, recording, scenario, replicas);
+        placements = new PlacementOperators(kernel, recording, replicas, scenario.founding().equals(scenario.placement())
+                ? TablePlacement.EVERYWHERE
+                : scenario.placement());
         boolean changes = scenario.plan().changesMembers();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.plan().allHosts(), scenario.hosts().size(),
                 changes ? Optional.of(membership) : Optional.empty(), new Images(),
                 changes ? kernel.random("copies").between(20, 20_000) << 10 : 1, scenario.protocol(),
                 (node, all, replica) -> scenario.protocol().create(node, all, replica), orders.factory(),
-                scenario.engine(), scenario.placement(),
+                scenario.engine(), scenario.founding(),
                 new Database.Timing(uniform(knobs, 10 * Nanos.MICRO, 400 * Nanos.MICRO),
                         uniform(knobs, 10 * Nanos.MICRO, 150 * Nanos.MICRO),
                         uniform(knobs, 100 * Nanos.MICRO, 20 * Nanos.MILLI),
@@ -136,6 +141,7 @@ public final class ScenarioRun {
         questions = new OutcomeQuestions(kernel, recording, replicas);
         replicas.subList(0, scenario.hosts().size()).forEach(replica -> replica.host().boot());
         injector = new Injector(kernel, network, new Faults(), scenario.plan());
+        placements.begin();
         injector.start(() -> {
             healed = true;
             orders.calm().run();
@@ -392,6 +398,7 @@ public final class ScenarioRun {
             return "only " + able + " replicas commit transactions that nobody disturbs; " + replicas;
         }
         parameters.compare(serving());
+        placements.compare(serving());
         serving().forEach(this::lastRead);
         // Replicas tell each other something from time to time: checkers want all that was sent to have arrived.
         return untilRest(kernel.now() + LIVENESS_NANOS) ? "" : "the replicas do not come to rest; " + replicas;
@@ -414,6 +421,7 @@ public final class ScenarioRun {
     private boolean isAtRest() {
         List<NodeHost> serving = serving();
         if (toBegin > 0 || !open.isEmpty() || !membership.isAtRest() || !parameters.isAtRest()
+                || !placements.isAtRest()
                 || !serving.stream().allMatch(NodeHost::isQuiet)) {
             return false;
         }

@@ -17,6 +17,9 @@ final class EngineCalls {
     /** Names the variables in which the changes of a request are gathered, which nobody reads. */
     private static final byte[] APPLIER_KEY = "0000000000000000".getBytes(StandardCharsets.US_ASCII);
 
+    /** Lets a schema change happen that may not depend on rows which some nodes lack: nobody has looked. */
+    private static final byte[] ORDERED = "ordered".getBytes(StandardCharsets.US_ASCII);
+
     private final ApplierServices engine;
 
     EngineCalls(ApplierServices engine) {
@@ -58,10 +61,22 @@ final class EngineCalls {
      * @return the place in the batch up to which an error is its own; 0 if none is
      */
     int statement(Batch batch, Statement statement) {
+        return statement(batch, statement, null);
+    }
+
+    /** The same of one that has a position of its own, where nothing has been done before it. */
+    int ordered(Batch batch, Statement statement) {
+        return statement(batch, statement, ORDERED);
+    }
+
+    private int statement(Batch batch, Statement statement, byte @Nullable [] ordered) {
         if (statement.isGrant()) {
             return grant(batch, statement);
+        } else if (statement.isPlacement()) {
+            return call(batch, engine.functions().place(), bytes(Placements.array(statement.texts())),
+                    bytes(statement.role()));
         }
-        return statement.isRequest() ? request(batch, statement) : change(batch, statement);
+        return statement.isRequest() ? request(batch, statement) : change(batch, statement, ordered);
     }
 
     /**
@@ -69,18 +84,18 @@ final class EngineCalls {
      *
      * @return the place in the batch up to which an error is the statement's own
      */
-    private int change(Batch batch, Statement statement) {
+    private int change(Batch batch, Statement statement, byte @Nullable [] ordered) {
         int end = 0;
         for (String sql : statement.texts()) {
-            end = change(batch, statement, sql);
+            end = change(batch, statement, sql, ordered);
         }
         return end;
     }
 
-    private int change(Batch batch, Statement statement, String sql) {
+    private int change(Batch batch, Statement statement, String sql, byte @Nullable [] ordered) {
         batch.plain("RESET ALL");
         batch.settings(statement);
-        call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{null});
+        call(batch, engine.functions().allowStatement(), new byte @Nullable [][]{ordered});
         call(batch, engine.functions().beginAs(), bytes(statement.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(statement.role()));
         int place = batch.plain(sql);

@@ -145,7 +145,7 @@ public final class PostgresApplier implements Applier {
         try {
             part = parts.next();
             statement = part.statement();
-            for (Step step : NetEffect.of(schema.catalog(), part.rows())) {
+            for (Step step : NetEffect.of(schema.catalog(), schema.placed().kept(part.rows()))) {
                 step(batch, schema, step);
             }
             if (statement != null) {
@@ -372,7 +372,7 @@ public final class PostgresApplier implements Applier {
             if (!statement.isGrant()) {
                 calls.call(batch, engine.functions().checkPrepared());
             }
-            int end = calls.statement(batch, statement);
+            int end = calls.ordered(batch, statement);
             record(batch, position);
             touched.add(role);
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());

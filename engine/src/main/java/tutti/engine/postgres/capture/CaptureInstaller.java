@@ -224,6 +224,7 @@ public final class CaptureInstaller {
      * @param prepare keeps a transaction for its client to commit: secret, and the parts of {@link Changes.Change.Prepare}
      * @param takePrepared takes it out again, and returns its changes: secret, identifier, token, role
      * @param checkPrepared refuses what every node executes while transactions are kept: secret
+     * @param place keeps tables on some nodes only: secret, an array of schemas and names, numbers of the nodes
      * @param largeObject makes or unlinks a large object: secret, and the parts of {@link Changes.Change.LargeObject}
      * @param largePages writes pages of one: secret, and the parts of {@link Changes.Change.LargePages}
      * @param life names the node's life, which begins when capture is installed: statements say in {@link #ORIGIN} which one they come from
@@ -232,7 +233,7 @@ public final class CaptureInstaller {
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
             int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, int largeObject,
-            int largePages,
+            int largePages, int place,
             String life, List<String> roleNames) {
         /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
         public static final String ORIGIN = "tutti.origin";
@@ -260,12 +261,14 @@ public final class CaptureInstaller {
                     'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)',
                     'tutti.apply_prepare(bytea,text,text,text,text,bytea,bytea)',
                     'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)',
-                    'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)'])
+                    'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)',
+                    'tutti.place(bytea,text,text)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
                 oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
                 oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)), oid(ids.get(16)), oid(ids.get(17)),
+                oid(ids.get(18)),
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 
@@ -337,6 +340,7 @@ public final class CaptureInstaller {
                 .replace("<large objects>", resource("largeobjects.sql"))
                 .replace("<hidden>", resource("hidden.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
+                .replace("<placed>", script("placed.sql", settings.secret(), roleNames))
                 .replace("<server>", script("server.sql", settings.secret(), roleNames))
                 .replace("<server may change>", SERVER_MAY_CHANGE).replace("<server changes>", SERVER_CHANGES)
                 .replace("<nested>", Integer.toString(Statement.NESTED))

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The {@code changes} of a PostgreSQL write set: what was done, in order. Rows are in PostgreSQL's composite text form.
@@ -51,6 +52,11 @@ public final class Changes {
 
     /** Something done. Row bytes are not copied and must not be modified. */
     public sealed interface Change {
+        /** The table whose rows are changed; null if it is something else. */
+        default @Nullable TableName table() {
+            return null;
+        }
+
         /** A row came into being. */
         record Insert(TableName table, byte[] row) implements Change {}
 

@@ -29,6 +29,8 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     private static final int FINISH = -3;
     /** The place of a schema change in a function, procedure or DO block, before which the node has not been asked. */
     static final int NESTED = -4;
+    /** The place of what says which nodes, in place of the role, keep tables. */
+    private static final int PLACEMENT = -5;
     /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
     public static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
             "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
@@ -143,6 +145,21 @@ public record Statement(int place, String sql, String role, Map<String, String> 
             throw new IllegalArgumentException("the end of a prepared transaction of " + parts.length + " parts");
         }
         return new Finish(parts[0], parts[1], parts[2].equals("c"));
+    }
+
+    /**
+     * What keeps tables on some nodes only; its {@linkplain #texts texts} are their names.
+     *
+     * @param names of each table its schema and its name
+     * @param keepers the nodes, as the database knows them
+     */
+    public static Statement placement(List<String> names, String keepers) {
+        return new Statement(PLACEMENT, String.join(SEPARATOR, names), keepers, Map.of());
+    }
+
+    /** Whether it {@linkplain #placement places} tables. */
+    public boolean isPlacement() {
+        return place == PLACEMENT;
     }
 
     /** Whether it is a {@linkplain #grant grant}. */

@@ -77,6 +77,11 @@ public record Table(
         return '"' + identifier.replace("\"", "\"\"") + '"';
     }
 
+    /** A text as SQL has it. */
+    public static String literal(String text) {
+        return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'";
+    }
+
     /**
      * A column.
      *

@@ -24,6 +24,7 @@ WITH namespaces AS (
     SELECT 'index ' || pg_catalog.pg_get_indexdef(i.indexrelid)
         FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid AND c.relpersistence <> 't'
         JOIN namespaces n ON n.oid = c.relnamespace
+        JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid AND x.relname <> 'tutti_elsewhere_' || i.indrelid
     UNION ALL
     SELECT 'trigger ' || pg_catalog.pg_get_triggerdef(g.oid) || g.tgenabled::text
         FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_class c ON c.oid = g.tgrelid

@@ -11,7 +11,8 @@
 --        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
 --        tutti gathered                        the node has all that is to be committed
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
---        tutti allowed ...                     the next schema change may happen, or that of an extension is under way
+--        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
+--                                              if all nodes make it at a position of its own
 --        tutti adopting                        our own schema changes
 --    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
 --    The rows' order and limit, and that they vanish with a savepoint, come with transaction-local variables.
@@ -57,6 +58,7 @@ BEGIN
     END IF;
 END
 $block$;
+DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints();
@@ -479,13 +481,16 @@ $function$;
 
 -- Lets the transaction's next schema change happen, and records the statement among the row changes. One without a text makes a
 -- table from a query, which runs here only: it is recorded when the table is there, with its rows. The empty text says that the last one has
--- been executed: what has changed of the server since then is its doing.
+-- been executed: what has changed of the server since then is its doing. The text "ordered" says that all nodes execute it, and nothing is to be recorded.
 CREATE OR REPLACE FUNCTION tutti.allow_statement(secret bytea, statement text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
     IF statement = '' THEN
         PERFORM tutti.explain_server();
+        RETURN;
+    ELSIF statement = 'ordered' THEN
+        PERFORM set_config('<mark>', 'tutti allowed ordered', true);
         RETURN;
     END IF;
     PERFORM tutti.check_server();
@@ -857,7 +862,7 @@ BEGIN
     IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
     ELSIF TG_TAG = 'ALTER TABLE' AND starts_with(mark, 'tutti allowed') AND mark <> 'tutti allowed extension' THEN
-        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', tutti.filled_columns(),
+        PERFORM set_config('<mark>', concat_ws(chr(10), split_part(mark, chr(10), 1), '', tutti.filled_columns(),
             split_part(mark, chr(10), 4)), true);
     END IF;
     IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') THEN
@@ -894,10 +899,13 @@ BEGIN
     IF NOT tutti.varying_default(relation, attribute) THEN
         RETURN;
     END IF;
-    EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation) INTO occupied;
+    occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
+    IF NOT occupied THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation) INTO occupied;
+    END IF;
     IF occupied THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
-            MESSAGE = format('column %I cannot be added to %s, which has rows, with this default', (SELECT attname
+            MESSAGE = format('column %I cannot be added to %s, which has rows or is kept on some nodes only, with this default', (SELECT attname
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
             DETAIL = 'Every replica would fill its rows with values of its own: the default is a sequence, a time or '
                 'another function whose result varies.',
@@ -912,7 +920,7 @@ BEGIN
     -- 2: a default is the reason. The table cannot be read before it is written anew, because its indexes are not made.
     IF (pg_event_trigger_table_rewrite_reason() & 2) <> 0
             AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
-        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', pg_event_trigger_table_rewrite_oid(),
+        PERFORM set_config('<mark>', concat_ws(chr(10), split_part(current_setting('<mark>'), chr(10), 1), pg_event_trigger_table_rewrite_oid(),
                 split_part(current_setting('<mark>'), chr(10), 3), split_part(current_setting('<mark>'), chr(10), 4)), true)
             WHERE starts_with(current_setting('<mark>'), 'tutti allowed')
                 AND current_setting('<mark>') <> 'tutti allowed extension';
@@ -1041,6 +1049,7 @@ BEGIN
                         AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
             END IF;
         END IF;
+        PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'), filled IS NOT NULL);
         PERFORM tutti.adopt(tutti.changed_tables());
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN
@@ -1070,6 +1079,9 @@ BEGIN
             PERFORM tutti.refuse_schema_change('DROP', dropped.object_identity);
         END IF;
         permanent := true;
+        IF dropped.object_type = 'index' AND dropped.original AND dropped.object_name ~ '^tutti_elsewhere_[0-9]+$' THEN
+            PERFORM tutti.refuse_guard(TG_TAG);
+        END IF;
         IF dropped.schema_name = 'tutti' AND NOT EXISTS (
                 SELECT FROM regexp_match(dropped.object_identity, '^tutti\.(?:update|apply_[a-z_]+)_([0-9]+)\(') m
                 WHERE m IS NOT NULL AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = m[1]::oid))
@@ -1083,7 +1095,7 @@ BEGIN
             PERFORM tutti.refuse_nested(TG_TAG, 'Drop temporary objects, and others, in statements of their own.');
         END IF;
         -- it is not to be taken back
-        PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', split_part(mark, chr(10), 2), split_part(mark, chr(10), 3)), true);
+        PERFORM set_config('<mark>', concat_ws(chr(10), split_part(mark, chr(10), 1), split_part(mark, chr(10), 2), split_part(mark, chr(10), 3)), true);
     END IF;
     -- What belongs to a table's owner must not keep him from being dropped; and rows may be named otherwise than before.
     IF tables THEN
@@ -1104,6 +1116,7 @@ CREATE VIEW tutti.user_tables AS
     WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND n.nspname <> 'tutti' AND n.nspname <> 'information_schema'
         AND n.nspname NOT LIKE 'pg\_%';
 
+<placed>
 <nested statements>
 <server>
 -- Columns of values that are stored apart from their rows when they are large, with their places in a row, from 0: those of the other columns are not worth
@@ -1369,6 +1382,8 @@ CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LAN
                     OR t.typnamespace <> 'pg_catalog'::regnamespace OR t.typname IN ('interval', 'money', 'xml'))))
         AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype IN ('c', 'x'))
         AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid
+            AND i.indexrelid IS DISTINCT FROM (SELECT x.oid FROM pg_class x JOIN pg_class c ON c.oid = table_oid AND c.relnamespace = x.relnamespace
+                WHERE x.relname = tutti.guard_name(table_oid))
             AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM pg_opclass o
                 WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace)))
         AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal
@@ -1484,6 +1499,9 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '42501',
             MESSAGE = 'a function that the statement calls has reset its role, and made what belongs to nobody';
     END IF;
+    IF session_user = '<executor>' THEN
+        PERFORM tutti.check_request();
+    END IF;
     PERFORM set_config('<mark>', '', true);
     -- What a schema change has made is adopted by then, except for tables of extensions, and what roles' settings change.
     PERFORM tutti.adopt(CASE WHEN EXISTS (SELECT FROM tutti.uncaptured) OR EXISTS (SELECT FROM pg_locks
@@ -1576,6 +1594,9 @@ BEGIN
     END LOOP;
     UPDATE pg_trigger SET tgisinternal = true WHERE tgname LIKE 'tutti\_%' AND NOT tgisinternal;
     PERFORM tutti.adopt_sequences();
+    IF EXISTS (SELECT FROM tutti.placed) THEN
+        PERFORM tutti.settle_placed();
+    END IF;
     PERFORM set_config('<mark>', before, true);
 END
 $function$;
@@ -1622,7 +1643,7 @@ BEGIN
     END LOOP;
 END
 $block$;
-GRANT SELECT ON tutti.declared_sequences TO PUBLIC;
+GRANT SELECT ON tutti.declared_sequences, tutti.placed, tutti.placed_elsewhere TO PUBLIC;
 GRANT INSERT (sequence, last, called) ON tutti.restarts TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
@@ -1635,7 +1656,8 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.lo_open(int4, oid), tutti.lo_create(oid), tutti.lo_from_bytea(bytea, oid), tutti.lo_put(int8, bytea, oid), tutti.lo_unlink(oid),
     tutti.refuse_import(), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
-    tutti.check_prepared(bytea), tutti.execute_shared(text), tutti.note_shared(text, text, text),
+    tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text), tutti.nodes(text),
+    tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
     tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
 

@@ -14,6 +14,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TablePlacement;
 import tutti.core.txn.TransactionId;
 import tutti.node.copy.CopySource;
 import tutti.runtime.Directory;
@@ -79,7 +80,10 @@ public final class Database {
     private final Set<TransactionId> undertaken = new HashSet<>();
     private final Locks locks;
     private final Images images;
-    private final Kept kept;
+    private final Kept founding;
+    /** By the position that placed tables last. */
+    private final TreeMap<Long, TablePlacement> placements = new TreeMap<>();
+    private Kept kept;
     /** Number of the copy that it has begun with, and up to where that went; 0 if with none. */
     private long image;
     private long imageEnd;
@@ -105,10 +109,11 @@ public final class Database {
      * An empty database.
      *
      * @param images of the databases of its world
-     * @param kept which tables it keeps
+     * @param kept which tables it keeps in the beginning
      */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log, Images images,
             Kept kept) {
+        this.founding = kept;
         this.kept = kept;
         this.images = images;
         this.host = host;
@@ -142,6 +147,8 @@ public final class Database {
         Long held = commits.isEmpty() ? null : store.ends().floor(commits.getLast());
         long recovered = held == null ? imageEnd : held;
         store.cut(recovered);
+        placements.tailMap(recovered, false).clear();
+        keep();
         skipped.tailSet(recovered, false).clear();
         durable = Math.min(durable, recovered);
         flush();
@@ -157,6 +164,9 @@ public final class Database {
         image = number;
         imageEnd = placed == null ? 0 : placed.store().visible();
         store.become(placed == null ? new Store() : placed.store());
+        placements.clear();
+        placements.putAll(placed == null ? Map.of() : placed.placed());
+        keep();
         store.keep(kept);
         skipped.clear();
         skipped.addAll(placed == null ? Set.of() : placed.skipped());
@@ -175,7 +185,7 @@ public final class Database {
      * @param into an empty directory
      */
     public CopySource.Copy copy(Directory into) throws IOException {
-        return images.write(store, skipped(), into);
+        return images.write(store, skipped(), placements, into);
     }
 
     /** The server dies and is started again at once: whoever uses it is told that it was lost. */
@@ -511,6 +521,28 @@ public final class Database {
                 log.holds(changes.transaction(), table, store.hash(table));
             }
         }
+    }
+
+    private void keep() {
+        kept = placements.isEmpty() ? founding : new Kept(placements.lastEntry().getValue(), founding.node());
+    }
+
+    /** Has tables be placed otherwise from a position on. */
+    void place(long position, Placing placing) {
+        placements.put(position, placing.after(kept.placement()));
+        keep();
+        store.drop(position, kept);
+        commit(position, List.of());
+    }
+
+    /** Whether it holds a row of a table that is not kept here. */
+    public boolean holdsWhatItLacks() {
+        for (int table = 0; table < Catalog.TABLES; table++) {
+            if (!kept.placement().keeps(kept.node(), Catalog.tableKey(table)) && store.hash(table) != 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Notes that nothing is made at a position. */

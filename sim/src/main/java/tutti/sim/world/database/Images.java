@@ -5,7 +5,10 @@ import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TablePlacement;
 import tutti.node.copy.CopySource;
 import tutti.node.copy.NodeCopySource;
 import tutti.runtime.DataFile;
@@ -24,8 +27,8 @@ public final class Images {
     private static final String FILE = "image";
     private static final int ROW_BYTES = 64;
 
-    /** What a database held at a position. */
-    record Image(long number, Store store, Set<Long> skipped) {}
+    /** What a database held at a position, and which placement of tables it had since which one. */
+    record Image(long number, Store store, Set<Long> skipped, SortedMap<Long, TablePlacement> placed) {}
 
     private final Map<Long, Image> images = new HashMap<>();
 
@@ -35,10 +38,10 @@ public final class Images {
     }
 
     /** Writes a copy of what a database holds now into a directory, forced. */
-    CopySource.Copy write(Store store, Set<Long> skipped, Directory into) throws IOException {
+    CopySource.Copy write(Store store, Set<Long> skipped, SortedMap<Long, TablePlacement> placed, Directory into) throws IOException {
         long number = images.size() + 1L;
         Store copied = store.copy();
-        images.put(number, new Image(number, copied, skipped));
+        images.put(number, new Image(number, copied, skipped, new TreeMap<>(placed)));
         ByteBuffer content = ByteBuffer.allocate(Long.BYTES + ROW_BYTES * copied.rows());
         content.putLong(0, number);
         try (DataFile file = into.open(FILE, Directory.Open.EMPTY)) {

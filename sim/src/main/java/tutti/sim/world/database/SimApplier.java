@@ -278,6 +278,15 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         begin(State.APPLYING, done);
         position = at;
         long own = ++turn;
+        Placing placing = Placing.parse(statement);
+        if (placing != null) {
+            alone(own, () -> database.applyLater(() -> {
+                if (own == turn) {
+                    place(placing, at, done);
+                }
+            }));
+            return;
+        }
         Program.Statement parsed = Program.Statement.parse(statement);
         Runnable then = () -> database.applyLater(() -> {
             if (own == turn) {
@@ -290,9 +299,27 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
                     .addAll(LockStep.of(database.kind(), step, database.read(step.row()) != null)));
             lock(own, steps, then);
         } else {
-            database.locks().shut(this);
-            database.whenAlive(() -> awaitNobody(own, then));
+            alone(own, then);
         }
+    }
+
+    private void alone(long own, Runnable then) {
+        database.locks().shut(this);
+        database.whenAlive(() -> awaitNobody(own, then));
+    }
+
+    private void place(Placing placing, long at, Completion<ExecuteResult> done) {
+        if (isTroubled(done)) {
+            return;
+        }
+        state = State.COMMITTING;
+        boolean brings = placing.brings(database.kept().placement());
+        if (!brings) {
+            database.place(at, placing);
+        }
+        giveUp();
+        succeed(done, new ExecuteResult(brings ? failure("55000", "rows are not brought to other nodes") : null,
+                brings ? REFUSED : DONE));
     }
 
     /** Has all clients' transactions end. */
@@ -308,19 +335,24 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         database.awaitEnd(() -> awaitNobody(own, then));
     }
 
-    private void execute(Program.Statement parsed, long at, Completion<ExecuteResult> done) {
-        if (database.isFull()) {
-            fail(done, SimEngine.FULL);
-            return;
+    private boolean isTroubled(Completion<ExecuteResult> done) {
+        EngineFailure trouble = database.isFull() ? SimEngine.FULL : database.aborts() ? SimEngine.ABORTED : null;
+        if (trouble != null) {
+            fail(done, trouble);
         }
-        if (database.aborts()) {
-            fail(done, SimEngine.ABORTED);
+        return trouble != null;
+    }
+
+    private void execute(Program.Statement parsed, long at, Completion<ExecuteResult> done) {
+        if (isTroubled(done)) {
             return;
         }
         state = State.COMMITTING;
         Run run = database.run(parsed.transaction(), parsed.program(), 0);
         run.snapshot(database.visible());
-        boolean works = !database.refuses(parsed.transaction());
+        // Who has asked for it may not have known yet that some nodes lack what it names.
+        boolean works = !database.refuses(parsed.transaction())
+                && database.kept().placement().keptByAll(parsed.program().tables());
         while (works && run.next() != null) {
             works = run.perform(row -> database.store().read(row, Long.MAX_VALUE));
         }

@@ -4,6 +4,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -44,6 +47,15 @@ public final class SimEngine implements Engine {
     public Set<Long> changedTables(WriteSet writes) {
         return Changes.of(writes).stream().flatMap(each -> each.rows().keySet().stream())
                 .map(row -> Catalog.tableKey(Catalog.table(row))).collect(Collectors.toSet());
+    }
+
+    /** Tables are named by their numbers. */
+    @Override
+    public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
+        SortedMap<String, Long> keys = new TreeMap<>();
+        tables.forEach(table -> keys.put(table, Catalog.tableKey(Integer.parseInt(table))));
+        Placing placing = new Placing(new TreeSet<>(keys.values()), keepers);
+        ask(done, () -> new PlacementPlan(keys, placing.statement(), placing.keys()));
     }
 
     Database database() {

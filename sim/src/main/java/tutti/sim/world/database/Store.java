@@ -63,6 +63,17 @@ final class Store {
         cut(visible);
     }
 
+    /** Removes what is not kept here any more, at a position that becomes visible. */
+    void drop(long position, Kept kept) {
+        versions.forEach((row, all) -> {
+            Version last = all.isEmpty() ? NEVER : all.getLast();
+            if (last.value != null && !kept.keeps(row)) {
+                hashes[Catalog.table(row)] ^= hash(row, last.value);
+                all.add(new Version(position, last.writer, null));
+            }
+        });
+    }
+
     /** How many rows there are or were. */
     int rows() {
         return versions.size();

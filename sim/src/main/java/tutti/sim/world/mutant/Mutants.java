@@ -396,9 +396,11 @@ public final class Mutants {
             one("lacking-table-is-read", "A statement finds a table empty that its node lacks.",
                     Edit.of(DATABASE + "SimTransaction", "begin", new Change.Given("mayExecute", 1)),
                     ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.PREFIX_SNAPSHOT, "snapshot"), 2),
-            one("everywhere-though-some-lack-it", "Every node executes a request that names a table which some lack.",
-                    Edit.of(WORLD + "node.SimulatedSession", "begin", new Change.Given("keptByAll", 1)),
-                    ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.COMMIT_SEQUENCE, "same state"), 10),
+            new Mutant("everywhere-though-some-lack-it", "Every node executes a request that names a table which some lack.",
+                    List.of(Edit.of(WORLD + "node.SimulatedSession", "begin", new Change.Given("keptByAll", 1)),
+                            Edit.of(DATABASE + "SimApplier", "execute", new Change.Given("keptByAll", 1))),
+                    ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.COMMIT_SEQUENCE, "same state"), 10,
+                    false),
             one("copy-of-whoever-lacks-it", "A node gets a copy from one that lacks a table which it keeps.",
                     Edit.of(NODE + "Copies", "begin", new Change.Given("mayGiveCopy", 1)),
                     raft("si", "members").withTablesOnSomeNodes(), new Finder(By.WORLD, "keepers are equal"), 30),
@@ -408,7 +410,15 @@ public final class Mutants {
             one("keepers-given-up", "The order's log forgets what too few of a table's keepers have.",
                     Edit.of(NODE + "KeepersDurability", "written", new Change.LeftOut("forEach")),
                     raft("si", "members,crash,kill,long").withTablesOnSomeNodes(),
-                    new Finder(By.WORLD, "hold durably"), 100));
+                    new Finder(By.WORLD, "hold durably"), 100),
+            one("placement-forgotten", "A node's snapshot does not say which tables were placed.",
+                    Edit.of(NODE + "Snapshots", "take", new Change.Given("hasChanged", 0)),
+                    new Where("si", Map.of(), null, OrderKind.RAFT, "crash,kill", 500, 1000).withTablesOnSomeNodes(),
+                    new Finder(By.WORLD, "nodes at rest have different ones"), 10),
+            one("placement-not-told", "Nodes are not told what the databases have made of a placement.",
+                    Edit.of(NODE + "PlacementChanges", "executed", new Change.LeftOut("send")),
+                    new Where("si", Map.of(), null, OrderKind.IDEAL, "none", 500, 1000).withTablesOnSomeNodes(),
+                    new Finder(By.LIVENESS, "not everything has ended"), 5));
 
     private Mutants() {}
 

@@ -1,0 +1,114 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import tutti.cli.Tutti;
+import tutti.command.Program;
+
+/** A table that two of three real nodes keep. */
+@Tag("long")
+class PlacedTablesClusterTest {
+    @TempDir
+    private Path directory;
+
+    @Test
+    @Timeout(300)
+    void whoLacksATableRefusesItAndTheOthersStayEqual() throws Exception {
+        try (FaultCluster cluster = FaultCluster.start(directory, 3)) {
+            cluster.execute(0, "create table events (id int primary key, what text)",
+                    "create table shops (id int primary key, name text)",
+                    "insert into events select i, 'before' from generate_series(1, 100) i",
+                    "insert into shops values (1, 'all have it')");
+            assertTrue(tutti(Program.FAILURE, "tables", "place", "nothing", "--nodes", "0,2").contains("does not exist"));
+            assertTrue(tutti(Program.FAILURE, "tables", "place", "events", "--nodes", "0").contains("give a copy"));
+            String placed = tutti(Program.OK, "tables", "place", "events", "--nodes", "0,2");
+            assertTrue(placed.contains("public.events") && placed.contains("0,2") && !placed.contains("being placed"),
+                    placed);
+            assertTrue(tutti(Program.OK, "status").contains("lacks: public.events"));
+            // A transaction that names both tables executes at a keeper, and the third node makes its part of it.
+            cluster.execute(2, "begin", "update events set what = 'after' where id <= 10",
+                    "update shops set name = 'and has this'", "commit");
+            SQLException refused = assertThrows(SQLException.class, () -> cluster.execute(1, "select * from events"));
+            assertEquals("0A000", refused.getSQLState());
+            assertTrue(String.valueOf(refused.getMessage()).contains("only on nodes 0, 2"), refused.getMessage());
+            assertThrows(SQLException.class, () -> cluster.execute(1, "insert into events values (1000, 'here')"));
+            cluster.execute(1, "update shops set name = name || ', too'");
+
+            cluster.cluster.kill(1);
+            cluster.execute(0, "insert into events select i, 'without' from generate_series(101, 200) i",
+                    "insert into shops values (2, 'new')");
+            cluster.cluster.startNode(1);
+            cluster.awaitReady();
+            cluster.cluster.kill(2);
+            cluster.execute(0, "delete from events where id > 150");
+            cluster.cluster.startNode(2);
+            cluster.awaitReady();
+            assertEquals("0A000",
+                    assertThrows(SQLException.class, () -> cluster.execute(1, "table events")).getSQLState());
+            // The schema changes everywhere, also where the table is empty: a keeper executes what may look at its rows.
+            cluster.execute(0, "begin", "alter table events add column more int default 7",
+                    "create index on events (what)", "commit");
+            cluster.execute(2, "insert into events values (1000, 'last', 8)");
+            FaultCluster.await("equal nodes", () -> same());
+            assertEquals(150 + 1, count(cluster, 0));
+            assertEquals(150 + 1, count(cluster, 2));
+            assertEquals(0, cluster.beneathValue(1, "select pg_relation_size('events')"));
+
+            assertTrue(tutti(Program.FAILURE, "nodes", "remove", "9").contains("there is no node 9"));
+            assertTrue(tutti(Program.FAILURE, "tables", "place", "events", "--nodes", "all").contains("cannot be brought"));
+            cluster.execute(1, "drop table events");
+            assertTrue(tutti(Program.OK, "tables", "place", "events", "--nodes", "all").contains("all nodes keep all"));
+            cluster.execute(1, "create table events (id int primary key)", "insert into events values (1)");
+            FaultCluster.await("equal nodes", () -> same());
+            cluster.assertSame();
+        }
+    }
+
+    private static long count(FaultCluster cluster, int node) throws SQLException {
+        try (Connection connection = cluster.connect(node);
+                ResultSet row = connection.createStatement().executeQuery("select count(*) from events")) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    private boolean same() {
+        return run("compare").status() == Program.OK;
+    }
+
+    private String tutti(int status, String... arguments) {
+        Ran ran = run(arguments);
+        assertEquals(status, ran.status(), () -> List.of(arguments) + ": " + ran.text());
+        return ran.text();
+    }
+
+    private record Ran(int status, String text) {}
+
+    private Ran run(String... arguments) {
+        StringWriter out = new StringWriter();
+        PrintWriter writer = new PrintWriter(out);
+        List<String> line = new ArrayList<>(List.of(arguments));
+        line.addAll(List.of("--data", directory.toString()));
+        int status = new CommandLine(new Tutti()).setOut(writer).setErr(writer)
+                .setExecutionExceptionHandler((failed, _, _) -> {
+                    writer.println(failed.getMessage());
+                    return Program.FAILURE;
+                }).execute(line.toArray(new String[0]));
+        return new Ran(status, out.toString());
+    }
+}

@@ -1,0 +1,211 @@
+package tutti.node;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Field;
+import tutti.core.schema.Schema;
+import tutti.core.schema.Types;
+import tutti.core.txn.TablePlacement;
+
+/**
+ * Which tables some nodes lack, as of the position that was delivered last: what the cluster began with, and what messages in the order have changed
+ * since. A function of the delivered prefix, so that all nodes count the same keepers at the same position.
+ *
+ * <p>
+ * <b>Two messages and a barrier between them.</b> Whether a placement can be made depends on the schema, which a node that is delivered the request may not have
+ * come to yet. So the request counts first for what nodes decide: who votes, for whom the log is kept, who gives copies. Then a barrier has
+ * the databases do it, at one position. Its outcome, the same at all nodes, is told by the last message, and a placement that was refused is
+ * taken back. In between nodes count on fewer copies of a table than there are, which is safe. If whoever asked has died in between, the
+ * same request completes it.
+ *
+ * <p>
+ * <b>Fewer keepers only.</b> No rows are brought to a node by a message. A placement is forgotten only where the databases agree: its table is
+ * gone.
+ *
+ * <p>
+ * Changed on the replica's loop; any thread may look.
+ */
+final class Placements {
+    /** So many tables there may be that some nodes lack. */
+    static final int TABLES_MAX = 1 << 16;
+
+    /**
+     * A table that is placed.
+     *
+     * @param name as people read it
+     * @param nodes that keep it, or are to
+     * @param made nodes that keep it in their databases, as the order has told; none if all do
+     * @param since position of the message that placed it last; 0 if the cluster began so
+     */
+    record Table(String name, Set<Integer> nodes, Set<Integer> made, long since) {
+        static final Schema<Table> SCHEMA = Schema.part("placed table", Table.class).of(
+                Field.of("name", Types.text(Control.Place.NAME_BYTES_MAX), Table::name),
+                Field.of("nodes", Control.Place.NODES, Table::nodes),
+                Field.of("made", Control.Place.NODES, Table::made),
+                Field.of("since", Types.NATURAL, Table::since), Table::new);
+
+        Table {
+            nodes = new TreeSet<>(nodes);
+            made = new TreeSet<>(made);
+        }
+
+        /** Whether the databases are known to have done it. */
+        boolean isMade() {
+            return nodes.equals(made);
+        }
+    }
+
+    private final TablePlacement founding;
+    private volatile SortedMap<Long, Table> tables = new TreeMap<>();
+    private volatile TablePlacement now = TablePlacement.EVERYWHERE;
+    private TablePlacement made = TablePlacement.EVERYWHERE;
+
+    /** @param founding placement with which the cluster began */
+    Placements(TablePlacement founding) {
+        this.founding = founding;
+        restore(begun());
+    }
+
+    private SortedMap<Long, Table> begun() {
+        SortedMap<Long, Table> begun = new TreeMap<>();
+        founding.keepers().forEach((key, nodes) -> begun.put(key, new Table(String.valueOf(key), nodes, nodes, 0)));
+        return begun;
+    }
+
+    /** Begins from a snapshot. */
+    void restore(Map<Long, Table> image) {
+        SortedMap<Long, Table> copy = new TreeMap<>(image);
+        tables = copy;
+        now = new TablePlacement(nodes(copy, false));
+        made = new TablePlacement(nodes(copy, true));
+    }
+
+    private static Map<Long, Set<Integer>> nodes(Map<Long, Table> tables, boolean made) {
+        Map<Long, Set<Integer>> nodes = new TreeMap<>();
+        tables.forEach((key, table) -> {
+            Set<Integer> keepers = made ? table.made : table.nodes;
+            if (!keepers.isEmpty()) {
+                nodes.put(key, keepers);
+            }
+        });
+        return nodes;
+    }
+
+    /** By the keys that write sets name them by. Any thread. */
+    SortedMap<Long, Table> tables() {
+        return tables;
+    }
+
+    /** Whether there is something that a snapshot must keep. */
+    boolean hasChanged() {
+        return !tables.equals(begun());
+    }
+
+    /** What nodes count on. Any thread. */
+    TablePlacement now() {
+        return now;
+    }
+
+    /** What databases are known to have done, which is to have forgotten less. */
+    TablePlacement made() {
+        return made;
+    }
+
+    /** Why a placement cannot be, whoever asks for it; null if it can. */
+    @Nullable
+    String refusal(Control.Place wanted, Set<Integer> members) {
+        Set<Integer> unknown = new TreeSet<>(wanted.nodes());
+        unknown.removeAll(members);
+        if (!unknown.isEmpty()) {
+            return "there are no nodes " + unknown + ", only " + new TreeSet<>(members);
+        }
+        for (Map.Entry<Long, String> each : wanted.tables().entrySet()) {
+            String why = refusal(each.getKey(), each.getValue(), wanted.nodes());
+            if (why != null) {
+                return why;
+            }
+        }
+        Map<Long, Set<Integer>> then = new TreeMap<>(now.keepers());
+        wanted.tables().keySet().forEach(key -> then.put(key, wanted.nodes()));
+        Set<Integer> alone = wanted.nodes().isEmpty() ? Set.of() : new TablePlacement(then).withoutDonor(members);
+        if (!alone.isEmpty()) {
+            return "nobody could give a copy to nodes " + alone
+                    + ": no other node keeps all the tables that one of them keeps; place some tables on one node more";
+        }
+        return tables.size() + wanted.tables().size() <= TABLES_MAX
+                ? null
+                : "there are " + tables.size() + " tables that some nodes lack, and there can be no more than " + TABLES_MAX;
+    }
+
+    private @Nullable String refusal(long key, String name, Set<Integer> nodes) {
+        Table before = tables.get(key);
+        if (before == null) {
+            return nodes.isEmpty() ? "table " + name + " is kept on all nodes" : null;
+        }
+        if (!before.isMade() && !nodes.equals(before.nodes)) {
+            return "table " + name + " is being placed on nodes " + people(before.nodes)
+                    + ": wait until that is over, or give the same command again if whoever has given it is gone";
+        }
+        return before.nodes.containsAll(nodes)
+                ? null
+                : "table " + name + " is kept on nodes " + people(before.nodes)
+                        + " only, and its rows are not brought to others while the cluster serves: dump the table at one of these,"
+                        + " drop it, forget where it was (`tutti tables place " + name + " --nodes all`), and restore it";
+    }
+
+    /** Somebody asks for a placement that is not {@linkplain #refusal refused}. */
+    void placing(long position, Control.Place told) {
+        SortedMap<Long, Table> copy = new TreeMap<>(tables);
+        if (!told.nodes().isEmpty()) {
+            told.tables().forEach((key, name) -> {
+                Table before = copy.get(key);
+                copy.put(key, new Table(name, told.nodes(), before == null ? Set.of() : before.made, position));
+            });
+        }
+        restore(copy);
+    }
+
+    /** What has become of one in the databases. */
+    void placed(Control.Placed told) {
+        SortedMap<Long, Table> copy = new TreeMap<>(tables);
+        told.tables().forEach(key -> copy.computeIfPresent(key, (_, table) -> after(table, told)));
+        restore(copy);
+    }
+
+    private static @Nullable Table after(Table table, Control.Placed told) {
+        Set<Integer> nodes = told.tookEffect() ? told.nodes() : table.made;
+        if (told.tookEffect() && nodes.isEmpty()) {
+            return null;
+        }
+        if (!told.tookEffect() && !table.nodes.equals(told.nodes())) {
+            // It was to be forgotten, or another request has come to the same.
+            return table;
+        }
+        return nodes.isEmpty() ? null : new Table(table.name, nodes, nodes, table.since);
+    }
+
+    /** Why a node may not go; null if it may. */
+    @Nullable
+    String refusesToLose(int node, Set<Integer> members) {
+        Set<String> lost = tables.values().stream()
+                .filter(table -> members.stream().filter(table.nodes::contains).toList().equals(List.of(node)))
+                .map(Table::name).collect(Collectors.toCollection(TreeSet::new));
+        return lost.isEmpty()
+                ? null
+                : "no other node keeps tables " + String.join(", ", lost) + ", which would be lost with node " + node
+                        + ": if they are to be given up, drop them, forget where they were (`tutti tables place TABLE --nodes all`),"
+                        + " and ask again";
+    }
+
+    /** Those whom a person reads of. */
+    static String people(Collection<Integer> nodes) {
+        return new TreeSet<>(nodes).toString();
+    }
+}
