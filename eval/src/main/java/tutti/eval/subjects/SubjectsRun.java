@@ -110,9 +110,9 @@ final class SubjectsRun {
         long[] sorted = Arrays.copyOf(waits, known);
         Arrays.sort(sorted);
         double seconds = (double) (WARM_UP_NANOS + MEASURED_NANOS) / Nanos.SECOND;
-        return new Result(Arrays.stream(sorted).average().orElse(Double.NaN) / Nanos.MILLI,
+        return new Result(Arrays.stream(sorted).average().orElse(Double.NaN) / 1e6,
                 (double) sorted[known * 99 / 100] / Nanos.MILLI, (double) (obsolete + refused) / said,
-                bytes * (double) Byte.SIZE / seconds / 1e6);
+                (double) bytes * Byte.SIZE / seconds / 1e6);
     }
 
     private void knows(long saidAt) {
@@ -162,7 +162,7 @@ final class SubjectsRun {
         }
 
         private void later() {
-            long delay = 1 + (long) chance.exponential(Nanos.SECOND / setting.perSecond());
+            long delay = 1 + (long) chance.exponential((double) Nanos.SECOND / setting.perSecond());
             if (kernel.now() + delay < WARM_UP_NANOS + MEASURED_NANOS) {
                 kernel.schedule(delay, NEWS, this::say);
             }
@@ -229,14 +229,14 @@ final class SubjectsRun {
             ByteBuffer payload = ByteBuffer.wrap(message.payload());
             int subject = payload.getInt();
             int upTo = payload.getInt();
-            int[] known = heard[message.sender()];
+            int[] heardOf = heard[message.sender()];
             if (message.sender() != id) {
                 List<Long> of = members.get(message.sender()).news.get(subject);
-                for (int i = known[subject]; i < upTo; i++) {
+                for (int i = heardOf[subject]; i < upTo; i++) {
                     knows(of.get(i));
                 }
             }
-            known[subject] = Math.max(known[subject], upTo);
+            heardOf[subject] = Math.max(heardOf[subject], upTo);
             if (message.position() % FORGET_EVERY == 0) {
                 long all = members.stream().mapToLong(one -> one.member.lastDelivered()).min().orElse(0);
                 asked.add(() -> member.truncate(all));
