@@ -24,7 +24,7 @@ final class MacroDdbFigures {
     private static final int CORES = 8;
 
     /** What is read of a hundred transactions, and what the thesis says of such a mix, "" where nothing. */
-    private enum Mix {
+    enum Mix {
         READ_ONLY(100, "equal", "", "", "100", ""), TWENTY(80, "Flat ahead", "10 and 70", "4.82 and 5.64", "40", "5.8"),
         FIFTY(50, "Flat ahead", "15 and 76", "1.30 and 1.50", "30", "14.8");
 
@@ -71,7 +71,8 @@ final class MacroDdbFigures {
         return String.format(Locale.ROOT, "%.4f", value);
     }
 
-    private FigureRun at(Mix mix, int nodes, int clientsOfANode) {
+    /** So many nodes, a machine each. */
+    FigureRun at(Mix mix, int nodes, int clientsOfANode) {
         return base.with(mix.keys()).with("topology.clusters", "[{name: machine, sites: " + nodes + "}]")
                 .clients(nodes * clientsOfANode);
     }

@@ -31,6 +31,20 @@ class SubjectsTest {
         assertEquals(run(true, Trouble.SLOW_MEMBER), run(true, Trouble.SLOW_MEMBER));
     }
 
+    @Test
+    void theTableOfThePageIsCurrent() throws Exception {
+        String row = "one slow member,3000,yes,";
+        String cell = Files.readAllLines(Path.of("..", "docs", "figures", "subjects.csv")).stream()
+                .filter(line -> line.startsWith(row)).map(line -> line.substring(row.length()).split(",", -1)[0])
+                .findFirst().orElse("none");
+        String[] mean = cell.split(" ± ", -1);
+        // One run lies within so many half widths of the mean over ten, unless it is one in thousands: sqrt(11), twice.
+        double most = 6.6 * (Double.parseDouble(mean[1]) + 0.05);
+        double now = new SubjectsRun(new SubjectsRun.Setting(3, 100, 1000, 3000, true, Trouble.SLOW_MEMBER), 1).run()
+                .meanMillis();
+        assertEquals(Double.parseDouble(mean[0]), now, most, "make docs/figures/subjects.csv anew: tutti sim subjects");
+    }
+
     private static int command(StringWriter out, String... args) {
         return new CommandLine(new SubjectsCommand()).setOut(new PrintWriter(out, true))
                 .setExecutionExceptionHandler((failure, _, _) -> {
