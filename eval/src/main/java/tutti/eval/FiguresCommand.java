@@ -38,6 +38,8 @@ public final class FiguresCommand implements Callable<Integer> {
         akara(30_000),
         /** GORDA deliverable D5.1. */
         gorda(10_000),
+        /** The MacroDDB thesis. */
+        macroddb(5000),
         /** No paper's: what was chosen for want of a value in them, halved and doubled. */
         constants(10_000),
         /** No paper's: how far each protocol scales. */
@@ -50,7 +52,7 @@ public final class FiguresCommand implements Callable<Integer> {
         }
     }
 
-    @Option(names = "--paper", paramLabel = "P", required = true, description = "akara, gorda, or no paper's: constants, how results"
+    @Option(names = "--paper", paramLabel = "P", required = true, description = "akara, gorda, macroddb, or no paper's: constants, how results"
             + " move when values that the papers do not give are halved and doubled; scaling, how far each protocol does.")
     private Paper paper = Paper.akara;
 
@@ -64,7 +66,7 @@ public final class FiguresCommand implements Callable<Integer> {
     private boolean png;
 
     @Option(names = "--transactions", paramLabel = "N", description = "Of each run (default: 30000 for akara, whose paper"
-            + " has one run of 150001, 3000 for scaling, and 10000 for the others).")
+            + " has one run of 150001, 5000 for macroddb, 3000 for scaling, and 10000 for the others).")
     private @Nullable Long transactions;
 
     @Option(names = "--repetitions", paramLabel = "N", defaultValue = "10", description = "Runs of each point, with"
@@ -96,6 +98,7 @@ public final class FiguresCommand implements Callable<Integer> {
         List<Figure> figures = chosen(switch (paper) {
             case akara -> new AkaraFigures(length).figures();
             case gorda -> new GordaFigures(length).figures();
+            case macroddb -> new MacroDdbFigures(length).figures();
             case constants -> new ChosenConstants(length).figures();
             case scaling -> new ScalingFigures(length).figures();
         });

@@ -67,4 +67,12 @@ class FiguresAreCurrentTest {
                 result -> 100 * result.of(RequestKind.PAYMENT).abortRate());
         isCurrent("gorda-table-3.5-history.csv", "all", 4, lossy, GordaFigures::aborts);
     }
+
+    @Tag("long")
+    @Test
+    void abortsOfMacroDdb() throws Exception {
+        // The name has three commas of its own.
+        isCurrent("macroddb-values.csv", "5.8,\"50-50, 8 nodes, 16 clients, aborts %\"", 6,
+                run(new MacroDdbFigures(5000).at(MacroDdbFigures.Mix.FIFTY, 8, 2)), GordaFigures::aborts);
+    }
 }

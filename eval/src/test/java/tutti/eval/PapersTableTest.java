@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class PapersTableTest {
     private static final Path DOCS = Path.of("..", "docs");
     private static final Map<String, String> VALUES = Map.of("AKARA", "akara-values.csv", "GORDA D5.1",
-            "gorda-values.csv");
+            "gorda-values.csv", "MacroDDB", "macroddb-values.csv");
     private static final List<String> VERDICTS = List.of("reproduced", "differs because ",
             "cannot be reproduced because ", "not yet: ");
 

@@ -232,15 +232,38 @@ public final class GroupMember {
      * @throws IllegalArgumentException if the payload is too long
      */
     public boolean submit(long now, byte[] payload) {
+        checkLength(payload);
+        return taken(now, submissions.submit(payload));
+    }
+
+    /**
+     * Asks for a message to be ordered that makes obsolete what this member has submitted about the same subject in this life: of
+     * that, whatever has not been multicast yet is dropped (semantic reliability, D5.1 section 2.3.3). What is ordered
+     * nevertheless all members deliver, as ever. So of what a member that lives on submits about a subject, each message or a
+     * later one is delivered, in turn.
+     *
+     * @param subject whatever the member's submitter takes it for; other members have subjects of their own
+     * @param payload not to be modified afterwards
+     * @return false if the queue is full: nothing was done, nor dropped
+     * @throws IllegalArgumentException if the payload is too long
+     */
+    public boolean submit(long now, long subject, byte[] payload) {
+        checkLength(payload);
+        return taken(now, submissions.submit(subject, payload));
+    }
+
+    private void checkLength(byte[] payload) {
         if (payload.length > parameters.flow().payloadBytesMax()) {
             throw new IllegalArgumentException("a message of " + payload.length + " bytes, the limit is "
                     + parameters.flow().payloadBytesMax());
         }
-        if (!submissions.submit(payload)) {
-            return false;
+    }
+
+    private boolean taken(long now, boolean taken) {
+        if (taken) {
+            finish(now);
         }
-        finish(now);
-        return true;
+        return taken;
     }
 
     /** Several messages in turn, which so share packets. Throws like {@link #submit(long, byte[])} and if the queue is full. */
@@ -293,9 +316,14 @@ public final class GroupMember {
         return log.bytes();
     }
 
-    /** Bytes submitted and not delivered back. */
+    /** Bytes submitted, not obsolete, and not delivered back. */
     public long queuedBytes() {
         return submissions.queuedBytes();
+    }
+
+    /** How many messages of this life were dropped since {@link #submit(long, long, byte[]) later ones} had made them obsolete. */
+    public long obsolete() {
+        return submissions.obsolete();
     }
 
     /** As {@link MessageLog#remembers}. */

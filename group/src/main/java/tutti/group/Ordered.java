@@ -11,7 +11,7 @@ import tutti.core.schema.Types;
  * @param view number of the view in which the sequencer gave it this position; never decreases along the log
  * @param sender the member that submitted it
  * @param incarnation which life of the sender, 1 and up
- * @param number the how-manieth message of that life, 1 and up
+ * @param number the how-manieth message of that life, of those that were multicast, 1 and up
  * @param payload what was submitted; shared, never to be modified
  */
 public record Ordered(long position, long view, int sender, long incarnation, long number, byte[] payload) {

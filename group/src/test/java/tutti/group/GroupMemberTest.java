@@ -174,6 +174,31 @@ class GroupMemberTest {
     }
 
     @Test
+    void whatIsObsoleteAndNotMulticastIsDroppedAndLeavesRoom() {
+        var network = group(3,
+                s -> s.flow = new GroupParameters.Flow(8, 1 << 20, 100, 200, 1000, 1_000_000_000, 1 << 20,
+                        4096, 200));
+        network.hosts.get(1).crash();
+        network.hosts.get(2).crash();
+        TestNetwork.Host host = network.hosts.get(0);
+        assertTrue(network.runUntil(() -> host.blocked != null, 1000 * MILLI));
+        for (int round = 0; round < 100; round++) {
+            for (long subject = 1; subject <= 3; subject++) {
+                assertTrue(host.submit(100, subject));
+            }
+        }
+        assertTrue(host.submit(100));
+        // Some were multicast before the view was left: they stay.
+        long kept = 301 - host.member().obsolete();
+        assertEquals(100 * kept, host.member().queuedBytes());
+        assertTrue(kept < 10, () -> kept + " are kept");
+        network.hosts.get(1).start(0);
+        network.hosts.get(2).start(0);
+        converge(network);
+        assertEquals(kept, network.order.size());
+    }
+
+    @Test
     void theRateLimitsWhatIsSent() {
         var network = group(3, s -> s.flow = new GroupParameters.Flow(32, 1 << 20, 512, 4096, 1 << 20, 100_000, 2000,
                 4096, 200));

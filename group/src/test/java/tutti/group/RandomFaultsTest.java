@@ -20,11 +20,15 @@ class RandomFaultsTest {
     private static final int SEEDS = Integer.getInteger("tutti.group.seeds", 300);
     private static final long FIRST_SEED = Long.getLong("tutti.group.seed", 1);
 
+    private static final GroupParameters.Flow NARROW = new GroupParameters.Flow(4, 64 << 10, 64, 4096, 8192, 200_000, 2000,
+            300, 20);
+
     private long crashes;
     private long deliveries;
     private long packets;
     private long optimistic;
     private long views;
+    private long obsolete;
 
     @Test
     void allPropertiesHoldUnderRandomFaults() {
@@ -34,6 +38,15 @@ class RandomFaultsTest {
     @Test
     void allPropertiesHoldWhereNoDiskKeepsMessages() {
         allPropertiesHold(SEEDS, settings -> settings.forgetful = true);
+    }
+
+    @Test
+    void allPropertiesHoldWhereMessagesMakeOthersObsolete() {
+        allPropertiesHold(SEEDS, settings -> {
+            settings.subjects = 3;
+            settings.flow = NARROW;
+        });
+        assertTrue(obsolete > SEEDS, "messages became obsolete: " + obsolete);
     }
 
     @Tag("long")
@@ -108,7 +121,7 @@ class RandomFaultsTest {
         settings.duplication = random.nextDouble() * 0.1;
         settings.diskNanosMax = random.nextInt(4) == 0 ? 20 * MILLI : 400_000;
         if (random.nextInt(4) == 0) {
-            settings.flow = new GroupParameters.Flow(4, 64 << 10, 64, 4096, 8192, 200_000, 2000, 300, 20);
+            settings.flow = NARROW;
         }
         if (random.nextBoolean()) {
             settings.crashAtViewChange = random.nextDouble() * 0.2;
@@ -141,6 +154,7 @@ class RandomFaultsTest {
             crashes += network.crashes;
             deliveries += network.deliveries;
             packets += network.packets;
+            obsolete += network.obsolete;
         } catch (AssertionError | IllegalArgumentException | IllegalStateException | IndexOutOfBoundsException e) {
             throw new AssertionError("seed " + seed + ", " + network.describe() + ": " + e.getMessage(), e);
         }

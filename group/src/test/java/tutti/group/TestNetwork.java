@@ -51,6 +51,8 @@ final class TestNetwork {
         boolean amnesia;
         /** Packets go through their encoding. */
         boolean encode = true;
+        /** Of how many subjects members speak, so that later messages make earlier ones obsolete; 0 if none does. */
+        int subjects;
     }
 
     private record Event(long at, long sequence, Runnable what) implements Comparable<Event> {
@@ -65,6 +67,9 @@ final class TestNetwork {
 
     /** Whose message: what identifies it. */
     record Identity(int sender, long incarnation, long number) {}
+
+    /** What was submitted, as the how-manieth of a life. */
+    record Submitted(byte[] payload, @Nullable Long subject, long serial) {}
 
     /** One member with its disk. */
     final class Host implements GroupEffects {
@@ -125,6 +130,8 @@ final class TestNetwork {
                         settings.membersForDelivery > 0 ? settings.membersForDelivery : parameters.majority(),
                         settings.forgetful ? begin(after) : disk.copy(), after, this);
                 member = made;
+                // A life that died before its number was on stable storage had the same, and sent nothing.
+                submissions(id, made.incarnation()).clear();
                 made.start(now);
             } catch (DurableLog.TruncatedException e) {
                 throw new AssertionError(e);
@@ -154,19 +161,28 @@ final class TestNetwork {
         }
 
         boolean submit() {
-            return submit(8 + random.nextInt(40));
+            int bytes = 8 + random.nextInt(40);
+            boolean named = settings.subjects > 0 && random.nextInt(4) > 0;
+            return submit(bytes, named ? (long) random.nextInt(settings.subjects) : null);
         }
 
         boolean submit(int bytes) {
+            return submit(bytes, null);
+        }
+
+        boolean submit(int bytes, @Nullable Long subject) {
             byte[] payload = new byte[bytes];
             ByteBuffer.wrap(payload).putInt(id).putInt((int) submitted + 1);
-            Identity identity = new Identity(id, member().incarnation(), submitted + 1);
-            payloads.put(identity, payload);
-            boolean taken = member().submit(now, payload);
+            // It may come back before the member has said that it is taken.
+            var submissions = submissions(id, member().incarnation());
+            submissions.add(new Submitted(payload, subject, submitted + 1));
+            boolean taken = subject == null
+                    ? member().submit(now, payload)
+                    : member().submit(now, subject, payload);
             if (taken) {
                 submitted++;
             } else {
-                payloads.remove(identity);
+                submissions.removeLast();
             }
             return taken;
         }
@@ -285,9 +301,9 @@ final class TestNetwork {
             delivered = position;
             safe = random.nextInt(3) == 0 ? Math.max(safe, position) : safe;
             Identity identity = new Identity(message.sender(), message.incarnation(), message.number());
-            byte[] submittedPayload = payloads.get(identity);
-            assertTrue(submittedPayload != null && Arrays.equals(submittedPayload, message.payload()),
-                    () -> "delivered what was not submitted: " + identity);
+            long serial = submitted(identity, message.payload()).serial();
+            Long known = serials.putIfAbsent(identity, serial);
+            assertTrue(known == null || known == serial, () -> identity + " is two messages");
             Identity other = order.putIfAbsent(position, identity);
             assertTrue(other == null || other.equals(identity),
                     () -> "position " + position + " is " + other + " and, at " + id + ", " + identity);
@@ -305,7 +321,7 @@ final class TestNetwork {
         @Override
         public void optimistic(int sender, long incarnation, long number, byte[] payload) {
             optimistic++;
-            assertTrue(Arrays.equals(payloads.get(new Identity(sender, incarnation, number)), payload));
+            submitted(new Identity(sender, incarnation, number), payload);
             if (sender == id) {
                 assertTrue(number > lastOptimistic);
                 lastOptimistic = number;
@@ -343,7 +359,11 @@ final class TestNetwork {
     /** What is at each position, as the first to deliver it had it. */
     final TreeMap<Long, Identity> order = new TreeMap<>();
     private final Map<Identity, Long> positions = new HashMap<>();
-    private final Map<Identity, byte[]> payloads = new HashMap<>();
+    /** By member and life: what was submitted and taken. */
+    private final Map<List<Long>, List<Submitted>> submissions = new HashMap<>();
+    /** Which submission of its life each message is. */
+    private final Map<Identity, Long> serials = new HashMap<>();
+    long obsolete;
     private final PriorityQueue<Event> events = new PriorityQueue<>();
     private long sequence;
     /** Somebody else has spoken for a member, which may be disbelieved now. */
@@ -387,6 +407,18 @@ final class TestNetwork {
 
     void at(long time, Runnable what) {
         events.add(new Event(time, sequence++, what));
+    }
+
+    private List<Submitted> submissions(int member, long incarnation) {
+        return submissions.computeIfAbsent(List.of((long) member, incarnation), _ -> new ArrayList<>());
+    }
+
+    private Submitted submitted(Identity identity, byte[] payload) {
+        int serial = ByteBuffer.wrap(payload).getInt(Integer.BYTES);
+        List<Submitted> of = submissions(identity.sender, identity.incarnation);
+        assertTrue(serial <= of.size() && Arrays.equals(of.get(serial - 1).payload(), payload),
+                () -> "delivered what was not submitted: " + identity);
+        return of.get(serial - 1);
     }
 
     private void transmit(int from, int to, Packet packet) {
@@ -461,7 +493,8 @@ final class TestNetwork {
     boolean converged() {
         long most = order.isEmpty() ? 0 : order.lastKey();
         for (Host host : hosts) {
-            if (!host.up() || host.delivered != most || host.backDelivered != host.submitted
+            if (!host.up() || host.delivered != most
+                    || host.backDelivered + host.member().obsolete() != host.submitted
                     || host.member().queuedBytes() != 0 || !host.view.majority()) {
                 return false;
             }
@@ -480,9 +513,10 @@ final class TestNetwork {
         return text.toString();
     }
 
-    /** Each life's messages must be in turn and without gaps. */
+    /** Each life's messages must be in turn, and lack only what later ones have made obsolete. */
     void checkTurns() {
         Map<Integer, Identity> last = new HashMap<>();
+        Map<List<Long>, List<Long>> heard = new HashMap<>();
         long expected = 1;
         for (Map.Entry<Long, Identity> e : order.entrySet()) {
             assertEquals(expected++, e.getKey());
@@ -492,6 +526,34 @@ final class TestNetwork {
             boolean next = identity.number == (newLife ? 1 : before.number + 1)
                     && (newLife || identity.incarnation == before.incarnation);
             assertTrue(next, () -> identity + " after " + before);
+            heard.computeIfAbsent(List.of((long) identity.sender, identity.incarnation), _ -> new ArrayList<>())
+                    .add(serials.getOrDefault(identity, 0L));
+        }
+        heard.forEach(this::checkObsolete);
+    }
+
+    private void checkObsolete(List<Long> life, List<Long> heard) {
+        long sender = life.getFirst();
+        boolean ended = !hosts.get((int) sender).up() || hosts.get((int) sender).member().incarnation() != life.getLast();
+        List<Submitted> all = submissions.getOrDefault(life, List.of());
+        Set<Long> ordered = new TreeSet<>(heard);
+        assertEquals(List.copyOf(ordered), heard, () -> "out of turn: messages of " + sender);
+        Set<Long> told = new TreeSet<>();
+        Set<Long> said = new TreeSet<>();
+        for (Submitted one : all.reversed()) {
+            Long subject = one.subject();
+            boolean delivered = ordered.contains(one.serial());
+            if (!delivered && one.serial() < heard.getLast()) {
+                obsolete++;
+                assertTrue(subject != null && (ended ? said : told).contains(subject),
+                        () -> "lost: " + one.serial() + " of " + sender + ", about " + subject);
+            }
+            if (subject != null) {
+                said.add(subject);
+                if (delivered) {
+                    told.add(subject);
+                }
+            }
         }
     }
 }

@@ -1,0 +1,159 @@
+package tutti.eval;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.LongStream;
+import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tutti.command.Failure;
+import tutti.command.Program;
+import tutti.command.Screen;
+import tutti.model.ModelRun;
+import tutti.model.RequestKind;
+import tutti.model.RunResult;
+import tutti.model.TraceFile;
+import tutti.model.scenario.ScenarioReader;
+import tutti.yaml.UnusableFileException;
+
+/** Compares a real cluster of three nodes with what the model makes of one node. */
+@Command(name = "predict", description = "Predict a cluster of three nodes from one node, and compare: the file is of tutti bench"
+        + " overhead --contenders b,d --json, with --machine-cpus (saturated machines) or --terminals 1 (machines with little to do)."
+        + " The model, scenario scaling, is given one number of it, how fast its processors are, so that one node does as much as the"
+        + " real one; everything else it says of three nodes is a prediction.", footer = {"",
+                "Example: tutti sim predict reports/overhead.json"})
+public final class PredictCommand implements Callable<Integer> {
+    private static final int SEEDS = 3;
+    /** Throughput grows almost in proportion with the speed. */
+    private static final int STEPS = 5;
+    private static final int TRANSACTIONS = 4000;
+    private static final double PERCENT = 100;
+
+    @Parameters(paramLabel = "FILE", description = "Numbers of bench overhead.")
+    private Path file = Path.of("overhead.json");
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    /** What was measured of some nodes: transactions a second, and of each kind the median, in milliseconds. */
+    private record Measured(double perSecond, Map<RequestKind, Double> medians) {}
+
+    @Override
+    public Integer call() {
+        if (spec == null) {
+            throw new IllegalStateException("the command line was not parsed");
+        }
+        JsonNode read = read();
+        Map<String, String> keys = keys(read.path("plan"));
+        Measured one = measured(read, "B");
+        Measured three = measured(read, "D");
+        double speed = 1;
+        List<RunResult> alone = List.of();
+        for (int step = 0; step < STEPS; step++) {
+            alone = runs(keys, 1, speed);
+            if (step < STEPS - 1) {
+                speed *= one.perSecond / perSecond(alone).mean();
+            }
+        }
+        List<RunResult> cluster = runs(keys, 3, speed);
+        Screen screen = Screen.standard(spec.commandLine().getOut());
+        screen.line(String.format(Locale.ROOT, "processors of speed %.3f do as much on one node", speed));
+        List<List<String>> rows = new ArrayList<>();
+        rows.add(List.of("", "one node, real", "simulated", "three nodes, real", "predicted", "error"));
+        rows.add(row("transactions/s", one.perSecond, perSecond(alone), three.perSecond, perSecond(cluster), 0));
+        for (RequestKind kind : one.medians.keySet()) {
+            ToDoubleFunction<RunResult> median = result -> result.of(kind).latencies().percentileMillis(0.5);
+            rows.add(row(kind.label() + ", median ms", one.medians.getOrDefault(kind, Double.NaN),
+                    Estimate.of(alone, median), three.medians.getOrDefault(kind, Double.NaN),
+                    Estimate.of(cluster, median), 1));
+        }
+        Screen.table(rows).forEach(screen::line);
+        return Program.OK;
+    }
+
+    private static List<String> row(String what, double one, Estimate alone, double three, Estimate predicted,
+            int decimals) {
+        String format = "%." + decimals + "f";
+        return List.of(what, String.format(Locale.ROOT, format, one), alone.text(decimals),
+                String.format(Locale.ROOT, format, three), predicted.text(decimals),
+                String.format(Locale.ROOT, "%+.0f %%", PERCENT * (predicted.mean() / three - 1)));
+    }
+
+    private static Estimate perSecond(List<RunResult> results) {
+        return Estimate.of(results, result -> result.tpm() / 60);
+    }
+
+    private JsonNode read() {
+        try {
+            return JsonMapper.shared().readTree(file.toFile());
+        } catch (JacksonException wrong) {
+            throw Failure.usage(file + " cannot be read: " + wrong.getMessage(), "");
+        }
+    }
+
+    private Map<String, String> keys(JsonNode plan) {
+        int terminals = plan.path("terminals").asInt(0);
+        double processors = plan.path("machineCpus").asDouble(0);
+        if (processors <= 0 && terminals != 1) {
+            throw Failure.usage(file + " is of no bench overhead whose nodes had processors of their own, or one terminal",
+                    "measure with --machine-cpus, or with --terminals 1");
+        }
+        int writes = 100 - plan.path("readPercent").asInt(0);
+        Map<String, String> keys = new TreeMap<>(
+                ScalingFigures.at(new FigureRun("scaling", Map.of()), 1, writes).keys());
+        keys.put("workload.clients", Integer.toString(terminals));
+        keys.put("workload.warehouses", plan.path("warehouses").asString("1"));
+        keys.put("topology.cores",
+                processors > 0 ? "1" : Integer.toString(Runtime.getRuntime().availableProcessors()));
+        keys.put("run.transactions", Integer.toString(TRANSACTIONS));
+        keys.put("run.warm-up", "1s");
+        return keys;
+    }
+
+    private Measured measured(JsonNode read, String contender) {
+        List<JsonNode> of = StreamSupport.stream(read.path("measurements").spliterator(), false)
+                .filter(each -> each.path("contender").asString("").equals(contender)).toList();
+        if (of.isEmpty()) {
+            throw Failure.usage(file + " has no measurement of contender " + contender,
+                    "measure with --contenders b,d");
+        }
+        Map<RequestKind, Double> medians = new TreeMap<>();
+        for (RequestKind kind : RequestKind.DRAWN) {
+            of.getFirst().path("latencies").propertyStream().filter(each -> each.getKey().equalsIgnoreCase(kind.label()))
+                    .forEach(each -> medians.put(kind, mean(of, node -> node.path("latencies").path(each.getKey())
+                            .path("p50Millis").asDouble(Double.NaN))));
+        }
+        return new Measured(mean(of, node -> node.path("transactionsPerSecond").asDouble(Double.NaN)), medians);
+    }
+
+    private static double mean(List<JsonNode> of, ToDoubleFunction<JsonNode> value) {
+        return of.stream().mapToDouble(value).average().orElse(Double.NaN);
+    }
+
+    private static List<RunResult> runs(Map<String, String> keys, int nodes, double speed) {
+        Map<String, String> all = new TreeMap<>(keys);
+        all.put("topology.clusters", "[{name: node, sites: " + nodes + "}]");
+        all.put("topology.speed", String.format(Locale.ROOT, "%.5f", speed));
+        return LongStream.rangeClosed(1, SEEDS).mapToObj(seed -> run(all, seed)).toList();
+    }
+
+    private static RunResult run(Map<String, String> keys, long seed) {
+        try {
+            return new ModelRun(ScenarioReader.read("scaling", keys).config(), seed, new TraceFile(0), List.of()).run();
+        } catch (UnusableFileException impossible) {
+            throw new IllegalStateException("a shipped scenario is wrong", impossible);
+        }
+    }
+}
