@@ -92,11 +92,6 @@ final class Coordinations {
         return incarnation;
     }
 
-    /** Whether every transaction of this replica that may yet commit, and asks to, holds its locks here. */
-    boolean haveTheirLocks() {
-        return unlocked.isEmpty();
-    }
-
     void submitted(TransactionId transaction, TransactionRequest request) {
         incarnation = transaction.incarnation();
         Local own = new Local(transaction);
@@ -162,7 +157,7 @@ final class Coordinations {
             own.asked.addAll(unasked);
             world.multicast(new Prepare(own.id, epochs.epoch(), own.writes), unasked);
         }
-        if (own.votes.containsAll(others) && visible >= awaited(own) && haveTheirLocks()) {
+        if (own.votes.containsAll(others) && visible >= awaited(own) && unlocked.isEmpty()) {
             own.phase = Phase.DECIDED;
             world.order(new Decide(own.id, epochs.epoch(), own.writes));
         }
@@ -247,6 +242,7 @@ final class Coordinations {
             case DECIDED -> {
                 own.phase = Phase.DECIDED_ROLLED_BACK;
                 unlocked.add(own.id);
+                participations.withhold();
             }
             case DECIDED_ROLLED_BACK -> {
                 // Known already.

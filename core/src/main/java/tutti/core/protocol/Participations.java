@@ -6,7 +6,6 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import tutti.core.protocol.TwoPhaseMessage.Inquire;
 import tutti.core.protocol.TwoPhaseMessage.Prepare;
 import tutti.core.protocol.TwoPhaseMessage.Vote;
@@ -53,19 +52,13 @@ final class Participations {
 
     private final ReplicaWorld world;
     private final KeyLocks locks;
-    private final BooleanSupplier mayVote;
+    private boolean withholds;
     private final Map<TransactionId, Participation> all = new LinkedHashMap<>();
 
-    /**
-     * None yet.
-     *
-     * @param locks also those of local transactions
-     * @param mayVote whether locks that are held here mean that nobody else had them who needs them still; {@link #voteForAll} when they mean it again
-     */
-    Participations(ReplicaWorld world, KeyLocks locks, BooleanSupplier mayVote) {
+    /** None yet; locks that are also those of local transactions. */
+    Participations(ReplicaWorld world, KeyLocks locks) {
         this.world = world;
         this.locks = locks;
-        this.mayVote = mayVote;
     }
 
     boolean isEmpty() {
@@ -139,14 +132,20 @@ final class Participations {
      * overrule what it holds.
      */
     private void vote(Participation participation, long delivered) {
-        if (participation.part == Part.PREPARED && participation.round <= delivered && mayVote.getAsBoolean()) {
+        if (participation.part == Part.PREPARED && participation.round <= delivered && !withholds) {
             world.multicast(new Vote(participation.id, participation.round, true),
                     Set.of(participation.id.node()));
         }
     }
 
-    /** Votes for all that hold their locks, whether it has before or not. */
+    /** Who gets locks here may get those of somebody who needs them still: votes for nobody until {@link #voteForAll}. */
+    void withhold() {
+        withholds = true;
+    }
+
+    /** Votes again, and for all that hold their locks, whether it has before or not. */
     void voteForAll(long delivered) {
+        withholds = false;
         all.values().forEach(participation -> vote(participation, delivered));
     }
 

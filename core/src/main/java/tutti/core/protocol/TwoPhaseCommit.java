@@ -167,14 +167,10 @@ public final class TwoPhaseCommit implements Protocol {
         this.parameters = parameters;
         this.world = world;
         this.epochs = new Epochs(parameters.node(), parameters.replicas());
-        this.participations = new Participations(world, locks, this::mayVote);
+        this.participations = new Participations(world, locks);
         this.coordinations = new Coordinations(world, locks, participations, epochs, index);
         this.waits = new WaitGraph(parameters.inquireTicks());
         this.alive = parameters.replicas();
-    }
-
-    private boolean mayVote() {
-        return coordinations.haveTheirLocks();
     }
 
     // ------------------------------------------------------------------------------------------ coordinator
