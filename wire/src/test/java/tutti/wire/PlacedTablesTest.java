@@ -109,7 +109,8 @@ class PlacedTablesTest {
                     SQLException refused = refused(connection, sql);
                     assertEquals("0A000", refused.getSQLState(), sql);
                     assertTrue(String.valueOf(refused.getMessage())
-                            .contains("table public.Away is not kept on this node, only on nodes 1, 2"), refused.getMessage());
+                            .contains("table public.Away is not kept on this node, only on nodes 1, 2"),
+                            refused.getMessage());
                 }
                 assertEquals(List.of(), List.copyOf(NODE.barriers));
             }
@@ -120,7 +121,8 @@ class PlacedTablesTest {
     void onlyWhatIsHereIsCopied() throws Exception {
         try (Connection connection = connect("simple")) {
             CopyManager copies = connection.unwrap(PGConnection.class).getCopyAPI();
-            for (String sql : List.of("COPY common (kept, away) TO STDOUT", "COPY kept TO STDOUT", "COPY kept (v) TO STDOUT")) {
+            for (String sql : List.of("COPY common (kept, away) TO STDOUT", "COPY kept TO STDOUT",
+                    "COPY kept (v) TO STDOUT")) {
                 copies.copyOut(sql, new StringWriter());
             }
             assertEquals("0A000", assertThrows(SQLException.class,

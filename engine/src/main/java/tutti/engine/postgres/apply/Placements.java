@@ -86,7 +86,8 @@ public final class Placements {
         String nodes = new TreeSet<>(keepers).stream().map(String::valueOf).collect(Collectors.joining(", "));
         TreeMap<String, Long> keys = new TreeMap<>();
         names.forEach((shown, name) -> keys.put(shown, TableCatalog.tableKey(name.schema(), name.name())));
-        return connection.query("SELECT tutti.check_placement(" + Table.literal(array(parts)) + ", " + Table.literal(nodes) + ")")
+        return connection.query("SELECT tutti.check_placement(" + Table.literal(array(parts)) + ", "
+                + Table.literal(nodes) + ")")
                 .thenApply(_ -> new PlacementPlan(keys, Statement.placement(parts, nodes).toBytes(), KEYS));
     }
 
