@@ -289,12 +289,13 @@ sealed interface Control extends Encoded {
      */
     record Place(Map<Long, String> tables, Set<Integer> nodes) implements Control {
         static final int NAME_BYTES_MAX = 1 << 10;
+        static final Type<Map<Long, String>> TABLES = Types.map(Types.LONG, Types.text(NAME_BYTES_MAX),
+                Placements.TABLES_MAX);
         static final Type<Set<Integer>> NODES = Types.set(Types.u8(0, 255), 256);
         static final Schema<Place> SCHEMA = Schema
                 .message("place", 25, Place.class,
                         "Somebody asks for tables to be kept on some nodes only: only if all members have the capability `placements`.")
-                .of(Field.of("tables", Types.map(Types.LONG, Types.text(NAME_BYTES_MAX), Placements.TABLES_MAX),
-                        Place::tables), Field.of("nodes", NODES, Place::nodes), Place::new);
+                .of(Field.of("tables", TABLES, Place::tables), Field.of("nodes", NODES, Place::nodes), Place::new);
 
         /** Keeps copies, in order. */
         public Place {
@@ -304,16 +305,15 @@ sealed interface Control extends Encoded {
     }
 
     /** What has become in the databases of what the sender has {@linkplain Place asked for}. */
-    record Placed(Set<Long> tables, Set<Integer> nodes, boolean tookEffect) implements Control {
+    record Placed(Map<Long, String> tables, Set<Integer> nodes, boolean tookEffect) implements Control {
         static final Schema<Placed> SCHEMA = Schema
                 .message("placed", 26, Placed.class, "What has become in the databases of a placement of tables.")
-                .of(Field.of("tables", Types.set(Types.LONG, Placements.TABLES_MAX), Placed::tables),
-                        Field.of("nodes", Place.NODES, Placed::nodes),
+                .of(Field.of("tables", Place.TABLES, Placed::tables), Field.of("nodes", Place.NODES, Placed::nodes),
                         Field.of("took effect", Types.BOOLEAN, Placed::tookEffect), Placed::new);
 
         /** Keeps copies, in order. */
         public Placed {
-            tables = new TreeSet<>(tables);
+            tables = new TreeMap<>(tables);
             nodes = new TreeSet<>(nodes);
         }
     }

@@ -157,16 +157,16 @@ final class PlacementChanges {
 
     private void executed(Asked mine, Engine.ExecuteResult result) {
         Control.Place wanted = mine.wanted;
-        Control.Placed told = new Control.Placed(wanted.tables().keySet(), wanted.nodes(), result.tookEffect());
+        Control.Placed told = new Control.Placed(wanted.tables(), wanted.nodes(), result.tookEffect());
         answered.add(new Answered(told, result.refusal(), mine.done));
         node.send(told);
     }
 
     /** The databases have made one, or refused it. */
     void delivered(long position, int sender, Control.Placed told) {
-        LOG.info("node {}: as of position {} tables {} {} on nodes {}", self, position, told.tables(),
+        LOG.info("node {}: as of position {} tables {} {} on nodes {}", self, position, told.tables().values(),
                 told.tookEffect() ? "are" : "are not", told.nodes());
-        placements.placed(told);
+        placements.placed(position, told);
         follow(position);
         if (sender == self && !answered.isEmpty() && answered.getFirst().told.equals(told)) {
             Answered mine = answered.removeFirst();

@@ -173,22 +173,23 @@ final class Placements {
     }
 
     /** What has become of one in the databases. */
-    void placed(Control.Placed told) {
+    void placed(long position, Control.Placed told) {
         SortedMap<Long, Table> copy = new TreeMap<>(tables);
-        told.tables().forEach(key -> copy.computeIfPresent(key, (_, table) -> after(table, told)));
+        told.tables().forEach((key, name) -> {
+            Table before = copy.get(key);
+            // Of two requests for the same the one may have been refused, and taken back, before the other was made.
+            long since = before == null ? position : before.since;
+            Set<Integer> nodes = told.nodes();
+            if (!told.tookEffect()) {
+                boolean takenBack = before != null && before.nodes.equals(told.nodes());
+                nodes = before == null ? Set.of() : takenBack ? before.made : before.nodes;
+            }
+            copy.remove(key);
+            if (!nodes.isEmpty()) {
+                copy.put(key, new Table(name, nodes, told.tookEffect() || before == null ? nodes : before.made, since));
+            }
+        });
         restore(copy);
-    }
-
-    private static @Nullable Table after(Table table, Control.Placed told) {
-        Set<Integer> nodes = told.tookEffect() ? told.nodes() : table.made;
-        if (told.tookEffect() && nodes.isEmpty()) {
-            return null;
-        }
-        if (!told.tookEffect() && !table.nodes.equals(told.nodes())) {
-            // It was to be forgotten, or another request has come to the same.
-            return table;
-        }
-        return nodes.isEmpty() ? null : new Table(table.name, nodes, nodes, table.since);
     }
 
     /** Why a node may not go; null if it may. */

@@ -64,7 +64,7 @@ class NodeGoldenTest extends GoldenContract {
                         new Control.BookedFor(new TransactionId(3, 7L << 32 | 13), TRANSACTION),
                         new Control.BookingOver(new TransactionId(3, 7L << 32 | 13)),
                         new Control.Place(Map.of(-7L, "public.events", 8L, "public.stock"), Set.of(0, 2)),
-                        new Control.Placed(Set.of(-7L, 8L), Set.of(0, 2), true)),
+                        new Control.Placed(Map.of(-7L, "public.events", 8L, "public.stock"), Set.of(0, 2), true)),
                 "showing", List.of(new VisibilityMessage.Asked(17), new VisibilityMessage.Shown(18)),
                 "node files", List.of(new NodeSnapshot(17, 0xabcd, new byte[]{1, 2, 3}, outcomes.image(),
                         ballots.image()),

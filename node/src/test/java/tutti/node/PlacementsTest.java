@@ -127,6 +127,22 @@ class PlacementsTest extends ReplicaTrio {
         assertEquals(Set.of(EVENTS), engines.get(0).lacks);
     }
 
+    /** Somebody else's request for the same was refused before the table was there. */
+    @Test
+    void whatTheDatabasesHaveMadeCountsThoughTheSameWasRefusedBefore() {
+        Placements placements = new Placements(TablePlacement.EVERYWHERE);
+        Map<Long, String> events = Map.of(EVENTS, "public.events");
+        placements.placing(10, new Control.Place(events, Set.of(0, 2)));
+        placements.placed(12, new Control.Placed(events, Set.of(0, 2), false));
+        assertTrue(placements.now().isEverywhere());
+        placements.placed(15, new Control.Placed(events, Set.of(0, 2), true));
+        assertEquals(Set.of(0, 2), placements.made().keepers().get(EVENTS));
+        placements.placed(16, new Control.Placed(events, Set.of(), false));
+        assertEquals(Set.of(0, 2), placements.now().keepers().get(EVENTS), "it was not forgotten");
+        placements.placed(17, new Control.Placed(events, Set.of(), true));
+        assertTrue(placements.made().isEverywhere());
+    }
+
     @Test
     void theOnlyKeeperDoesNotGo() {
         Placements placements = new Placements(new TablePlacement(Map.of(EVENTS, Set.of(0, 2))));
