@@ -251,7 +251,8 @@ final class Commands {
         if (SessionParameters.LOGGED.equalsIgnoreCase(value) && name.equalsIgnoreCase(SessionParameters.ACKNOWLEDGE)
                 && session.status() != Backend.IDLE) {
             throw new SQLException(name + " cannot be logged in a transaction block, which is acknowledged when it has"
-                    + " committed: set it outside of a block, for the session, or with SET LOCAL in one query with the request", "25001");
+                    + " committed: set it outside of a block, for the session, or with SET LOCAL in one query with the"
+                    + " request", "25001");
         }
         boolean level = name.equalsIgnoreCase(SessionParameters.READ_LEVEL);
         if (level) {

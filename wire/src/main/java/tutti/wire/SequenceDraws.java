@@ -54,8 +54,8 @@ record SequenceDraws(String sql, @Nullable ErrorFields refusal) {
         return names.isEmpty()
                 ? NONE
                 : new SequenceDraws("SELECT tutti.draw(ARRAY[" + String.join(",", numbers) + "], ARRAY["
-                        + String.join(",", names) + "]::pg_catalog.regclass[], ARRAY[" + String.join(",", counts) + "])",
-                        null);
+                        + String.join(",", names) + "]::pg_catalog.regclass[], ARRAY[" + String.join(",", counts)
+                        + "])", null);
     }
 
     private static @Nullable ErrorFields read(String function, String says, Map<String, Integer> wanted) {

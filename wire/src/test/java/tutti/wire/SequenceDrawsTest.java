@@ -26,8 +26,8 @@ class SequenceDrawsTest {
                 List.of(calling(Map.of("pay", "one, \"Odd\".two 3")), calling(Map.of("buy", "one 2"))),
                 List.of(calling(Map.of())), List.of(calling(Map.of("buy", "one 2")))));
         assertNull(draws.refusal());
-        assertEquals("SELECT tutti.draw(ARRAY[0,0,2], ARRAY['\"Odd\".two','one','one']::pg_catalog.regclass[], ARRAY[3,2,2])",
-                draws.sql());
+        assertEquals("SELECT tutti.draw(ARRAY[0,0,2], ARRAY['\"Odd\".two','one','one']::pg_catalog.regclass[],"
+                + " ARRAY[3,2,2])", draws.sql());
         assertEquals("{\"s\": {}}", SequenceDraws.of("{}\n{}\n{\"s\": {}}", 2));
     }
 

@@ -130,11 +130,14 @@ class ModesClusterTest {
     /** Values of sequences that a procedure says it draws come from the node that is asked, and travel with the request. */
     private static void drawn(Connection connection, String otherNode) throws Exception {
         execute(connection, "create sequence ticket_number");
-        execute(connection, "create table ticket (id int8 primary key, other int8 not null unique, buyer text not null)");
-        execute(connection, "create procedure buys(buyer text) language sql set tutti.sequences = 'public.ticket_number 2'"
-                + " as 'insert into ticket values (tutti_nextval(''ticket_number'', 1), tutti_nextval(''ticket_number'', 2), buyer)'");
-        execute(connection, "create procedure wants(buyer text, number int) language sql set tutti.sequences = 'ticket_number'"
-                + " as 'insert into ticket values (tutti_nextval(''ticket_number''), -tutti_nextval(''ticket_number'', number), buyer)'");
+        execute(connection, "create table ticket (id int8 primary key, other int8 not null unique,"
+                + " buyer text not null)");
+        execute(connection, "create procedure buys(buyer text) language sql"
+                + " set tutti.sequences = 'public.ticket_number 2' as 'insert into ticket values"
+                + " (tutti_nextval(''ticket_number'', 1), tutti_nextval(''ticket_number'', 2), buyer)'");
+        execute(connection, "create procedure wants(buyer text, number int) language sql"
+                + " set tutti.sequences = 'ticket_number' as 'insert into ticket values"
+                + " (tutti_nextval(''ticket_number''), -tutti_nextval(''ticket_number'', number), buyer)'");
         execute(connection, "grant insert on ticket to anybody");
         for (String mode : List.of("active", "default", "passive")) {
             execute(connection, "set tutti.mode = '" + mode + "'");

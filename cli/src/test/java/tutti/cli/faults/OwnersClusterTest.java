@@ -141,7 +141,8 @@ class OwnersClusterTest {
             changes.remove(0);
             FaultCluster.await("it stops by itself", () -> !cluster.cluster.isRunning(0));
             more();
-            assertTrue(tutti("parameters", "list", "--url", cluster.node(1).httpUrl()).matches("(?s).*owners\\W+3\\s.*"));
+            assertTrue(tutti("parameters", "list", "--url", cluster.node(1).httpUrl())
+                    .matches("(?s).*owners\\W+3\\s.*"));
             double others = undertaken(cluster.node(1)) + undertaken(cluster.node(2));
             more();
             assertEquals(others, undertaken(cluster.node(1)) + undertaken(cluster.node(2)), "node 3 owns all");

@@ -94,12 +94,10 @@ import tutti.core.txn.TransactionId;
  * executed as it says. Logs have owners then, too, who have what waits executed everywhere when it is first, and execute what only one can.
  *
  * <p>
- * <b>Replicas that come and go.</b> They do at a position, of which every replica is told ({@link #members}), and so are owners: logs of one that has gone
- * have another owner from there on, which goes on with the first request in them that has no outcome. What the former owner sends after that does not
- * count, as if it had been fenced there; what it has sent before does, and its requests have left the logs. So the new one begins exactly where the old
- * one stopped, by the argument for a take-over, without waiting until the old one is missed. One that has come owns nothing before all know that it
- * has caught up, at a position; then it has its share. The former owners of that are still there: what they have under way counts if it is the
- * first outcome. Requests that a replica which has gone was handed in stay in the logs and are executed; its transactions of several statements are released.
+ * <b>Replicas that come and go</b> do at a position that every replica is told ({@link #members}), and owners with them. Logs of one that has gone have
+ * another owner from there on. What the former one sends after that does not count, as if it had been fenced; what it sent before does. So the new
+ * one begins exactly where the old one stopped, by the argument for a take-over, without waiting until that is missed. One that has come owns nothing
+ * before it has caught up, at a position; what the former owners of its share have under way then counts if it is the first outcome.
  *
  * <p>
  * <b>No deadlock.</b> Whoever stands first among all that wait is first in each of its logs, so somebody always runs; those that

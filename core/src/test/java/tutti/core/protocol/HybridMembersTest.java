@@ -133,7 +133,8 @@ class HybridMembersTest extends HybridSites {
         List<List<String>> undertaken = List.of(told(0), told(1), told(3));
         assertEquals(6, undertaken.stream().mapToInt(List::size).sum(), "two executors each, no request twice");
         assertEquals(List.of("undertake 12", "undertake 15"), undertaken.get(2));
-        assertArrayEquals(sites.get(0).protocol.snapshot(), sites.get(3).protocol.snapshot(), "all know the same owners");
+        assertArrayEquals(sites.get(0).protocol.snapshot(), sites.get(3).protocol.snapshot(),
+                "all know the same owners");
     }
 
     @Test
