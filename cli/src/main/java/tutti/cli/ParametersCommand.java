@@ -78,7 +78,8 @@ final class ParametersCommand {
                     .map(each -> encoded(each.getKey()) + "=" + encoded(each.getValue()))
                     .collect(Collectors.joining("&"));
             show(Screen.standard(spec.commandLine().getOut()), StatusJson.readParameters(
-                    nodes.first(true, PATH + "?" + query, ShowingCommand.PATIENCE, "the parameters stay as they are").text()));
+                    nodes.first(true, PATH + "?" + query, ShowingCommand.PATIENCE, "the parameters stay as they are")
+                            .text()));
             return Program.OK;
         }
 

@@ -82,7 +82,8 @@ final class TablesCommand {
                 throw Failure.usage("--nodes must be ids of nodes, as in 0,2, or 'all', was '" + keepers + "'", "");
             }
             String query = "?nodes=" + keepers + tables.stream()
-                    .map(each -> "&table=" + URLEncoder.encode(each, StandardCharsets.UTF_8)).collect(Collectors.joining());
+                    .map(each -> "&table=" + URLEncoder.encode(each, StandardCharsets.UTF_8))
+                    .collect(Collectors.joining());
             print(Screen.standard(spec.commandLine().getOut()), StatusJson.readTables(nodes
                     .first(true, PATH + query, ShowingCommand.PATIENCE, "the tables stay where they are").text()));
             return Program.OK;

@@ -122,8 +122,10 @@ final class MacroDdbFigures {
 
     private List<Chart.Curve> curves(FigurePages sheet, Mix mix, ToDoubleFunction<RunResult> value) {
         double[] at = Arrays.stream(NODES).asDoubleStream().toArray();
-        return Arrays.stream(CLIENTS).mapToObj(clients -> sheet.curve(clients == 1 ? "one client" : clients + " clients",
-                at, overNodes(mix, clients), value)).toList();
+        return Arrays.stream(CLIENTS)
+                .mapToObj(clients -> sheet.curve(clients == 1 ? "one client" : clients + " clients",
+                        at, overNodes(mix, clients), value))
+                .toList();
     }
 
     private List<FigureRun> bothKinds(Mix... mixes) {
@@ -173,7 +175,8 @@ final class MacroDdbFigures {
         }
         return new Figure("table 5.2", needs, sheet -> {
             for (Mix mix : Mix.values()) {
-                sheet.compare("table 5.2", mix.words() + ", two clients a node instead of one, average, %", mix.twoClients,
+                sheet.compare("table 5.2", mix.words() + ", two clients a node instead of one, average, %",
+                        mix.twoClients,
                         gain(sheet, mix).text(0));
             }
         });

@@ -107,7 +107,8 @@ public final class PredictCommand implements Callable<Integer> {
         int terminals = plan.path("terminals").asInt(0);
         double processors = plan.path("machineCpus").asDouble(0);
         if (processors <= 0 && terminals != 1) {
-            throw Failure.usage(file + " is of no bench overhead whose nodes had processors of their own, or one terminal",
+            throw Failure.usage(
+                    file + " is of no bench overhead whose nodes had processors of their own, or one terminal",
                     "measure with --machine-cpus, or with --terminals 1");
         }
         int writes = 100 - plan.path("readPercent").asInt(0);
@@ -131,7 +132,8 @@ public final class PredictCommand implements Callable<Integer> {
         }
         Map<RequestKind, Double> medians = new TreeMap<>();
         for (RequestKind kind : RequestKind.DRAWN) {
-            of.getFirst().path("latencies").propertyStream().filter(each -> each.getKey().equalsIgnoreCase(kind.label()))
+            of.getFirst().path("latencies").propertyStream()
+                    .filter(each -> each.getKey().equalsIgnoreCase(kind.label()))
                     .forEach(each -> medians.put(kind, mean(of, node -> node.path("latencies").path(each.getKey())
                             .path("p50Millis").asDouble(Double.NaN))));
         }

@@ -20,7 +20,8 @@ class RandomFaultsTest {
     private static final int SEEDS = Integer.getInteger("tutti.group.seeds", 300);
     private static final long FIRST_SEED = Long.getLong("tutti.group.seed", 1);
 
-    private static final GroupParameters.Flow NARROW = new GroupParameters.Flow(4, 64 << 10, 64, 4096, 8192, 200_000, 2000,
+    private static final GroupParameters.Flow NARROW = new GroupParameters.Flow(4, 64 << 10, 64, 4096, 8192, 200_000,
+            2000,
             300, 20);
 
     private long crashes;

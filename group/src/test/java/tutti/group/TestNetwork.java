@@ -534,7 +534,8 @@ final class TestNetwork {
 
     private void checkObsolete(List<Long> life, List<Long> heard) {
         long sender = life.getFirst();
-        boolean ended = !hosts.get((int) sender).up() || hosts.get((int) sender).member().incarnation() != life.getLast();
+        boolean ended = !hosts.get((int) sender).up()
+                || hosts.get((int) sender).member().incarnation() != life.getLast();
         List<Submitted> all = submissions.getOrDefault(life, List.of());
         Set<Long> ordered = new TreeSet<>(heard);
         assertEquals(List.copyOf(ordered), heard, () -> "out of turn: messages of " + sender);

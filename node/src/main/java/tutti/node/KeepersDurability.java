@@ -66,7 +66,8 @@ final class KeepersDurability {
         long least = needless;
         Set<Integer> lacking = Set.of();
         for (Map.Entry<Long, Long> table : written.entrySet()) {
-            List<Integer> keepers = members.stream().filter(node -> placements.now().keeps(node, table.getKey())).toList();
+            List<Integer> keepers = members.stream().filter(node -> placements.now().keeps(node, table.getKey()))
+                    .toList();
             long durable = keepers.isEmpty() ? Long.MAX_VALUE : byMajority(keepers, restart);
             if (durable < table.getValue() && durable < least) {
                 least = durable;

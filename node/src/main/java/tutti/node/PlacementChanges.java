@@ -93,7 +93,8 @@ final class PlacementChanges {
             done.failed(new EngineFailure("0A000", impossible, false));
             return;
         }
-        engine.preparePlacement(tables, nodes, new LoopCompletion<>(loop, plan -> ask(plan, nodes, done), done::failed));
+        engine.preparePlacement(tables, nodes,
+                new LoopCompletion<>(loop, plan -> ask(plan, nodes, done), done::failed));
     }
 
     /** Why all nodes keep all tables whatever happens; null if some may lack some. */
@@ -136,7 +137,8 @@ final class PlacementChanges {
     void delivered(long position, int sender, Control.Place told) {
         String refusal = placements.refusal(told, node.members());
         if (refusal == null) {
-            LOG.info("node {}: as of position {} tables {} are placed on nodes {}", self, position, told.tables().values(),
+            LOG.info("node {}: as of position {} tables {} are placed on nodes {}", self, position,
+                    told.tables().values(),
                     told.nodes());
             placements.placing(position, told);
             follow(position);
@@ -150,9 +152,10 @@ final class PlacementChanges {
             mine.done.failed(new EngineFailure("55000", refusal, false));
             return;
         }
-        node.barrier(mine.plan.statement(), mine.plan.keys(), new LoopCompletion<>(loop, result -> executed(mine, result),
-                failure -> mine.done.failed(
-                        new EngineFailure(failure.sqlState(), failure.message() + LATER, failure.kind()))));
+        node.barrier(mine.plan.statement(), mine.plan.keys(),
+                new LoopCompletion<>(loop, result -> executed(mine, result),
+                        failure -> mine.done.failed(
+                                new EngineFailure(failure.sqlState(), failure.message() + LATER, failure.kind()))));
     }
 
     private void executed(Asked mine, Engine.ExecuteResult result) {

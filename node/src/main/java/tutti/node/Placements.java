@@ -141,7 +141,8 @@ final class Placements {
         }
         return tables.size() + wanted.tables().size() <= TABLES_MAX
                 ? null
-                : "there are " + tables.size() + " tables that some nodes lack, and there can be no more than " + TABLES_MAX;
+                : "there are " + tables.size() + " tables that some nodes lack, and there can be no more than "
+                        + TABLES_MAX;
     }
 
     private @Nullable String refusal(long key, String name, Set<Integer> nodes) {
@@ -157,7 +158,8 @@ final class Placements {
                 ? null
                 : "table " + name + " is kept on nodes " + people(before.nodes)
                         + " only, and its rows are not brought to others while the cluster serves: dump the table at one of these,"
-                        + " drop it, forget where it was (`tutti tables place " + name + " --nodes all`), and restore it";
+                        + " drop it, forget where it was (`tutti tables place " + name
+                        + " --nodes all`), and restore it";
     }
 
     /** Somebody asks for a placement that is not {@linkplain #refusal refused}. */

@@ -186,7 +186,8 @@ public final class RestoreCommand implements Callable<Integer> {
 
     private long restore(NodeConfig config, List<Backup> backups, long target) throws IOException {
         NodeKeys keys = NodeKeys.open(config);
-        List<Backup> bases = backups.stream().filter(each -> each.note.isBase() && each.note.least() <= target).toList();
+        List<Backup> bases = backups.stream().filter(each -> each.note.isBase() && each.note.least() <= target)
+                .toList();
         Backup base = bases.stream().filter(each -> each.note.hasAllOf(config.node()))
                 .reduce((_, later) -> later)
                 .orElseThrow(() -> new IOException(bases.isEmpty()

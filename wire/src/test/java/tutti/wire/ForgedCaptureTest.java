@@ -456,7 +456,8 @@ class ForgedCaptureTest {
             }
         }
         assertEquals(List.of(), NODE.drainCommitted());
-        String called = committed("DO $$ BEGIN EXECUTE 'DO $q$ BEGIN CREATE VIEW evil.cut AS SELECT 1 c; END $q$'; END $$");
+        String called = committed(
+                "DO $$ BEGIN EXECUTE 'DO $q$ BEGIN CREATE VIEW evil.cut AS SELECT 1 c; END $q$'; END $$");
         assertTrue(called.contains("CREATE VIEW evil.cut AS SELECT 1 c"), called);
     }
 

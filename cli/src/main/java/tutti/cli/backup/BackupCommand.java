@@ -124,7 +124,8 @@ public final class BackupCommand implements Callable<Integer> {
                         + note.most() + " (" + Instant.ofEpochMilli(note.millis()) + "), of node " + note.node() + ": "
                         + ((bytes[0] + 1023) >> 10) + " KiB in " + there);
         if (!note.lacks().isEmpty()) {
-            screen.line("it lacks tables that node " + note.node() + " does not keep: " + String.join(", ", note.lacks().keySet())
+            screen.line("it lacks tables that node " + note.node() + " does not keep: "
+                    + String.join(", ", note.lacks().keySet())
                     + "; to restore their keepers, take a base of one of them, too");
         }
         return "";

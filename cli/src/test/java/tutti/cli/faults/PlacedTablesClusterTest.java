@@ -34,7 +34,8 @@ class PlacedTablesClusterTest {
                     "create table shops (id int primary key, name text)",
                     "insert into events select i, 'before' from generate_series(1, 100) i",
                     "insert into shops values (1, 'all have it')");
-            assertTrue(tutti(Program.FAILURE, "tables", "place", "nothing", "--nodes", "0,2").contains("does not exist"));
+            assertTrue(
+                    tutti(Program.FAILURE, "tables", "place", "nothing", "--nodes", "0,2").contains("does not exist"));
             assertTrue(tutti(Program.FAILURE, "tables", "place", "events", "--nodes", "0").contains("give a copy"));
             String placed = tutti(Program.OK, "tables", "place", "events", "--nodes", "0,2");
             assertTrue(placed.contains("public.events") && placed.contains("0,2") && !placed.contains("being placed"),
@@ -70,7 +71,8 @@ class PlacedTablesClusterTest {
             assertEquals(0, cluster.beneathValue(1, "select pg_relation_size('events')"));
 
             assertTrue(tutti(Program.FAILURE, "nodes", "remove", "9").contains("there is no node 9"));
-            assertTrue(tutti(Program.FAILURE, "tables", "place", "events", "--nodes", "all").contains("cannot be brought"));
+            assertTrue(tutti(Program.FAILURE, "tables", "place", "events", "--nodes", "all")
+                    .contains("cannot be brought"));
             cluster.execute(1, "drop table events");
             assertTrue(tutti(Program.OK, "tables", "place", "events", "--nodes", "all").contains("all nodes keep all"));
             cluster.execute(1, "create table events (id int primary key)", "insert into events values (1)");

@@ -111,7 +111,8 @@ public interface Engine extends AutoCloseable {
      */
     default void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
         done.failed(new EngineFailure("0A000",
-                "nodes over this database keep all tables; tables on some nodes only need a PostgreSQL database", false));
+                "nodes over this database keep all tables; tables on some nodes only need a PostgreSQL database",
+                false));
     }
 
     /**

@@ -54,7 +54,8 @@ class AdminServerTest {
                         new NodeStatus.Member(1, "b", null, true)),
                 7, 2, 40, Map.of("certification", 3L), new NodeStatus.OrderStatus(1000, 2000, 50, List.of(2), 3, null),
                 1 << 20, 12,
-                new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"), List.of("public.events"));
+                new NodeStatus.Secondaries(100, List.of(100L, 97L), 1, 30, 4, 1, "23505 <twice>"),
+                List.of("public.events"));
     }
 
     @Test
@@ -344,7 +345,8 @@ class AdminServerTest {
                     .POST(HttpRequest.BodyPublishers.noBody());
             assertEquals(401, send(place.copy()).statusCode());
             place.header("Authorization", "Bearer sesame");
-            for (String wrong : List.of("", "?nodes=0,2", "?table=a", "?nodes=0,&table=a", "?nodes=0&nodes=1&table=a")) {
+            for (String wrong : List.of("", "?nodes=0,2", "?table=a", "?nodes=0,&table=a",
+                    "?nodes=0&nodes=1&table=a")) {
                 assertEquals(400, send(place.copy().uri(URI.create(url + wrong))).statusCode(), wrong);
             }
             assertEquals("", node.decided.get());

@@ -123,13 +123,15 @@ final class PlacementOperators {
             }
             if (replica != null) {
                 shown.put(node.node(), replica.placements());
-                replica.placements().stream().filter(table -> !table.made()).forEach(table -> recording.violated(PLACEMENTS,
-                        "node " + node.node() + " does not know that all have placed " + table));
+                replica.placements().stream().filter(table -> !table.made())
+                        .forEach(table -> recording.violated(PLACEMENTS,
+                                "node " + node.node() + " does not know that all have placed " + table));
             }
         }
         if (shown.values().stream().distinct().count() > 1
                 || shown.values().stream().anyMatch(tables -> tables.size() != wanted.keepers().size())) {
-            recording.violated(PLACEMENTS, "nodes at rest have different ones, or others than were asked for: " + shown);
+            recording.violated(PLACEMENTS,
+                    "nodes at rest have different ones, or others than were asked for: " + shown);
         }
     }
 }

@@ -32,11 +32,13 @@ class ChangingChecksTest {
                         RETURN asked;
                     END $$;
                 CREATE FUNCTION g(asked int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN f(asked); END $$;
-                CREATE DOMAIN d AS int CHECK (f(VALUE) > 0)""".formatted(change), "CREATE TABLE checked (" + columns + ")")) {
+                CREATE DOMAIN d AS int CHECK (f(VALUE) > 0)""".formatted(change),
+                "CREATE TABLE checked (" + columns + ")")) {
             pair.transaction("INSERT INTO checked VALUES (10" + (columns.contains("DEFAULT") ? ", 10" : "") + ")")
                     .assertEqual("checked");
             Result<Void> applied = new Result<>();
-            pair.applier.apply(pair.position + 1, List.of(pair.session.commit("INSERT INTO checked VALUES (1)")), applied);
+            pair.applier.apply(pair.position + 1, List.of(pair.session.commit("INSERT INTO checked VALUES (1)")),
+                    applied);
             EngineFailure failure = applied.failure();
             assertEquals("0A000", failure.sqlState(), failure.toString());
             assertFalse(failure.transientFailure(), failure.toString());

@@ -180,7 +180,8 @@ class PlacedTablesTest {
         boolean fills = statement.startsWith("!=");
         String sql = statement.substring(fills ? 2 : statement.startsWith("!") ? 1 : 0);
         if (!sql.equals(statement)) {
-            String text = new Statement(place, fills ? "" : sql, TestServer.USER, Map.of("search_path", "public")).toText();
+            String text = new Statement(place, fills ? "" : sql, TestServer.USER, Map.of("search_path", "public"))
+                    .toText();
             session.execute("SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', $t$" + text + "$t$)");
         }
         session.execute(sql);
@@ -238,7 +239,8 @@ class PlacedTablesTest {
         try (LocalSession session = new LocalSession(lacking.database)) {
             SQLException refused = assertThrows(SQLException.class, () -> session.execute("SELECT * FROM part"));
             assertTrue(String.valueOf(refused.getMessage())
-                    .startsWith("ERROR: table public.part is not kept on this node, only on node 0\n  Hint: Connect to "),
+                    .startsWith(
+                            "ERROR: table public.part is not kept on this node, only on node 0\n  Hint: Connect to "),
                     refused.getMessage());
         }
     }
@@ -248,12 +250,15 @@ class PlacedTablesTest {
         place();
         transaction("!ALTER TABLE part ADD COLUMN n int NOT NULL DEFAULT 7");
         transaction("INSERT INTO part VALUES (5, 'x', 8)", "!CREATE UNIQUE INDEX by_n ON part (n, v)",
-                "!DROP VIEW seen", "!ALTER TABLE part ALTER COLUMN n TYPE bigint", "!ALTER TABLE part ADD CHECK (n > 0)");
+                "!DROP VIEW seen", "!ALTER TABLE part ALTER COLUMN n TYPE bigint",
+                "!ALTER TABLE part ADD CHECK (n > 0)");
         transaction("INSERT INTO part VALUES (6, 'y', 9)");
-        assertEquals(keeper.ask("SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY 1) FROM pg_index WHERE indrelid = 'part'::regclass"
-                + " AND indisready"),
-                lacking.ask("SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY 1) FROM pg_index WHERE indrelid = 'part'::regclass"
-                        + " AND indisready"));
+        assertEquals(keeper.ask(
+                "SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY 1) FROM pg_index WHERE indrelid = 'part'::regclass"
+                        + " AND indisready"),
+                lacking.ask(
+                        "SELECT string_agg(indexrelid::regclass::text, ' ' ORDER BY 1) FROM pg_index WHERE indrelid = 'part'::regclass"
+                                + " AND indisready"));
         assertEquals(LACKED, lacking.ask("SELECT * FROM part"));
         transaction("UPDATE part SET n = 10 WHERE id = 5");
         assertEquals(digest(keeper), digest(lacking));
@@ -289,8 +294,9 @@ class PlacedTablesTest {
         }
         assertEquals(LACKED, ordered("ALTER TABLE other ADD COLUMN many bigint DEFAULT counted()"));
         assertEquals(LACKED, ordered("CREATE INDEX ON other ((id + counted()))"));
-        assertEquals(LACKED, both(Statement.request(List.of(Statement.Call.plain("INSERT INTO other SELECT id + 5, v FROM part")),
-                TestServer.USER, Map.of("search_path", "public")).toBytes()));
+        assertEquals(LACKED,
+                both(Statement.request(List.of(Statement.Call.plain("INSERT INTO other SELECT id + 5, v FROM part")),
+                        TestServer.USER, Map.of("search_path", "public")).toBytes()));
         assertEquals("", both(Statement.request(List.of(Statement.Call.plain("INSERT INTO other VALUES (8, 'eight')")),
                 TestServer.USER, Map.of("search_path", "public")).toBytes()));
         try (LocalSession session = new LocalSession(keeper.database)) {

@@ -38,7 +38,8 @@ public final class Images {
     }
 
     /** Writes a copy of what a database holds now into a directory, forced. */
-    CopySource.Copy write(Store store, Set<Long> skipped, SortedMap<Long, TablePlacement> placed, Directory into) throws IOException {
+    CopySource.Copy write(Store store, Set<Long> skipped, SortedMap<Long, TablePlacement> placed, Directory into)
+            throws IOException {
         long number = images.size() + 1L;
         Store copied = store.copy();
         images.put(number, new Image(number, copied, skipped, new TreeMap<>(placed)));
