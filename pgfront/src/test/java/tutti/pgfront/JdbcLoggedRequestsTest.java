@@ -161,7 +161,7 @@ class JdbcLoggedRequestsTest {
                 Connection elsewhere = nodes.connect(1)) {
             run(client, "create table item (id int primary key, n int not null)");
             for (Connection one : List.of(client, simple)) {
-                int row = one == client ? 1 : 2;
+                int row = one.equals(client) ? 1 : 2;
                 try (Statement statement = one.createStatement()) {
                     statement.execute(
                             "set local tutti.acknowledge = 'logged'; insert into item values (" + row + ", 0)");

@@ -46,7 +46,6 @@ import tutti.pgwire.Frontend;
  */
 final class Repetition {
     /** SQLSTATE of nextval() when the sequence, or this node's share of it, has no value left. */
-    /** A sequence has no value left for this node. */
     static final String SPENT = "2200H";
     private static final ErrorFields NO_VALUES = Errors.error("40001",
             "could not serialize access: this node had to get more values of a sequence, and the transaction would have seen others");

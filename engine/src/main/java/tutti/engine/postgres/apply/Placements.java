@@ -28,12 +28,6 @@ import tutti.pgwire.PostgresException;
 
 /** Tables that are kept on some nodes only, as the nodes speak of them (docs/decisions/0115). */
 public final class Placements {
-    /** A name as SQL has it, in the schema public if it does not say another one; the last column is as SQL needs it. */
-    private static final String NAME = """
-            SELECT schema, name, size, pg_catalog.concat(pg_catalog.quote_ident(schema), '.', pg_catalog.quote_ident(name))
-                FROM (SELECT CASE pg_catalog.cardinality(parts) WHEN 1 THEN 'public' ELSE parts[1] END,
-                        parts[pg_catalog.cardinality(parts)], pg_catalog.cardinality(parts)
-                    FROM pg_catalog.parse_ident(%s) AS parts) AS parsed(schema, name, size)""";
     private static final KeySet KEYS = new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build();
     private static final int PARTS_MAX = 2;
 
@@ -64,7 +58,7 @@ public final class Placements {
      */
     public static CompletableFuture<PlacementPlan> prepare(BackendConnection connection, List<String> tables,
             Set<Integer> keepers) {
-        String sql = tables.stream().map(table -> NAME.formatted(Table.literal(table)))
+        String sql = tables.stream().map(Placements::parsed)
                 .collect(Collectors.joining(" UNION ALL "));
         return connection.query(sql).thenCompose(result -> {
             SortedMap<String, TableName> names = new TreeMap<>();
@@ -78,6 +72,16 @@ public final class Placements {
             }
             return plan(connection, names, keepers);
         });
+    }
+
+    /** Asks for a name as SQL has it, in the schema public if it does not say another one; the last column is as SQL needs it. */
+    private static String parsed(String table) {
+        return """
+                SELECT schema, name, size, pg_catalog.concat(pg_catalog.quote_ident(schema), '.', pg_catalog.quote_ident(name))
+                    FROM (SELECT CASE pg_catalog.cardinality(parts) WHEN 1 THEN 'public' ELSE parts[1] END,
+                            parts[pg_catalog.cardinality(parts)], pg_catalog.cardinality(parts)
+                        FROM pg_catalog.parse_ident(%s) AS parts) AS parsed(schema, name, size)"""
+                .formatted(Table.literal(table));
     }
 
     private static CompletableFuture<PlacementPlan> plan(BackendConnection connection,
