@@ -1,7 +1,6 @@
 package tutti.core.protocol;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -58,7 +57,7 @@ abstract class NonVotingCertification implements Protocol {
     private NodeTurns turns;
     private final List<Refused> refused = new ArrayList<>();
     /** What it has said of turns, until that is delivered. */
-    private final Set<NodeTurns.Over> said = new HashSet<>();
+    private final Set<NodeTurns.Over> said = new LinkedHashSet<>();
     private boolean turnTimerRuns;
     private long delivered;
 
