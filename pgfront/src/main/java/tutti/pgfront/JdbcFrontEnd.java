@@ -79,7 +79,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.node = node;
         this.engine = engine;
         this.replays = new Replay.Shared(node, settings.repetitions(), new LosersInLine());
-        this.kept = new Kept.Shared(KeptBytes.Shared.ofStatements(), new KeptBytes.Shared(settings.resultBytesMax(), 1));
+        this.kept = new Kept.Shared(KeptBytes.Shared.ofStatements(), new KeptBytes.Shared(settings.resultBytesMax(), 1),
+                KeptBytes.Shared.ofMessages(settings.admission().messageLimit()));
         this.port = new ClientPort(loops);
         this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
         this.java = java;
@@ -104,7 +105,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
 
     @Override
     public Memory memory() {
-        return new Memory(kept.statements().kept() + kept.results().kept(), 0, 0, 0);
+        return new Memory(kept.statements().kept() + kept.results().kept(), kept.messages().kept(), 0, 0);
     }
 
     @Override
@@ -198,7 +199,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
 
         @Override
         public FrameSink begin() {
-            client = new ClientConnection(arrival.client(), arrival.reader(), session::cancel);
+            client = new ClientConnection(arrival.client(), arrival.reader(), kept.messages(), session::cancel);
             PgProtocol protocol = new PgProtocol(client, session, translator, replays);
             clients.put(processId, this);
             Thread thread = Thread.ofVirtual().name("tutti-client-" + processId).unstarted(() -> {

@@ -20,8 +20,8 @@ final class Kept {
     private final Map<String, Prepared> statements = new HashMap<>();
     private final Map<String, Portal> portals = new HashMap<>();
 
-    /** What all clients of a node keep. */
-    record Shared(KeptBytes.Shared statements, KeptBytes.Shared results) {}
+    /** What all clients of a node keep; of messages, long ones that are coming or being dealt with. */
+    record Shared(KeptBytes.Shared statements, KeptBytes.Shared results, KeptBytes.Shared messages) {}
 
     /** Of a client that has nothing so far. */
     Kept(Shared shared) {

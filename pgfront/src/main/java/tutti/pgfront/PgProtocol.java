@@ -38,6 +38,8 @@ final class PgProtocol implements Runnable {
     private final StatementTimes times;
     private final Kept kept;
     private boolean skipping;
+    /** Nothing of the client's is under way. */
+    private boolean mayGo = true;
     /** What completes the last statement, not sent yet; null if nothing waits. */
     private @Nullable String heldTag;
 
@@ -59,24 +61,8 @@ final class PgProtocol implements Runnable {
     @Override
     public void run() {
         try {
-            boolean mayGo = true;
-            for (ClientConnection.Message message = client.next(mayGo); message != null; message = client.next(mayGo)) {
-                if (message.type() == Frontend.TERMINATE) {
-                    return;
-                }
-                replay.said(message.type(), message.body(), session.isOutside());
-                times.said(message.type(), message.body(), message.body().readerIndex(),
-                        message.body().readableBytes());
-                handle(message.type(), message.body());
-                while (replay.due()) {
-                    sayAgain();
-                }
-                boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
-                if (over) {
-                    times.over(session.status() != Backend.IDLE);
-                    replay.cycleOver();
-                }
-                mayGo = over && session.status() == Backend.IDLE;
+            while (next()) {
+                // What it has said is gone before the next message is waited for: it may be large.
             }
             if (client.isDismissed()) {
                 fatal(FrontEnd.SHUT_DOWN);
@@ -97,6 +83,32 @@ final class PgProtocol implements Runnable {
             kept.close();
             session.close();
         }
+    }
+
+    /** Deals with the next message; false if there is none. */
+    private boolean next() throws InterruptedException {
+        ClientConnection.Message message = client.next(mayGo);
+        if (message == null || message.type() == Frontend.TERMINATE) {
+            return false;
+        }
+        replay.said(message.type(), message.body(), session.isOutside());
+        times.said(message.type(), message.body(), message.body().readerIndex(), message.body().readableBytes());
+        ErrorFields refusal = message.refusal();
+        if (refusal == null) {
+            handle(message.type(), message.body());
+        } else {
+            refuse(message.type(), refusal);
+        }
+        while (replay.due()) {
+            sayAgain();
+        }
+        boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
+        if (over) {
+            times.over(session.status() != Backend.IDLE);
+            replay.cycleOver();
+        }
+        mayGo = over && session.status() == Backend.IDLE;
+        return true;
     }
 
     private void fatal(ErrorFields fields) {
@@ -163,6 +175,22 @@ final class PgProtocol implements Runnable {
             client.flush();
         }
         client.mayFlush();
+    }
+
+    /** A message that is not taken fails like the statement that it is part of. */
+    private void refuse(byte type, ErrorFields why) throws InterruptedException {
+        replay.spoil();
+        if (skipping) {
+            return;
+        }
+        releaseHeld();
+        error(new SQLException(why.message(), why.sqlState()));
+        if (type == Frontend.QUERY || type == Frontend.FUNCTION_CALL) {
+            ready();
+        } else {
+            skipping = true;
+            client.flush();
+        }
     }
 
     private void releaseHeld() {

@@ -197,6 +197,11 @@ final class JdbcNodes implements AutoCloseable {
         return frontEnds.get(node).memory().preparedBytes();
     }
 
+    /** Bytes of clients' long messages at a node. */
+    long messageBytes(int node) {
+        return frontEnds.get(node).memory().messageBytes();
+    }
+
     int sessions(int node) {
         return frontEnds.get(node).sessions();
     }

@@ -287,4 +287,54 @@ class ProtocolEdgesTest extends AtOneNode {
         query("deallocate all");
         assertTrue(nodes.keptBytes(0) <= before, () -> nodes.keptBytes(0) + " bytes are kept");
     }
+
+    @Test
+    void aMessageThatIsTooLongIsRefusedAndTheSessionGoesOn() throws Exception {
+        open("create table item (id int primary key)");
+        String tooLong = "select 1 -- " + "x".repeat(1 << 24);
+        query("begin");
+        assertEquals("E54000ZE", query(tooLong));
+        query("rollback");
+        parse("s", tooLong);
+        bind("", "s");
+        say('S');
+        assertEquals("E54000ZI", heard());
+        parse("s", "insert into item values (1)");
+        bind("", "s");
+        say('E', "", 0);
+        say('S');
+        assertEquals("12C[INSERT 0 1]ZI", heard());
+        say('Q', "copy item from stdin");
+        stream.sendChar('d');
+        stream.sendInteger4(1 << 25);
+        stream.flush();
+        assertEquals('G', stream.receiveChar());
+        stream.receive(stream.receiveInteger4() - 4);
+        assertEquals('E', stream.receiveChar());
+        String fields = new String(stream.receive(stream.receiveInteger4() - 4), StandardCharsets.UTF_8);
+        assertTrue(fields.contains("SFATAL\0") && fields.contains("C54000\0"), fields);
+    }
+
+    @Test
+    void longMessagesCountUntilTheyAreDealtWith() throws Exception {
+        open();
+        String half = "select 1 -- " + "x".repeat(9 << 20);
+        for (int i = 0; i < 2; i++) {
+            assertEquals("TDC[SELECT 1]ZI", query(half));
+        }
+        stream.sendChar('Q');
+        stream.sendInteger4(4 + half.length() + 1);
+        stream.send(half.getBytes(StandardCharsets.UTF_8));
+        stream.flush();
+        awaitMessageBytes(8 << 20, 10 << 20);
+        stream.sendChar(0);
+        assertEquals("TDC[SELECT 1]ZI", heard());
+        awaitMessageBytes(0, 0);
+    }
+
+    private void awaitMessageBytes(long least, long most) {
+        for (long bytes = -1; bytes < least || bytes > most; bytes = nodes.messageBytes(0)) {
+            Thread.onSpinWait();
+        }
+    }
 }
