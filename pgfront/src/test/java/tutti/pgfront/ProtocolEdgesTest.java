@@ -1,6 +1,7 @@
 package tutti.pgfront;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -334,6 +335,7 @@ class ProtocolEdgesTest extends AtOneNode {
 
     private void awaitMessageBytes(long least, long most) {
         for (long bytes = -1; bytes < least || bytes > most; bytes = nodes.messageBytes(0)) {
+            assertFalse(Thread.currentThread().isInterrupted(), "it takes too long: " + bytes + " bytes");
             Thread.onSpinWait();
         }
     }
