@@ -15,6 +15,8 @@ import tutti.pgwire.FrameReader;
 import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.ProtocolViolation;
+import tutti.wire.KeptBytes;
+import tutti.wire.MessageIntake;
 
 /**
  * A client's connection between the event loop, which must not block, and the session's thread, which does nothing else:
@@ -22,23 +24,35 @@ import tutti.pgwire.ProtocolViolation;
  *
  * <p>
  * Bounds: when {@link #WAITING_MAX} messages or {@link #WAITING_BYTES_MAX} bytes wait, nothing more is read; what is
- * written beyond the channel's water mark waits with its thread.
+ * written beyond the channel's water mark waits with its thread. Of long messages, each client's next one is read when the one before is dealt
+ * with, and what has come of all clients' has a bound ({@link MessageIntake}).
  */
 final class ClientConnection implements FrameSink {
     private static final int WAITING_MAX = 256;
     private static final int WAITING_BYTES_MAX = 1 << 20;
     private static final int FLUSH_BYTES = 32 << 10;
 
-    /** A message of the client; its body is the receiver's. */
-    record Message(byte type, ByteBuf body) {}
+    /**
+     * A message of the client.
+     *
+     * @param body the receiver's
+     * @param refusal why it is not taken, and its body is of zeros; null if it is
+     */
+    record Message(byte type, ByteBuf body, @Nullable ErrorFields refusal) {}
 
     private final Channel channel;
     private final FrameReader reader;
     private final Runnable gone;
+    /** Of the event loop. */
+    private final MessageIntake messages;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Message> waiting = new ArrayDeque<>();
     private int waitingBytes;
+    /** The session deals with a long message. */
+    private boolean dealing;
+    /** The client has heard that its connection ends. Of the session. */
+    private boolean ended;
     private boolean paused;
     private boolean writable = true;
     private boolean closed;
@@ -50,9 +64,11 @@ final class ClientConnection implements FrameSink {
     /**
      * Takes a connection over.
      *
+     * @param messages what clients' long messages have
      * @param gone called when the client is gone, on the event loop
      */
-    ClientConnection(Channel channel, FrameReader reader, Runnable gone) {
+    ClientConnection(Channel channel, FrameReader reader, KeptBytes.Shared messages, Runnable gone) {
+        this.messages = new MessageIntake(messages, reader.gatherLimit(), reader::buffered);
         this.channel = channel;
         this.reader = reader;
         this.gone = gone;
@@ -65,16 +81,19 @@ final class ClientConnection implements FrameSink {
         if (!Frontend.isType(type)) {
             throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
         }
-        return bodyLength;
+        return messages.wanted(bodyLength);
     }
 
     @Override
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
-        ByteBuf body = Unpooled.buffer(bodyLength, bodyLength).writeBytes(buffer, start, bodyLength);
+        ErrorFields refusal = messages.shown();
+        ByteBuf body = refusal == null
+                ? Unpooled.buffer(bodyLength, bodyLength).writeBytes(buffer, start, bodyLength)
+                : Unpooled.wrappedBuffer(new byte[MessageIntake.EMPTY_BODY]);
         lock.lock();
         try {
-            waiting.add(new Message(type, body));
-            waitingBytes += bodyLength;
+            waiting.add(new Message(type, body, refusal));
+            waitingBytes += body.capacity();
             if (waiting.size() >= WAITING_MAX || waitingBytes >= WAITING_BYTES_MAX) {
                 paused = true;
                 reader.pause();
@@ -122,6 +141,7 @@ final class ClientConnection implements FrameSink {
         } finally {
             lock.unlock();
         }
+        messages.close();
         gone.run();
     }
 
@@ -134,10 +154,17 @@ final class ClientConnection implements FrameSink {
      */
     @Nullable
     Message next(boolean mayGo) throws InterruptedException {
-        boolean resume = false;
+        if (ended) {
+            return null;
+        }
         Message message;
         lock.lockInterruptibly();
         try {
+            if (dealing) {
+                dealing = false;
+                channel.eventLoop().execute(messages::gone);
+                mayResume();
+            }
             while (waiting.isEmpty() && !closed && violation == null && !(dismissed && mayGo)) {
                 changed.await();
             }
@@ -145,23 +172,41 @@ final class ClientConnection implements FrameSink {
             message = dismissed && mayGo ? null : waiting.poll();
             if (message != null) {
                 waitingBytes -= message.body().capacity();
-                resume = paused && waiting.isEmpty();
-                paused &= !resume;
+                dealing = message.body().capacity() > MessageIntake.SMALL_BYTES;
+                mayResume();
             }
         } finally {
             lock.unlock();
         }
-        if (resume) {
+        ErrorFields end = end(message);
+        if (end == null) {
+            return message;
+        }
+        ended = true;
+        Backend.errorResponse(out(), end);
+        flush();
+        channel.close();
+        return null;
+    }
+
+    /** Reads on, if nothing waits. Holding the lock, not on the event loop. */
+    private void mayResume() {
+        if (paused && !dealing && waiting.isEmpty()) {
+            paused = false;
             channel.eventLoop().execute(reader::resume);
         }
-        ProtocolViolation wrong = violation;
-        if (message == null && wrong != null) {
-            Backend.errorResponse(out(), ErrorFields.of("FATAL", ProtocolViolation.SQL_STATE,
-                    String.valueOf(wrong.getMessage())));
-            flush();
-            channel.close();
+    }
+
+    /** What ends the connection where a message should have come; null if nothing does. */
+    private @Nullable ErrorFields end(@Nullable Message message) {
+        if (message != null) {
+            ErrorFields refusal = MessageIntake.isStatement(message.type()) ? null : message.refusal();
+            return refusal == null ? null : refusal.with('S', "FATAL").with('V', "FATAL");
         }
-        return message;
+        ProtocolViolation wrong = violation;
+        return wrong == null
+                ? null
+                : ErrorFields.of("FATAL", ProtocolViolation.SQL_STATE, String.valueOf(wrong.getMessage()));
     }
 
     /**

@@ -111,8 +111,9 @@ final class Copy {
         if (!statement.kind().prepared()) {
             throw new SQLException("COPY TO needs a query", SYNTAX);
         }
-        try (Prepared prepared = session.prepare(statement, new int[0])) {
-            Rows rows = session.execute(prepared, new Object[0], new short[]{(short) (format.binary() ? 1 : 0)});
+        short[] formats = {(short) (format.binary() ? 1 : 0)};
+        try (Prepared prepared = session.prepare(statement, new int[0]);
+                Rows rows = session.execute(prepared, new Object[0], formats)) {
             begin(Backend.COPY_OUT_RESPONSE, prepared.names().size(), format);
             if (format.binary()) {
                 return binary(rows);

@@ -34,6 +34,7 @@ import tutti.wire.AdmissionLimits;
 import tutti.wire.FrontEnd;
 import tutti.wire.Handshake;
 import tutti.wire.JavaRequests;
+import tutti.wire.KeptBytes;
 import tutti.wire.LosersInLine;
 
 /**
@@ -58,6 +59,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     private final Scram.Verifier verifier;
     private final byte[] mockSecret = new byte[32];
     private final Replay.Shared replays;
+    private final Kept.Shared kept;
     private final SecureRandom random = new SecureRandom();
     private final AtomicInteger processIds = new AtomicInteger();
     private final Map<Integer, Client> clients = new ConcurrentHashMap<>();
@@ -77,6 +79,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.node = node;
         this.engine = engine;
         this.replays = new Replay.Shared(node, settings.repetitions(), new LosersInLine());
+        this.kept = new Kept.Shared(KeptBytes.Shared.ofStatements(), new KeptBytes.Shared(settings.resultBytesMax(), 1),
+                KeptBytes.Shared.ofMessages(settings.admission().messageLimit()));
         this.port = new ClientPort(loops);
         this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
         this.java = java;
@@ -97,6 +101,11 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public int sessions() {
         return clients.size();
+    }
+
+    @Override
+    public Memory memory() {
+        return new Memory(kept.statements().kept() + kept.results().kept(), kept.messages().kept(), 0, 0);
     }
 
     @Override
@@ -147,7 +156,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
                             ScheduledFuture<?> timer = arrival.client().eventLoop().schedule(task, millis,
                                     TimeUnit.MILLISECONDS);
                             return () -> timer.cancel(false);
-                        });
+                        }, new Kept(kept));
                 opened.complete(new Client(arrival, session));
             } catch (SQLException failed) {
                 ErrorFields fields = SqlStates.of(failed, null);
@@ -190,7 +199,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
 
         @Override
         public FrameSink begin() {
-            client = new ClientConnection(arrival.client(), arrival.reader(), session::cancel);
+            client = new ClientConnection(arrival.client(), arrival.reader(), kept.messages(), session::cancel);
             PgProtocol protocol = new PgProtocol(client, session, translator, replays);
             clients.put(processId, this);
             Thread thread = Thread.ofVirtual().name("tutti-client-" + processId).unstarted(() -> {

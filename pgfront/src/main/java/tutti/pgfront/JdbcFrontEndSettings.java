@@ -14,12 +14,13 @@ import tutti.wire.AdmissionLimits;
  * @param admission what else it asks of clients
  * @param engine which it is
  * @param transactionBytesMax how many bytes of changes one transaction may make
+ * @param resultBytesMax how many bytes results may have that clients have not read to their ends, of all together, with what these have bound
  * @param sequenceStep by how much the increments of sequences have been multiplied, so that nodes give different values
  * @param repetitions how often a transaction that has lost is run again before its client hears of it; 0 if not at all
  */
 public record JdbcFrontEndSettings(InetSocketAddress listen, String database, String role, String password,
         AdmissionLimits admission,
-        InProcessEngine engine, int transactionBytesMax, int sequenceStep, int repetitions) {
+        InProcessEngine engine, int transactionBytesMax, long resultBytesMax, int sequenceStep, int repetitions) {
     /** Without the password. */
     @Override
     public String toString() {

@@ -3,9 +3,7 @@ package tutti.pgfront;
 import io.netty.buffer.ByteBuf;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,9 +36,10 @@ final class PgProtocol implements Runnable {
     private final Copy copy;
     private final Replay replay;
     private final StatementTimes times;
-    private final Map<String, Prepared> statements = new HashMap<>();
-    private final Map<String, Portal> portals = new HashMap<>();
+    private final Kept kept;
     private boolean skipping;
+    /** Nothing of the client's is under way. */
+    private boolean mayGo = true;
     /** What completes the last statement, not sent yet; null if nothing waits. */
     private @Nullable String heldTag;
 
@@ -53,6 +52,7 @@ final class PgProtocol implements Runnable {
         session.followedBy(times.trace());
         session.whenCancelled(replay::cancel);
         this.session = session;
+        this.kept = session.kept();
         this.translator = translator;
         this.commands = new Commands(session, client, this::forget);
         this.copy = new Copy(client, session, translator);
@@ -61,24 +61,8 @@ final class PgProtocol implements Runnable {
     @Override
     public void run() {
         try {
-            boolean mayGo = true;
-            for (ClientConnection.Message message = client.next(mayGo); message != null; message = client.next(mayGo)) {
-                if (message.type() == Frontend.TERMINATE) {
-                    return;
-                }
-                replay.said(message.type(), message.body(), session.isOutside());
-                times.said(message.type(), message.body(), message.body().readerIndex(),
-                        message.body().readableBytes());
-                handle(message.type(), message.body());
-                while (replay.due()) {
-                    sayAgain();
-                }
-                boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
-                if (over) {
-                    times.over(session.status() != Backend.IDLE);
-                    replay.cycleOver();
-                }
-                mayGo = over && session.status() == Backend.IDLE;
+            while (next()) {
+                // What it has said is gone before the next message is waited for: it may be large.
             }
             if (client.isDismissed()) {
                 fatal(FrontEnd.SHUT_DOWN);
@@ -96,9 +80,35 @@ final class PgProtocol implements Runnable {
             replay.leave();
             times.end();
             client.close();
-            forgetStatements();
+            kept.close();
             session.close();
         }
+    }
+
+    /** Deals with the next message; false if there is none. */
+    private boolean next() throws InterruptedException {
+        ClientConnection.Message message = client.next(mayGo);
+        if (message == null || message.type() == Frontend.TERMINATE) {
+            return false;
+        }
+        replay.said(message.type(), message.body(), session.isOutside());
+        times.said(message.type(), message.body(), message.body().readerIndex(), message.body().readableBytes());
+        ErrorFields refusal = message.refusal();
+        if (refusal == null) {
+            handle(message.type(), message.body());
+        } else {
+            refuse(message.type(), refusal);
+        }
+        while (replay.due()) {
+            sayAgain();
+        }
+        boolean over = (message.type() == Frontend.SYNC || message.type() == Frontend.QUERY) && !skipping;
+        if (over) {
+            times.over(session.status() != Backend.IDLE);
+            replay.cycleOver();
+        }
+        mayGo = over && session.status() == Backend.IDLE;
+        return true;
     }
 
     private void fatal(ErrorFields fields) {
@@ -117,22 +127,11 @@ final class PgProtocol implements Runnable {
      */
     private void forget(@Nullable String name) throws SQLException {
         if (name == null) {
-            forgetStatements();
+            kept.forgetAll();
         } else {
-            forget(statement(name));
-            statements.remove(name);
+            kept.statement(name);
+            kept.forgetStatement(name);
         }
-    }
-
-    private void forget(Prepared closed) {
-        portals.values().removeIf(portal -> portal.prepared.equals(closed));
-        closed.close();
-    }
-
-    private void forgetStatements() {
-        portals.clear();
-        statements.values().forEach(Prepared::close);
-        statements.clear();
     }
 
     private void handle(byte type, ByteBuf body) throws InterruptedException {
@@ -178,6 +177,22 @@ final class PgProtocol implements Runnable {
         client.mayFlush();
     }
 
+    /** A message that is not taken fails like the statement that it is part of. */
+    private void refuse(byte type, ErrorFields why) throws InterruptedException {
+        replay.spoil();
+        if (skipping) {
+            return;
+        }
+        releaseHeld();
+        error(new SQLException(why.message(), why.sqlState()));
+        if (type == Frontend.QUERY || type == Frontend.FUNCTION_CALL) {
+            ready();
+        } else {
+            skipping = true;
+            client.flush();
+        }
+    }
+
     private void releaseHeld() {
         String tag = heldTag;
         if (tag != null) {
@@ -205,7 +220,7 @@ final class PgProtocol implements Runnable {
         String cancelled = session.cancelled();
         session.failed();
         if (session.status() == Backend.IDLE) {
-            portals.clear();
+            kept.forgetPortals();
         }
         report();
         ErrorFields told = SqlStates.of(failed, cancelled);
@@ -232,7 +247,7 @@ final class PgProtocol implements Runnable {
         times.lost(told, true);
         replay.lost(loss, told, session.status() != Backend.IDLE);
         session.runAgain(failed);
-        portals.clear();
+        kept.forgetPortals();
         heldTag = null;
         skipping = false;
         return true;
@@ -262,17 +277,15 @@ final class PgProtocol implements Runnable {
 
     /** If it fails now, the client still has the statement that it was told of. */
     private void parseAgain(String name, ByteBuf body) throws InterruptedException {
-        Prepared before = statements.remove(name);
+        Prepared before = kept.layAside(name);
         handle(Frontend.PARSE, body);
-        if (before != null && statements.putIfAbsent(name, before) != null) {
-            forget(before);
-        }
+        kept.putBack(name, before);
     }
 
     /** The client hears that its transaction was lost, where it is. */
     private void inVain() throws InterruptedException {
         session.rollback();
-        portals.clear();
+        kept.forgetPortals();
         heldTag = null;
         if (replay.blockFails()) {
             session.failBlock();
@@ -289,7 +302,7 @@ final class PgProtocol implements Runnable {
 
     private void ready() throws InterruptedException {
         if (session.status() == Backend.IDLE) {
-            portals.clear();
+            kept.forgetPortals();
         }
         report();
         Backend.readyForQuery(client.out(), session.status());
@@ -317,7 +330,7 @@ final class PgProtocol implements Runnable {
 
     private void query(String sql) throws InterruptedException {
         skipping = false;
-        portals.remove("");
+        kept.forgetPortal("");
         List<List<Token>> texts = Token.statements(sql);
         try {
             List<PgStatement> translated = new ArrayList<>(texts.size());
@@ -370,8 +383,8 @@ final class PgProtocol implements Runnable {
         if (statement.parameterCount() > 0) {
             throw new SQLException("there is no parameter $" + statement.parameterCount(), "42P02");
         }
-        try (Prepared prepared = session.prepare(statement, new int[0])) {
-            Rows rows = session.execute(prepared, new Object[0], new short[0]);
+        try (Prepared prepared = session.prepare(statement, new int[0]);
+                Rows rows = session.execute(prepared, new Object[0], new short[0])) {
             if (last) {
                 session.commitImplicit();
             }
@@ -387,13 +400,14 @@ final class PgProtocol implements Runnable {
     // ------------------------------------------------------------------------------------------ extended queries
 
     private void parse(ByteBuf body) throws SQLException {
+        int bytes = body.readableBytes();
         String name = Fields.cString(body);
         String sql = Fields.cString(body);
         int[] declared = new int[Fields.int16(body) & 0xffff];
         for (int i = 0; i < declared.length; i++) {
             declared[i] = Fields.int32(body);
         }
-        if (!name.isEmpty() && statements.containsKey(name)) {
+        if (!name.isEmpty() && kept.hasStatement(name)) {
             throw new SQLException("prepared statement \"" + name + "\" already exists", "42P05");
         }
         List<List<Token>> texts = Token.statements(sql).stream().filter(text -> !text.isEmpty()).toList();
@@ -415,10 +429,7 @@ final class PgProtocol implements Runnable {
                 prepared.answers(answered);
             }
         }
-        Prepared before = statements.put(name, prepared);
-        if (before != null) {
-            before.close();
-        }
+        kept.put(name, prepared, bytes);
         Backend.empty(client.out(), Backend.PARSE_COMPLETE);
     }
 
@@ -434,27 +445,10 @@ final class PgProtocol implements Runnable {
         }
     }
 
-    private Prepared statement(String name) throws SQLException {
-        Prepared prepared = statements.get(name);
-        if (prepared == null) {
-            throw new SQLException(name.isEmpty()
-                    ? "unnamed prepared statement does not exist"
-                    : "prepared statement \"" + name + "\" does not exist", "26000");
-        }
-        return prepared;
-    }
-
-    private Portal portal(String name) throws SQLException {
-        Portal portal = portals.get(name);
-        if (portal == null) {
-            throw new SQLException("portal \"" + name + "\" does not exist", "34000");
-        }
-        return portal;
-    }
-
     private void bind(ByteBuf body) throws SQLException {
+        int bytes = body.readableBytes();
         String name = Fields.cString(body);
-        Prepared prepared = statement(Fields.cString(body));
+        Prepared prepared = kept.statement(Fields.cString(body));
         session.check(prepared.statement());
         short[] formats = Answers.formats(body);
         int[] types = prepared.parameterTypes();
@@ -480,10 +474,7 @@ final class PgProtocol implements Runnable {
                 values[i] = prepared.value(i, body.readSlice(length), Rows.binary(formats, i), session.zone());
             }
         }
-        if (!name.isEmpty() && portals.containsKey(name)) {
-            throw new SQLException("cursor \"" + name + "\" already exists", "42P03");
-        }
-        portals.put(name, Portal.of(prepared, values, Answers.formats(body)));
+        kept.bind(name, prepared, values, Answers.formats(body), bytes);
         Backend.empty(client.out(), Backend.BIND_COMPLETE);
     }
 
@@ -493,10 +484,10 @@ final class PgProtocol implements Runnable {
         Prepared prepared;
         short[] formats = new short[0];
         if (kind == 'S') {
-            prepared = statement(name);
+            prepared = kept.statement(name);
             Answers.parameters(client.out(), prepared.parameterTypes());
         } else {
-            Portal portal = portal(name);
+            Portal portal = kept.portal(name);
             prepared = portal.prepared;
             formats = portal.formats;
         }
@@ -510,7 +501,7 @@ final class PgProtocol implements Runnable {
 
     private void execute(ByteBuf body) throws SQLException, InterruptedException {
         String name = Fields.cString(body);
-        Portal portal = portal(name);
+        Portal portal = kept.portal(name);
         int limit = Math.max(0, Fields.int32(body));
         PgStatement statement = portal.prepared.statement();
         session.check(statement);
@@ -553,7 +544,7 @@ final class PgProtocol implements Runnable {
     /** The portals of a block end with it, also where the next one begins at once. */
     private Commands.Answer command(PgStatement statement) throws SQLException, InterruptedException {
         if (statement.kind() == Kind.COMMIT || statement.kind() == Kind.ROLLBACK) {
-            portals.clear();
+            kept.forgetPortals();
         }
         return commands.execute(statement);
     }
@@ -575,7 +566,7 @@ final class PgProtocol implements Runnable {
                 all.append(";\n").append(Fields.cString(body));
             } else if (message.type() == Frontend.BIND) {
                 Fields.cString(body);
-                Prepared bound = statements.get(Fields.cString(body));
+                Prepared bound = kept.known(Fields.cString(body));
                 all.append(";\n").append(bound == null ? "" : bound.statement().sql());
             }
         }
@@ -586,12 +577,9 @@ final class PgProtocol implements Runnable {
         byte kind = Fields.int8(body);
         String name = Fields.cString(body);
         if (kind == 'S') {
-            Prepared closed = statements.remove(name);
-            if (closed != null) {
-                forget(closed);
-            }
+            kept.forgetStatement(name);
         } else {
-            portals.remove(name);
+            kept.forgetPortal(name);
         }
         Backend.empty(client.out(), Backend.CLOSE_COMPLETE);
     }

@@ -33,6 +33,7 @@ final class PgSession implements AutoCloseable {
     private final Transactions node;
     private final EmbeddedSession session;
     private final PgCatalog catalog;
+    private final Kept kept;
     private final SessionParameters parameters;
     private final Clock clock;
     private final Cancellation cancellation = new Cancellation();
@@ -97,7 +98,8 @@ final class PgSession implements AutoCloseable {
     }
 
     PgSession(Transactions node, EmbeddedSession session, PgCatalog catalog, SessionParameters parameters,
-            JavaRequests java, Clock clock) {
+            JavaRequests java, Clock clock, Kept kept) {
+        this.kept = kept;
         this.clock = clock;
         this.node = node;
         this.session = session;
@@ -106,6 +108,11 @@ final class PgSession implements AutoCloseable {
         this.catalog = catalog;
         this.parameters = parameters;
         this.readLevel = new ReadLevels(node, parameters);
+    }
+
+    /** What the client has by name. */
+    Kept kept() {
+        return kept;
     }
 
     /** As ReadyForQuery tells it. */
@@ -298,7 +305,7 @@ final class PgSession implements AutoCloseable {
         if (prepared.statement().kind() == Kind.CATALOG) {
             Runnable ended = limited();
             try {
-                return prepared.execute(catalogConnection(), values, formats, zone(), cancellation);
+                return prepared.execute(catalogConnection(), values, formats, zone(), cancellation, kept.results());
             } finally {
                 ended.run();
             }
@@ -319,7 +326,8 @@ final class PgSession implements AutoCloseable {
             }
             return rows;
         }
-        return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation));
+        return run(false, connection -> prepared.execute(connection, values, formats, zone(), cancellation,
+                kept.results()));
     }
 
     /** Refuses rows that a client copies and wants to be logged as a request: they come one by one. */

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import tutti.pgfront.PgStatement.Kind;
+import tutti.wire.KeptBytes;
 import tutti.wire.sql.SqlTokens;
 
 /**
@@ -35,6 +36,9 @@ final class Prepared implements AutoCloseable {
     private @Nullable List<PgType.Column> columns;
     private List<String> names = List.of();
     private String[] returned = new String[0];
+    /** What is kept of it counts there; null if it does not count. */
+    private @Nullable KeptBytes room;
+    private long taken;
 
     /**
      * A statement of a client.
@@ -195,23 +199,24 @@ final class Prepared implements AutoCloseable {
      *
      * @param values of the parameters
      * @param formats of the columns, as {@link Rows#of} takes them
+     * @param results room for its rows
      */
     Rows execute(Connection connection, @Nullable Object[] values, short[] formats, ZoneId zone,
-            Cancellation cancellation) throws SQLException {
+            Cancellation cancellation, KeptBytes results) throws SQLException {
         boolean before = prepared.containsKey(connection);
         try {
-            return execute(on(connection), values, formats, zone, cancellation);
+            return execute(on(connection), values, formats, zone, cancellation, results);
         } catch (SQLException failed) {
             if (!before || !INVALIDATED.equals(failed.getSQLState())) {
                 throw failed;
             }
         }
         close(prepared.remove(connection));
-        return execute(on(connection), values, formats, zone, cancellation);
+        return execute(on(connection), values, formats, zone, cancellation, results);
     }
 
     private Rows execute(PreparedStatement there, @Nullable Object[] values, short[] formats, ZoneId zone,
-            Cancellation cancellation) throws SQLException {
+            Cancellation cancellation, KeptBytes room) throws SQLException {
         List<Integer> places = statement.parameters();
         for (int i = 0; i < places.size(); i++) {
             there.setObject(i + 1, values[places.get(i) - 1]);
@@ -221,7 +226,8 @@ final class Prepared implements AutoCloseable {
             if (there.execute()) {
                 try (ResultSet results = there.getResultSet()) {
                     List<PgType.Column> told = columns;
-                    return Rows.of(results, told == null ? Rows.columns(results.getMetaData()) : told, formats, zone);
+                    return Rows.of(results, told == null ? Rows.columns(results.getMetaData()) : told, formats, zone,
+                            room);
                 }
             }
             long changed = Math.max(0, there.getLargeUpdateCount());
@@ -229,15 +235,25 @@ final class Prepared implements AutoCloseable {
                 return Rows.changed(changed);
             }
             try (ResultSet results = there.getGeneratedKeys()) {
-                return Rows.of(results, java.util.Objects.requireNonNull(columns), formats, zone);
+                return Rows.of(results, java.util.Objects.requireNonNull(columns), formats, zone, room);
             }
         } finally {
             cancellation.stopped();
         }
     }
 
+    /** It has taken so many bytes, which it gives back when it is closed. */
+    void has(KeptBytes room, long bytes) {
+        this.room = room;
+        this.taken = bytes;
+    }
+
     @Override
     public void close() {
+        if (room != null) {
+            room.insist(-taken);
+            taken = 0;
+        }
         prepared.values().forEach(Prepared::close);
         prepared.clear();
     }

@@ -10,27 +10,35 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
+import tutti.wire.KeptBytes;
 
 /**
  * The answer of a statement: DataRow messages, ready to be sent, and how many rows it was about. The engines have a whole
- * result in memory anyway; as messages it takes about as much again, for as long as the client fetches.
+ * result in memory anyway; as messages it takes about as much again, until the client has fetched the last of it: that is bounded for all
+ * clients of a node together. One thread.
  */
-final class Rows {
+final class Rows implements AutoCloseable {
     /** Most bytes of one result. */
     private static final int BYTES_MAX = 1 << 30;
-    private final @Nullable ByteBuf messages;
+    private @Nullable ByteBuf messages;
     private final long count;
+    private final @Nullable KeptBytes room;
+    /** What of the room it has. */
+    private long taken;
     private final @Nullable String ticket;
 
-    private Rows(@Nullable ByteBuf messages, long count, @Nullable String ticket) {
+    private Rows(@Nullable ByteBuf messages, long count, @Nullable String ticket, @Nullable KeptBytes room,
+            long taken) {
         this.messages = messages;
         this.count = count;
         this.ticket = ticket;
+        this.room = room;
+        this.taken = taken;
     }
 
     /** So many rows were changed. */
     static Rows changed(long count) {
-        return new Rows(null, count, null);
+        return new Rows(null, count, null, null, 0);
     }
 
     /**
@@ -39,16 +47,32 @@ final class Rows {
      * @param ticket its name
      */
     static Rows logged(String ticket) {
-        return new Rows(null, 0, ticket);
+        return new Rows(null, 0, ticket, null, 0);
     }
 
     /**
      * All rows of a result.
      *
      * @param formats of the columns: 0 text, 1 binary; none for all text, one for all
+     * @param room what results of all clients have, of which it takes a part
+     * @throws SQLException also with {@code 54000} if it is too large, and with {@code 53200} if there is no room; then it has taken none
      */
-    static Rows of(ResultSet results, List<PgType.Column> columns, short[] formats, ZoneId zone) throws SQLException {
-        ByteBuf out = Unpooled.buffer();
+    static Rows of(ResultSet results, List<PgType.Column> columns, short[] formats, ZoneId zone, KeptBytes room)
+            throws SQLException {
+        Rows rows = new Rows(null, 0, null, room, 0);
+        try {
+            ByteBuf out = Unpooled.buffer();
+            long count = rows.read(results, columns, formats, zone, out);
+            Rows whole = new Rows(out, count, null, room, rows.taken);
+            rows.taken = 0;
+            return whole;
+        } finally {
+            rows.close();
+        }
+    }
+
+    private long read(ResultSet results, List<PgType.Column> columns, short[] formats, ZoneId zone, ByteBuf out)
+            throws SQLException {
         long count = 0;
         int width = columns.size();
         boolean[] binary = new boolean[width];
@@ -64,11 +88,38 @@ final class Rows {
             }
             out.setInt(start + 1, out.writerIndex() - start - 1);
             count++;
-            if (out.writerIndex() > BYTES_MAX) {
-                throw new SQLException("the result is larger than 1 GiB: ask for less of it at a time", "54000");
-            }
+            take(out.capacity());
         }
-        return new Rows(out, count, null);
+        return count;
+    }
+
+    private void take(int bytes) throws SQLException {
+        KeptBytes from = room;
+        if (from == null || bytes <= taken) {
+            return;
+        }
+        long most = Math.min(BYTES_MAX, from.most());
+        if (bytes > most) {
+            throw new SQLException("the result is larger than " + most + " bytes, which results of this node's clients may"
+                    + " have: ask for less of it at a time", "54000");
+        }
+        if (!from.take(bytes - taken)) {
+            throw new SQLException("results that clients of this node have not read to their ends leave no room for"
+                    + " this one: try again later, ask for less at a time, or close portals", "53200");
+        }
+        taken = bytes;
+    }
+
+    /** What has not been sent is forgotten. */
+    @Override
+    public void close() {
+        if (messages != null) {
+            messages = Unpooled.EMPTY_BUFFER;
+        }
+        if (room != null) {
+            room.insist(-taken);
+            taken = 0;
+        }
     }
 
     static boolean binary(short[] formats, int column) {
@@ -110,6 +161,9 @@ final class Rows {
             client.out().writeBytes(from, length);
             sent++;
             client.mayFlush();
+        }
+        if (done()) {
+            close();
         }
         return sent;
     }

@@ -50,6 +50,7 @@ import tutti.wire.Places;
 /** Nodes with databases in this virtual machine, and their front ends. */
 final class JdbcNodes implements AutoCloseable {
     private static final int TRANSACTION_BYTES_MAX = 1 << 24;
+    private static final int RESULT_BYTES_MAX = 22 << 20;
     private final EventLoopGroup loops = Transport.eventLoops(1, "test-io");
     private final List<MacroDb> engines = new ArrayList<>();
     private final List<ReplicaNode> nodes = new ArrayList<>();
@@ -114,7 +115,7 @@ final class JdbcNodes implements AutoCloseable {
             JdbcFrontEnd frontEnd = new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), "tutti",
                             "tutti", "tutti", admission,
-                            kind.engine(), TRANSACTION_BYTES_MAX, 16, 10),
+                            kind.engine(), TRANSACTION_BYTES_MAX, RESULT_BYTES_MAX, 16, 10),
                     holding(nodes.get(i)), engines.get(i), java, engines.get(i).primary()::tables, loops);
             frontEnds.add(frontEnd);
             urls.add("jdbc:postgresql://127.0.0.1:" + frontEnd.start().getPort() + "/tutti");
@@ -189,6 +190,16 @@ final class JdbcNodes implements AutoCloseable {
 
     Connection connect(int node) throws SQLException {
         return DriverManager.getConnection(url(node), "tutti", "tutti");
+    }
+
+    /** Bytes that a node keeps of its clients' statements and results. */
+    long keptBytes(int node) {
+        return frontEnds.get(node).memory().preparedBytes();
+    }
+
+    /** Bytes of clients' long messages at a node. */
+    long messageBytes(int node) {
+        return frontEnds.get(node).memory().messageBytes();
     }
 
     int sessions(int node) {

@@ -1,6 +1,8 @@
 package tutti.pgfront;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
@@ -197,5 +199,144 @@ class ProtocolEdgesTest extends AtOneNode {
         assertEquals('E', stream.receiveChar());
         String fields = new String(stream.receive(stream.receiveInteger4() - 4), StandardCharsets.UTF_8);
         assertTrue(fields.contains("C54001\0"), fields);
+    }
+
+    @Test
+    void portalsThatAreNotReadToTheirEndsHaveOneBound() throws Exception {
+        open("create table item (id int primary key)", "insert into item values (1)");
+        long before = nodes.keptBytes(0);
+        String large = "select repeat('x', 1500000) from system_range(1, 2)";
+        query("begin");
+        parse("", large);
+        for (int i = 0; i < 2; i++) {
+            bind("p" + i, "");
+            say('E', "p" + i, 1);
+        }
+        say('S');
+        assertEquals("12Ds2DsZT", heard());
+        try (Connection other = nodes.connect(0)) {
+            SQLException refused = assertThrows(SQLException.class, () -> run(other, large));
+            assertEquals("53200", refused.getSQLState(), refused.getMessage());
+            run(other, "insert into item values (2)");
+        }
+        query("savepoint s");
+        bind("p2", "");
+        say('E', "p2", 1);
+        say('S');
+        assertEquals("2E53200ZE", heard());
+        query("rollback to s");
+        say('C', (byte) 'P', "p1");
+        say('E', "p0", 0);
+        say('S');
+        assertEquals("3DC[SELECT 1]ZT", heard());
+        bind("p3", "");
+        say('E', "p3", 1);
+        say('S');
+        assertEquals("2DsZT", heard());
+        query("commit");
+        assertEquals("TDDC[SELECT 2]ZI", query("select id from item"));
+        parse("", "select 1");
+        say('S');
+        heard();
+        assertTrue(nodes.keptBytes(0) <= before + 4096, () -> nodes.keptBytes(0) + " bytes are kept");
+    }
+
+    @Test
+    void aResultThatIsTooLargeIsRefusedAndChangesNothing() throws Exception {
+        open("create table item (id int primary key, name varchar)", "insert into item values (1, 'a')");
+        long before = nodes.keptBytes(0);
+        assertEquals("E54000ZI", query("select repeat('x', 3000000) from system_range(1, 9)"));
+        assertEquals("E54000ZI", query("update item set name = repeat('x', 30000000) returning name"));
+        assertEquals("TDC[SELECT 1]ZI", query("select id from item where name = 'a'"));
+        assertEquals(before, nodes.keptBytes(0));
+    }
+
+    @Test
+    void valuesOfPortalsCount() throws Exception {
+        open();
+        query("begin");
+        parse("", "select length($1)");
+        for (int i = 0; i < 2; i++) {
+            say('B', "p" + i, "", (short) 0, (short) 1, 12_000_000, "x".repeat(11_999_999), (short) 0);
+        }
+        say('S');
+        assertEquals("12E53200ZE", heard());
+        query("rollback");
+    }
+
+    @Test
+    void preparedStatementsHaveABound() throws Exception {
+        open("create table item (id int primary key)");
+        long before = nodes.keptBytes(0);
+        String large = "select 1 -- " + "x".repeat(6_000_000);
+        for (int i = 0; i < 3; i++) {
+            parse("s" + i, large);
+        }
+        say('S');
+        assertEquals("11E53200ZI", heard());
+        bind("", "s1");
+        say('E', "", 0);
+        say('S');
+        assertEquals("2DC[SELECT 1]ZI", heard());
+        parse("", large);
+        bind("", "");
+        say('E', "", 0);
+        say('C', (byte) 'S', "s0");
+        parse("s2", large);
+        say('S');
+        assertEquals("12DC[SELECT 1]31ZI", heard());
+        query("deallocate all");
+        assertTrue(nodes.keptBytes(0) <= before, () -> nodes.keptBytes(0) + " bytes are kept");
+    }
+
+    @Test
+    void aMessageThatIsTooLongIsRefusedAndTheSessionGoesOn() throws Exception {
+        open("create table item (id int primary key)");
+        String tooLong = "select 1 -- " + "x".repeat(1 << 24);
+        query("begin");
+        assertEquals("E54000ZE", query(tooLong));
+        query("rollback");
+        parse("s", tooLong);
+        bind("", "s");
+        say('S');
+        assertEquals("E54000ZI", heard());
+        parse("s", "insert into item values (1)");
+        bind("", "s");
+        say('E', "", 0);
+        say('S');
+        assertEquals("12C[INSERT 0 1]ZI", heard());
+        say('Q', "copy item from stdin");
+        stream.sendChar('d');
+        stream.sendInteger4(1 << 25);
+        stream.flush();
+        assertEquals('G', stream.receiveChar());
+        stream.receive(stream.receiveInteger4() - 4);
+        assertEquals('E', stream.receiveChar());
+        String fields = new String(stream.receive(stream.receiveInteger4() - 4), StandardCharsets.UTF_8);
+        assertTrue(fields.contains("SFATAL\0") && fields.contains("C54000\0"), fields);
+    }
+
+    @Test
+    void longMessagesCountUntilTheyAreDealtWith() throws Exception {
+        open();
+        String half = "select 1 -- " + "x".repeat(9 << 20);
+        for (int i = 0; i < 2; i++) {
+            assertEquals("TDC[SELECT 1]ZI", query(half));
+        }
+        stream.sendChar('Q');
+        stream.sendInteger4(4 + half.length() + 1);
+        stream.send(half.getBytes(StandardCharsets.UTF_8));
+        stream.flush();
+        awaitMessageBytes(8 << 20, 10 << 20);
+        stream.sendChar(0);
+        assertEquals("TDC[SELECT 1]ZI", heard());
+        awaitMessageBytes(0, 0);
+    }
+
+    private void awaitMessageBytes(long least, long most) {
+        for (long bytes = -1; bytes < least || bytes > most; bytes = nodes.messageBytes(0)) {
+            assertFalse(Thread.currentThread().isInterrupted(), "it takes too long: " + bytes + " bytes");
+            Thread.onSpinWait();
+        }
     }
 }

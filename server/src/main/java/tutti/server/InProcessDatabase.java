@@ -41,6 +41,8 @@ import tutti.wire.Places;
 final class InProcessDatabase implements NodeDatabase {
     private static final Duration AUTHENTICATION_TIMEOUT = Duration.ofSeconds(60);
     private static final int MESSAGE_BYTES_MAX = 256 << 20;
+    /** This part of the heap may be results that clients have not read to their ends. */
+    private static final int RESULTS_PART_OF_MEMORY = 4;
 
     private final NodeConfig config;
     private final EventLoopGroup loops;
@@ -161,7 +163,8 @@ final class InProcessDatabase implements NodeDatabase {
             return new JdbcFrontEnd(
                     new JdbcFrontEndSettings(new InetSocketAddress(config.listen().host(), config.listen().port()),
                             settings.database(), settings.user(), settings.password(), admission, kind,
-                            Math.toIntExact(config.limits().transactionBytes()), config.sequences().stride(),
+                            Math.toIntExact(config.limits().transactionBytes()),
+                            Runtime.getRuntime().maxMemory() / RESULTS_PART_OF_MEMORY, config.sequences().stride(),
                             config.limits().repetitions()),
                     node, engine, new JavaRequests(procedures, life::lacking), primary::tables, loops);
         } catch (SQLException refused) {

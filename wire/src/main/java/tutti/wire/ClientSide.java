@@ -14,8 +14,6 @@ import tutti.pgwire.ProtocolViolation;
 /** Reads what a client sends to its session after start-up, and gives each message to whom it concerns. */
 final class ClientSide implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(ClientSide.class);
-    /** Zeros that are the body of a Query, Parse or Bind: no names, no text, no values. */
-    private static final int EMPTY_BODY = 8;
 
     private final Session session;
     private final ClientCycle cycle;
@@ -113,14 +111,13 @@ final class ClientSide implements FrameSink {
 
     /** A message that is not taken is refused like a statement, which a smaller one of its kind stands for; others end the session. */
     private boolean refuse(byte type, ErrorFields why) {
-        if (type != Frontend.QUERY && type != Frontend.PARSE && type != Frontend.BIND
-                && type != Frontend.FUNCTION_CALL) {
+        if (!MessageIntake.isStatement(type)) {
             client.end(why.with('S', "FATAL").with('V', "FATAL"));
             return false;
         }
-        ByteBuf empty = Unpooled.wrappedBuffer(new byte[Messages.HEADER + EMPTY_BODY]);
-        empty.setByte(0, type).setInt(1, Integer.BYTES + EMPTY_BODY);
-        session.repetition().said(type, empty, Messages.HEADER, EMPTY_BODY);
+        ByteBuf empty = Unpooled.wrappedBuffer(new byte[Messages.HEADER + MessageIntake.EMPTY_BODY]);
+        empty.setByte(0, type).setInt(1, Integer.BYTES + MessageIntake.EMPTY_BODY);
+        session.repetition().said(type, empty, Messages.HEADER, MessageIntake.EMPTY_BODY);
         if (cycle.skipping()) {
             return false;
         }

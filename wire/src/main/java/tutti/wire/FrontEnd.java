@@ -25,7 +25,7 @@ public interface FrontEnd extends AutoCloseable {
     /**
      * What sessions have in memory.
      *
-     * @param preparedBytes of texts and values of prepared statements
+     * @param preparedBytes of texts and values of prepared statements; with H2 and HSQLDB also of results that are being read
      * @param messageBytes of long messages that are on their way to the engine
      * @param commitBytes of what transactions have changed that commit, small ones left out
      * @param commitsWaiting transactions that wait for room before they commit

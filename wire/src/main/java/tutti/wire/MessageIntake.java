@@ -3,15 +3,18 @@ package tutti.wire;
 import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.ErrorFields;
+import tutti.pgwire.Frontend;
 
 /**
  * Bounds the bytes of long messages that clients have sent and that are not complete, or not with the engine yet, of all sessions together. What has
  * come of a message counts, not what it announces, so that nobody keeps others out by words. A message for which there is no room is refused, and what
  * comes of it is dropped. On the session's event loop.
  */
-final class MessageIntake {
+public final class MessageIntake {
     /** What is not longer is not counted. */
-    static final int SMALL_BYTES = 1 << 20;
+    public static final int SMALL_BYTES = 1 << 20;
+    /** Zeros that are the body of a Query, Parse or Bind: no names, no text, no values. One that is not taken is followed as such. */
+    public static final int EMPTY_BODY = 8;
 
     private final KeptBytes room;
     private final int most;
@@ -26,14 +29,14 @@ final class MessageIntake {
      * @param most bytes of one message
      * @param come how many bytes have been received that nobody has seen yet
      */
-    MessageIntake(KeptBytes.Shared room, int most, IntSupplier come) {
+    public MessageIntake(KeptBytes.Shared room, int most, IntSupplier come) {
         this.room = new KeptBytes(room);
         this.most = most;
         this.come = come;
     }
 
     /** How much is wanted of a message of so many bytes; asked again as it comes. */
-    int wanted(int bytes) {
+    public int wanted(int bytes) {
         if (bytes > SMALL_BYTES && refusal == null) {
             complete = false;
             if (bytes > most) {
@@ -65,16 +68,21 @@ final class MessageIntake {
     }
 
     /** The message is shown. Returns why it is not taken; null if it is. */
-    @Nullable
-    ErrorFields shown() {
+    public @Nullable ErrorFields shown() {
         ErrorFields why = refusal;
         refusal = null;
         complete = true;
         return why;
     }
 
+    /** Whether a message that is not taken is refused like a statement; others end their session. */
+    public static boolean isStatement(byte type) {
+        return type == Frontend.QUERY || type == Frontend.PARSE || type == Frontend.BIND
+                || type == Frontend.FUNCTION_CALL;
+    }
+
     /** What was shown has gone to the engine. */
-    void gone() {
+    public void gone() {
         if (complete && taken > 0) {
             room.insist(-taken);
             taken = 0;
@@ -82,7 +90,7 @@ final class MessageIntake {
     }
 
     /** The session is over. */
-    void close() {
+    public void close() {
         room.close();
     }
 }

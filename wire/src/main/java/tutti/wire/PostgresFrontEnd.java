@@ -43,10 +43,6 @@ import tutti.pgwire.StartupPacket;
  * Thread rules: {@link #start} and {@link #close} from any thread but an event loop; they wait.
  */
 public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
-    /** Of texts and values of prepared statements and portals, of all sessions. */
-    static final long KEPT_BYTES_MAX = 64 << 20;
-    /** So many sessions that keep as much as they may take all of it. */
-    static final int KEPT_SESSIONS = 4;
     private static final Logger LOG = LoggerFactory.getLogger(PostgresFrontEnd.class);
     private final FrontEndSettings settings;
     private final SessionServices services;
@@ -109,8 +105,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.registry = registry;
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture),
                 settings.heldLimit(), settings.repetitions(), new LosersInLine(),
-                new KeptBytes.Shared(KEPT_BYTES_MAX, KEPT_SESSIONS),
-                new KeptBytes.Shared(Math.max(settings.messageLimit(), Runtime.getRuntime().maxMemory() / 2), 1),
+                KeptBytes.Shared.ofStatements(), KeptBytes.Shared.ofMessages(settings.messageLimit()),
                 new MemoryRoom(settings.changesLimit()), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()));
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());

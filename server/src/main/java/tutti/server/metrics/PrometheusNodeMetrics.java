@@ -144,7 +144,9 @@ public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.Met
         GaugeWithCallback.builder().name("tutti_copy_received_bytes")
                 .help("Bytes of another node's copy that have come so far; 0 if this node gets none.")
                 .callback(callback -> callback.call((double) received.getAsLong())).register(registry);
-        memory("tutti_prepared_statement_bytes", "Bytes of prepared statements' texts and values that sessions keep.",
+        memory("tutti_prepared_statement_bytes",
+                "Bytes of prepared statements' texts and values that sessions keep; with H2 and HSQLDB also of results that are"
+                        + " not read to their ends.",
                 FrontEnd.Memory::preparedBytes);
         memory("tutti_message_bytes", "Bytes of clients' long messages that are on their way to the database.",
                 FrontEnd.Memory::messageBytes);
