@@ -142,7 +142,7 @@ class ScenarioRunTest {
 
     /** Where nodes refuse to change the members, plans have no such change. */
     @ParameterizedTest
-    @CsvSource({"2pc, RAFT", "wice, RAFT", "passive, RAFT", "hybrid, RAFT", "akara, RAFT", "si, GROUP", "si, IDEAL"})
+    @CsvSource({"2pc, RAFT", "wice, RAFT", "passive, RAFT", "akara, RAFT", "si, GROUP", "si, IDEAL"})
     void membersStayWhereNodesRefuse(String protocol, OrderKind order) {
         for (long seed = 1; seed <= 20; seed++) {
             Scenario scenario = Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(), order, TRANSACTIONS,
