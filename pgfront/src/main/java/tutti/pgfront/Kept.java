@@ -42,12 +42,16 @@ final class Kept {
      */
     static long take(KeptBytes room, long bytes) throws SQLException {
         if (bytes > room.most()) {
-            throw new SQLException("a statement with its values takes " + bytes + " bytes, and all that a client has prepared"
-                    + " may take " + room.most() + ": send less at a time, or prepare it without a name", "54000");
+            throw new SQLException(
+                    "a statement with its values takes " + bytes + " bytes, and all that a client has prepared"
+                            + " may take " + room.most() + ": send less at a time, or prepare it without a name",
+                    "54000");
         }
         if (!room.take(bytes)) {
-            throw new SQLException("what clients of this node have prepared leaves no room for this: try again later, or close"
-                    + " statements and portals", "53200");
+            throw new SQLException(
+                    "what clients of this node have prepared leaves no room for this: try again later, or close"
+                            + " statements and portals",
+                    "53200");
         }
         return bytes;
     }

@@ -100,8 +100,10 @@ final class Rows implements AutoCloseable {
         }
         long most = Math.min(BYTES_MAX, from.most());
         if (bytes > most) {
-            throw new SQLException("the result is larger than " + most + " bytes, which results of this node's clients may"
-                    + " have: ask for less of it at a time", "54000");
+            throw new SQLException(
+                    "the result is larger than " + most + " bytes, which results of this node's clients may"
+                            + " have: ask for less of it at a time",
+                    "54000");
         }
         if (!from.take(bytes - taken)) {
             throw new SQLException("results that clients of this node have not read to their ends leave no room for"

@@ -31,7 +31,8 @@ class LargeStatementsTest {
             }
             assertTrue(fixture.frontEnd.memory().preparedBytes() > BYTES,
                     () -> fixture.frontEnd.memory().preparedBytes() + " bytes are kept");
-            assertTrue(fixture.frontEnd.memory().preparedBytes() <= new KeptBytes(KeptBytes.Shared.ofStatements()).most(),
+            assertTrue(
+                    fixture.frontEnd.memory().preparedBytes() <= new KeptBytes(KeptBytes.Shared.ofStatements()).most(),
                     () -> fixture.frontEnd.memory().preparedBytes() + " bytes are kept");
             for (int i = 0; i < STATEMENTS; i++) {
                 execute(prepared.get(i), STATEMENTS + i);
