@@ -148,11 +148,16 @@ final class Recording implements WorldLog {
         return held;
     }
 
-    /** All nodes execute the same: what the first has seen counts. */
+    /**
+     * All nodes execute the same: what the first has seen counts. What it has not changed, every engine has held for it until it was visible there, so
+     * who has locked that later, if only in an older snapshot, has not held it at the same time (docs/decisions/0128).
+     */
     @Override
     public void requested(Run run) {
-        if (!executed.contains(run.transaction())) {
+        TransactionId transaction = run.transaction();
+        if (!executed.contains(transaction)) {
             executed(run);
+            held.put(transaction, run.held().stream().filter(LockExclusionCheck.Hold::changed).toList());
         }
     }
 

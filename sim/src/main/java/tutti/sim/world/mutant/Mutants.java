@@ -133,7 +133,7 @@ public final class Mutants {
                     ideal("hybrid", "all"), new Finder(By.ASSERTION, "is null"), 60),
             one("own-outcome-counts", "An owner commits what it has made of a request, whatever counts elsewhere.",
                     Edit.of(PROTOCOL + "OwnerRuns", "same", new Change.Given("equals", 1)).at(1, 2),
-                    new Where("hybrid", Map.of(), null, OrderKind.IDEAL, "crash,kill", 1000, 75),
+                    new Where("hybrid", Map.of(), null, OrderKind.IDEAL, "crash,kill", 1000, 100),
                     new Finder(By.COMMIT_SEQUENCE, "same state"), 30),
             one("follower-passes-others", "An owner executes with others what stands behind somebody else, too.",
                     Edit.of(PROTOCOL + "ClassQueues", "run", new Change.Given("isBehind", 1)),
