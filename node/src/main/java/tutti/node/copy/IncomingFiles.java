@@ -100,16 +100,25 @@ public final class IncomingFiles {
         }
     }
 
-    /** The number of the new order directory. */
+    /**
+     * The number of the new order directory.
+     *
+     * @throws DamagedFileException if it cannot be read, which only somebody can mend who looks at the disk
+     */
     public long number() throws IOException {
-        try (DataFile file = data.directory(INCOMING).open(WANTED, Directory.Open.EXISTING)) {
+        Directory incoming = data.directory(INCOMING);
+        String why;
+        try (DataFile file = incoming.open(WANTED, Directory.Open.EXISTING)) {
             ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(file.size()));
             file.read(content, 0);
             return Long.parseLong(new String(content.array(), StandardCharsets.US_ASCII).strip());
         } catch (NumberFormatException damaged) {
-            throw new DamagedFileException(data.directory(INCOMING).location(WANTED)
-                    + " holds no number: remove the directory it is in, and start the node with `tutti node --copy-from any`");
+            why = "holds no number";
+        } catch (IOException unreadable) {
+            why = "cannot be read (" + unreadable.getMessage() + ")";
         }
+        throw new DamagedFileException(incoming.location(WANTED) + " " + why
+                + ": remove the directory it is in, and start the node with `tutti node --copy-from any`");
     }
 
     /** Whether the copy has come. */

@@ -121,6 +121,25 @@ class ScenarioRunTest {
         }
     }
 
+    /** A sector of the note that says so is bad when the copy has come: an operator has to look at that disk. */
+    @Test
+    void aNodeThatCannotReadWhichCopyItWantsRefusesToGoOn() {
+        Scenario drawn = Scenario.random(105328099445L, PROTOCOLS.descriptor("si"), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("all,disks"));
+        FaultPlan plan = FaultPlan.parse("""
+                fault-plan 1
+                seed 105328099445
+                hosts n0,n1,n2
+                spares n3,n4
+                safety 2s
+                f3 at 100ms for 1ms join host n4
+                f2 at 830ms for 167ms pause host n4
+                f1 at 1s for 1ms bad-sectors host n4 count 1
+                """);
+        ScenarioResult result = ScenarioRun.run(drawn.withPlan(plan));
+        assertTrue(result.passed(), result.why());
+    }
+
     /** The snapshot of a copy may be older than the message that adds its node, and older than changes before that. */
     @Test
     void aNodeComesWithASnapshotFromBeforeItWasAdded() {
