@@ -217,12 +217,13 @@ class MembershipTest {
     void aNodeThatWasRemovedWhileItWasAwayIsToldWhenItComes() throws Exception {
         submit(0, 1, 10);
         stop(2);
-        // A leader asks for what it is told at once, and so before anything is ordered behind it.
+        // A leader that has had something ordered asks for what it is told at once, and so before anything is ordered behind it.
         for (int node : List.of(0, 1)) {
             at(node).awaitView(v -> v.majority() && v.leader() != 2);
         }
-        tell(Set.of(0, 1), Set.of(), Set.of(2));
         submit(1, 11, 20);
+        tell(Set.of(0, 1), Set.of(), Set.of(2));
+        submit(1, 21, 30);
         start(2, founders, 10);
         Throwable why = at(2).awaitFailure();
         assertTrue(why.getMessage().contains("was removed"), why::toString);
