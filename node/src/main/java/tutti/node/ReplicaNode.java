@@ -581,6 +581,11 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         return core.placements().list();
     }
 
+    /** Those of {@link #placements} that this node does not keep. From any thread. */
+    public List<PlacedTable> lacks() {
+        return placements().stream().filter(table -> !table.nodes().contains(settings.node())).toList();
+    }
+
     /**
      * Keeps tables on some nodes only, from one position of the order on, while all goes on ({@link Engine#preparePlacement}). From any thread.
      *

@@ -216,9 +216,7 @@ class CommitPipelineTest extends PipelineFixture {
         assertEquals(List.of(), visible);
     }
 
-    /** Or the node would take its database for right, which has what the others have left out. */
-    @Test
-    void whatHasWorkedUnheardIsNotTakenForLeftOut() {
+    private void isLeftOutAfterAnAttemptThatWasLost() {
         run(() -> pipeline.remote(1, id(1), writes(1, 1)));
         pending().forEach(first -> first.fail(true));
         run(() -> {
@@ -226,6 +224,12 @@ class CommitPipelineTest extends PipelineFixture {
             pipeline.leaveOut(1);
         });
         machine.runFor(TimeUnit.SECONDS.toNanos(1));
+    }
+
+    /** Or the node would take its database for right, which has what the others have left out. */
+    @Test
+    void whatHasWorkedUnheardIsNotTakenForLeftOut() {
+        isLeftOutAfterAnAttemptThatWasLost();
         List<ManualEngine.Pending> skip = pending();
         engine.commit(List.of(1L));
         skip.forEach(twice -> twice.fail(false));
@@ -237,13 +241,7 @@ class CommitPipelineTest extends PipelineFixture {
 
     @Test
     void whatIsRecordedAsLeftOutUnheardIsLeftOut() {
-        run(() -> pipeline.remote(1, id(1), writes(1, 1)));
-        pending().forEach(first -> first.fail(true));
-        run(() -> {
-            skipped.add(1L);
-            pipeline.leaveOut(1);
-        });
-        machine.runFor(TimeUnit.SECONDS.toNanos(1));
+        isLeftOutAfterAnAttemptThatWasLost();
         pending().forEach(ManualEngine.Pending::succeedUnheard);
         machine.runFor(TimeUnit.SECONDS.toNanos(1));
         assertEquals(List.of(1L), visible);

@@ -39,7 +39,6 @@ final class NodeComparison implements AutoCloseable {
     private static final int ROWS_MAX = 100_000;
     private static final Executor LATER = CompletableFuture.delayedExecutor(IDLE_MAX.toSeconds() + 1, TimeUnit.SECONDS);
 
-    private final int self;
     private final ReplicaNode node;
     private final NodeDatabase database;
     private final Asking asking;
@@ -65,9 +64,7 @@ final class NodeComparison implements AutoCloseable {
     /** What is looked at. */
     private record Seen(long position, StateView view) {}
 
-    /** @param self number of the node */
-    NodeComparison(int self, ReplicaNode node, NodeDatabase database, Asking asking) {
-        this.self = self;
+    NodeComparison(ReplicaNode node, NodeDatabase database, Asking asking) {
         this.node = node;
         this.database = database;
         this.asking = asking;
@@ -178,8 +175,7 @@ final class NodeComparison implements AutoCloseable {
 
     private String digests(Comparison begun, StateView.Pace pace) throws IOException, InterruptedException {
         Seen seen = seen(begun);
-        List<String> lacks = node.placements().stream().filter(table -> !table.nodes().contains(self))
-                .map(ReplicaNode.PlacedTable::name).toList();
+        List<String> lacks = node.lacks().stream().map(ReplicaNode.PlacedTable::name).toList();
         List<StateView.Relation> tables = seen.view.tables().stream().filter(table -> !lacks.contains(table.name()))
                 .toList();
         begun.tables.complete(tables);

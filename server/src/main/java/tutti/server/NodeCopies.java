@@ -142,8 +142,7 @@ final class NodeCopies implements CopySource {
 
     private SortedMap<String, List<Integer>> lacks() {
         SortedMap<String, List<Integer>> lacks = new TreeMap<>();
-        node.placements().stream().filter(table -> !table.nodes().contains(config.node()))
-                .forEach(table -> lacks.put(table.name(), table.nodes().stream().sorted().toList()));
+        node.lacks().forEach(table -> lacks.put(table.name(), table.nodes().stream().sorted().toList()));
         return lacks;
     }
 

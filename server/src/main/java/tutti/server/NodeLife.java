@@ -393,7 +393,7 @@ final class NodeLife implements AutoCloseable {
             started.addLast(workload);
             node.record(workload);
         }
-        NodeComparison comparing = new NodeComparison(config.node(), node, opened, NodeLife::<Void>asked);
+        NodeComparison comparing = new NodeComparison(node, opened, NodeLife::<Void>asked);
         started.push(comparing);
         comparison = comparing;
         NodeChanges telling = opened.changes(node);

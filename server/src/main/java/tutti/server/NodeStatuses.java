@@ -62,8 +62,7 @@ final class NodeStatuses {
                 life == null ? null : life.secondaries(),
                 replica == null
                         ? List.of()
-                        : replica.placements().stream().filter(table -> !table.nodes().contains(config.node()))
-                                .map(ReplicaNode.PlacedTable::name).toList());
+                        : replica.lacks().stream().map(ReplicaNode.PlacedTable::name).toList());
     }
 
     /** Those of the configuration, but for those that have come or gone since it was written. */
