@@ -6,15 +6,20 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import tutti.model.RequestKind;
 import tutti.model.RunResult;
 import tutti.report.Chart;
 
 /**
- * The MacroDDB thesis, figures 5.5 to 5.8, tables 5.1 and 5.2: a machine for each node, in the model. There are no secondaries in
- * it: a node is one database, so what three replicas are worth (figures 5.4, 5.9, 5.10, table 5.3) is not asked.
+ * The MacroDDB thesis, figures 5.5 to 5.10, tables 5.1 to 5.3: a machine for each node, in the model, with a primary and two
+ * secondaries on it. A database lets in one at a time, as H2 did then, statement by statement. Transactions of the model compute at once, so what
+ * their clients do in between is inside as well: figures 5.9 and 5.10 and table 5.3 have two at a time beside it, as if half of it were outside.
+ * A secondary executes a transaction's updates again, which takes {@value #AGAIN} of it: chosen, so that three replicas lose with one client what they lose in the thesis.
  */
 final class MacroDdbFigures {
     private static final int[] NODES = {1, 2, 4, 8};
@@ -22,6 +27,15 @@ final class MacroDdbFigures {
     /** Figures 5.5 and 5.6 and table 5.1: so many machines, with two clients each. */
     private static final int MACHINES = 4;
     private static final int CORES = 8;
+    private static final String REPLICAS = "database.replicas";
+    private static final String ADMITS = "database.admits";
+    private static final String AGAIN = "0.7";
+    /** Figures 5.9 and 5.10 and table 5.3: the machines of group 2. */
+    private static final int SMALL_CORES = 4;
+    private static final int[] FEW_NODES = {1, 2, 3};
+    private static final int[] MANY_CLIENTS = {1, 2, 4, 6};
+    private static final Map<Integer, String> THREE_REPLICAS = Map.of(1, "-8 (-5)", 2, "6 (16)", 4, "11 (24)", 6, "3 (22)");
+    private static final int[] CENTRAL_CLIENTS = {1, 2, 3, 4, 6, 8};
 
     /** What is read of a hundred transactions, and what the thesis says of such a mix, "" where nothing. */
     enum Mix {
@@ -64,7 +78,8 @@ final class MacroDdbFigures {
     MacroDdbFigures(long transactions) {
         // Without turns, as in the thesis: who has lost a row does not try again here, and so would not use its turn.
         base = new FigureRun("macroddb", Map.of("run.transactions", Long.toString(transactions), "workload.warehouses",
-                "2", "protocol.parameters.turns", "0"));
+                "2", "protocol.parameters.turns", "0", REPLICAS, "3", ADMITS, "1",
+                "database.with.apply-share", AGAIN));
     }
 
     private static String percent(double value) {
@@ -81,9 +96,9 @@ final class MacroDdbFigures {
         return at(mix, MACHINES, 2);
     }
 
-    /** Two masters on each machine, each with half of it. */
+    /** Two masters on each machine, each with half of it and one database. */
     private FigureRun flat(Mix mix) {
-        return at(mix, 2 * MACHINES, 1).with("topology.cores", Integer.toString(CORES / 2));
+        return at(mix, 2 * MACHINES, 1).with(REPLICAS, "1").with("topology.cores", Integer.toString(CORES / 2));
     }
 
     private List<FigureRun> overNodes(Mix mix, int clients) {
@@ -100,6 +115,12 @@ final class MacroDdbFigures {
         figures.add(ratio());
         figures.add(twoClients());
         figures.add(aborts());
+        for (int admits : List.of(1, 2)) {
+            figures.add(central(admits));
+            for (int clients : MANY_CLIENTS) {
+                figures.add(threeReplicas(clients, admits));
+            }
+        }
         return figures;
     }
 
@@ -206,5 +227,62 @@ final class MacroDdbFigures {
                         sheet.text(at(mix, 8, 2), GordaFigures::aborts, 1));
             }
         });
+    }
+
+    private FigureRun small(int nodes, int clientsOfANode, int replicas, int admits) {
+        return at(Mix.TWENTY, nodes, clientsOfANode).with("topology.cores", Integer.toString(SMALL_CORES))
+                .with(REPLICAS, Integer.toString(replicas)).with(ADMITS, Integer.toString(admits));
+    }
+
+    private Figure central(int admits) {
+        IntFunction<FigureRun> one = clients -> small(1, clients, 1, admits);
+        IntFunction<FigureRun> three = clients -> small(1, clients, 3, admits);
+        return replicas("5.9", "macroddb-5.9-" + admits, "clients", CENTRAL_CLIENTS, one, three,
+                gains -> List.of("one node, " + admitted(admits) + ", 1, 2, 3, 4, 6, 8 clients",
+                        "ahead from three clients on", texts(gains)));
+    }
+
+    private Figure threeReplicas(int clients, int admits) {
+        IntFunction<FigureRun> one = nodes -> small(nodes, clients, 1, admits);
+        IntFunction<FigureRun> three = nodes -> small(nodes, clients, 3, admits);
+        return replicas("table 5.3", "macroddb-5.10-" + clients + "-" + admits, "nodes", FEW_NODES, one, three,
+                gains -> List.of(
+                        clients + " clients a node, " + admitted(admits) + ", average and best over 1 to 3 nodes, and each",
+                        THREE_REPLICAS.getOrDefault(clients, ""),
+                        String.format(Locale.ROOT, "%.0f (%.0f): %s",
+                                gains.stream().mapToDouble(Estimate::mean).average().orElse(Double.NaN),
+                                gains.stream().mapToDouble(Estimate::mean).max().orElse(Double.NaN), texts(gains))));
+    }
+
+    private static String admitted(int admits) {
+        return admits + " at a time";
+    }
+
+    private static String texts(List<Estimate> gains) {
+        return String.join(", ", gains.stream().map(gain -> gain.text(0)).toList());
+    }
+
+    /** @param row of the gains of three replicas: what they are of, what the thesis says, and what is here */
+    private static Figure replicas(String name, String file, String over, int[] values, IntFunction<FigureRun> one,
+            IntFunction<FigureRun> three, Function<List<Estimate>, List<String>> row) {
+        List<FigureRun> ones = Arrays.stream(values).mapToObj(one).toList();
+        List<FigureRun> threes = Arrays.stream(values).mapToObj(three).toList();
+        return new Figure(name, Stream.concat(ones.stream(), threes.stream()).toList(), sheet -> {
+            double[] at = Arrays.stream(values).asDoubleStream().toArray();
+            List<String> what = row.apply(Arrays.stream(values)
+                    .mapToObj(value -> better(sheet, three.apply(value), one.apply(value))).toList());
+            sheet.chart(file, new Chart("80-20", over, "thousand tpm", false, false, true,
+                    List.of(sheet.curve("one replica", at, ones, MacroDdbFigures::thousands),
+                            sheet.curve("three replicas", at, threes, MacroDdbFigures::thousands))));
+            sheet.compare(name, "80-20, three replicas against one, %: " + what.get(0), what.get(1), what.get(2));
+        });
+    }
+
+    /** By seed: how much more one setting does than another, in percent. */
+    private static Estimate better(FigurePages sheet, FigureRun more, FigureRun less) {
+        int seeds = sheet.results(less).size();
+        return Estimate.of(IntStream.range(0, seeds).mapToDouble(
+                seed -> 100 * sheet.results(more).get(seed).tpm() / sheet.results(less).get(seed).tpm() - 100)
+                .toArray());
     }
 }

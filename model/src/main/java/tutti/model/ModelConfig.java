@@ -13,6 +13,7 @@ import tutti.group.GroupParameters;
  * @param workload of the clients
  * @param policy of the lock manager
  * @param execution how transactions execute
+ * @param copies of the database at each site
  * @param protocol name and parameters
  * @param order how messages are ordered
  * @param length when it ends
@@ -20,7 +21,7 @@ import tutti.group.GroupParameters;
  * @param charge how real code is charged time
  */
 public record ModelConfig(Topology topology, Calibration calibration, WorkloadModel workload, LockPolicy policy,
-        Executing execution, ChosenProtocol protocol, OrderChoice order, Length length, List<ModelFault> faults,
+        Executing execution, Copies copies, ChosenProtocol protocol, OrderChoice order, Length length, List<ModelFault> faults,
         Charge charge) {
     /** Of the lock manager (D5.1, section 2.3.2). */
     public enum LockPolicy {
@@ -28,6 +29,26 @@ public record ModelConfig(Topology topology, Calibration calibration, WorkloadMo
         TIMESTAMP,
         /** Rows that are read are locked, too, shared. */
         LOCKING
+    }
+
+    /**
+     * The databases of a site, which hold the same.
+     *
+     * @param replicas 1 to {@value #REPLICAS_MAX}: one is primary, the others take its write sets and run what only reads
+     * @param admits how many compute in one at a time; 0 if that has no limit of its own
+     */
+    public record Copies(int replicas, int admits) {
+        /** More are not. */
+        public static final int REPLICAS_MAX = 64;
+        /** One database, as concurrent as processors allow. */
+        public static final Copies ONE = new Copies(1, 0);
+
+        public Copies {
+            if (replicas < 1 || replicas > REPLICAS_MAX || admits < 0) {
+                throw new IllegalArgumentException(
+                        "impossible databases: " + replicas + " that admit " + admits + " at a time");
+            }
+        }
     }
 
     /** How a transaction executes at its own site. */

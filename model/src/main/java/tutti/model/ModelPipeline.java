@@ -146,7 +146,7 @@ final class ModelPipeline {
     }
 
     private void compute(Slot slot, Work work, double nanos) {
-        site.cpu().execute(site.world().scaled(nanos), () -> write(slot, work));
+        site.engines().primary().execute(site.world().scaled(nanos), () -> write(slot, work));
     }
 
     private void write(Slot slot, Work work) {

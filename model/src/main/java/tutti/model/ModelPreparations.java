@@ -5,7 +5,6 @@ import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
-import tutti.sim.host.CpuPool;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.Nanos;
 
@@ -33,7 +32,7 @@ final class ModelPreparations {
         boolean granted;
         /** How often it has begun to wait; only the last time is looked after. */
         int waits;
-        CpuPool.@Nullable Job job;
+        Engines.@Nullable Job job;
 
         Prepared(TransactionId id, @Nullable Work work) {
             this.id = id;
@@ -54,7 +53,7 @@ final class ModelPreparations {
         private void make() {
             granted = true;
             double nanos = work == null ? 0 : site.world().calibration().rows().applying(work);
-            job = site.cpu().execute(site.world().scaled(nanos), () -> {
+            job = site.engines().primary().execute(site.world().scaled(nanos), () -> {
                 job = null;
                 tell(this, () -> replica.protocol().prepared(id));
             });
@@ -151,7 +150,7 @@ final class ModelPreparations {
 
     private void cancel(Prepared prepared) {
         if (prepared.job != null) {
-            site.cpu().cancel(prepared.job);
+            site.engines().cancel(prepared.job);
             prepared.job = null;
         }
     }

@@ -77,7 +77,7 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
     void crash() {
         over = true;
         events.clear();
-        site.cpu().clear();
+        site.engines().clear();
         locals.crash();
     }
 
@@ -184,6 +184,7 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
         } else {
             locals.visible(slot);
             site.world().visible(site.node(), slot.position, slot.work);
+            site.engines().visible(slot.position, slot.work);
         }
     }
 

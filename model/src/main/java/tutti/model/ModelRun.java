@@ -92,7 +92,8 @@ public final class ModelRun {
         this.channel = channel(topology, hosts, schedule);
         for (int node = 0; node < sites; node++) {
             LogStorage storage = new LogStorage(kernel, topology.nameOf(node), config.calibration().log());
-            Site site = new Site(node, hosts.get(node), hosts.get(node).cpu(), storage,
+            Site site = new Site(node, hosts.get(node), hosts.get(node).cpu(),
+                    new Engines(hosts.get(node).cpu(), config.copies(), this::applying), storage,
                     new LockTable(config.policy() == ModelConfig.LockPolicy.TIMESTAMP), world);
             replicas.add(new ModelReplica(site, channel, charge(node), claims, protocol(node)));
         }
@@ -101,6 +102,10 @@ public final class ModelRun {
                 ? recordedClients
                 : new Clients(kernel, config.workload(), tpcc, replicas,
                         new ModelledNetwork(kernel, topology, schedule, config.order().group().timing()), this::ended);
+    }
+
+    private long applying(Work work) {
+        return world.scaled(config.calibration().rows().applying(work));
     }
 
     private Channel channel(Topology topology, List<Host> hosts, FaultSchedule faults) {

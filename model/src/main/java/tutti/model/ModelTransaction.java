@@ -4,7 +4,6 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.Stage;
 import tutti.core.txn.TransactionId;
-import tutti.sim.host.CpuPool;
 
 /** A transaction of a client at its site, from the client's asking to its answer. */
 final class ModelTransaction extends LockHolder {
@@ -28,7 +27,9 @@ final class ModelTransaction extends LockHolder {
     boolean active;
     /** Increases when what was to be told to the protocol of it has no meaning any more. */
     int epoch;
-    CpuPool.@Nullable Job job;
+    Engines.@Nullable Job job;
+    /** Where it runs. */
+    Engines.Engine engine;
     /** Which statement it executes, if it executes one after the other. */
     int statement;
     /** Processor time of the database, and of its client, that it took before its first statement. */
@@ -42,6 +43,7 @@ final class ModelTransaction extends LockHolder {
         this.client = client;
         this.since = now;
         this.stageSince = now;
+        this.engine = locals.primary();
     }
 
     @Override

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Execution;
 import tutti.core.protocol.ReplicaWorld.Priority;
@@ -63,6 +64,10 @@ final class ModelTransactions {
         return holder instanceof ModelTransaction local && local.told ? local.id : null;
     }
 
+    Engines.Engine primary() {
+        return site.engines().primary();
+    }
+
     /** Makes the changes of a transaction of another site and keeps them. */
     void prepare(TransactionId id) {
         preparations.prepare(id);
@@ -109,7 +114,7 @@ final class ModelTransactions {
             start(local);
         } else if (work.isForOwner()) {
             // Its client computes where it is, and no client waits or is waited for while the owner executes.
-            site.cpu().execute(site.world().scaled((double) work.clientNanos), () -> submit(local));
+            site.engines().outside(site.world().scaled((double) work.clientNanos), () -> submit(local));
         } else {
             submit(local);
         }
@@ -117,12 +122,19 @@ final class ModelTransactions {
 
     /**
      * What changes nothing is no matter of the protocol. Under strict two-phase locking it locks what it reads; it loses its
-     * locks to what has its place in the order, as any transaction does that has none.
+     * locks to what has its place in the order, as any transaction does that has none. Where there are secondaries it runs at one of those.
      */
     private void read(ModelTransaction local) {
         site.world().workload().resolve(local.work);
         local.shared = local.work.shared;
         local.active = true;
+        site.engines().read(engine -> {
+            local.engine = engine;
+            reading(local);
+        });
+    }
+
+    private void reading(ModelTransaction local) {
         if (!local.work.statements.isEmpty()) {
             approach(local);
             return;
@@ -195,7 +207,7 @@ final class ModelTransactions {
         double known = sample(losing.approachClient(), local);
         local.approachClientNanos = known > 0 ? Math.min(known, client) : client / (local.work.calls() + 1);
         enter(local, Stage.EXECUTING);
-        compute(local, local.approachClientNanos, () -> compute(local, local.approachNanos, () -> {
+        outside(local, local.approachClientNanos, () -> compute(local, local.approachNanos, () -> {
             site.locks().begin(local);
             local.begun = replica.visible();
             lock(local);
@@ -206,14 +218,24 @@ final class ModelTransactions {
         return of.getOrDefault(local.work.kind, Distribution.ZERO).sample(chance);
     }
 
-    /** Has it use a processor, if it needs it, and go on if it still runs then. */
+    /** Has it compute in its database, if it has to, and go on if it still runs then. */
     private void compute(ModelTransaction local, double nanos, Runnable then) {
+        compute(local, nanos, local.engine::execute, then);
+    }
+
+    /** Has its client compute. */
+    private void outside(ModelTransaction local, double nanos, Runnable then) {
+        compute(local, nanos, site.engines()::outside, then);
+    }
+
+    private void compute(ModelTransaction local, double nanos, BiFunction<Long, Runnable, Engines.Job> where,
+            Runnable then) {
         if (nanos < 1) {
             then.run();
             return;
         }
         int run = local.runs;
-        local.job = site.cpu().execute(site.world().scaled(nanos), () -> {
+        local.job = where.apply(site.world().scaled(nanos), () -> {
             local.job = null;
             if (local.active && local.runs == run) {
                 then.run();
@@ -257,7 +279,7 @@ final class ModelTransactions {
         int run = local.runs;
         waiting(local.work.waitingNanos / local.work.calls(), () -> {
             if (local.active && local.runs == run) {
-                compute(local, (local.work.clientNanos - local.approachClientNanos) / local.work.calls(),
+                outside(local, (local.work.clientNanos - local.approachClientNanos) / local.work.calls(),
                         () -> next(local));
             }
         });
@@ -278,7 +300,7 @@ final class ModelTransactions {
         int epoch = local.epoch;
         long server = site.world().scaled(sample(losing.failing(), local));
         long client = site.world().scaled(sample(losing.failingClient(), local));
-        local.job = site.cpu().execute(server, () -> local.job = site.cpu().execute(client, () -> {
+        local.job = local.engine.execute(server, () -> local.job = site.engines().outside(client, () -> {
             local.job = null;
             waiting(waiting, () -> {
                 if (local.epoch == epoch) {
@@ -302,7 +324,7 @@ final class ModelTransactions {
         }
         enter(local, Stage.EXECUTING);
         int run = local.runs;
-        local.job = site.cpu().execute(computing(local.work), () -> {
+        local.job = local.engine.execute(computing(local.work), () -> {
             local.job = null;
             waiting(local.work.waitingNanos, () -> {
                 if (local.active && local.runs == run) {
@@ -312,7 +334,7 @@ final class ModelTransactions {
         });
     }
 
-    /** Its own processor time and its client's, who take turns: never more than one of them computes. */
+    /** Its own processor time and its client's, who take turns: never more than one of them computes. So a client is inside its database all the time. */
     private long computing(Work work) {
         return site.world().scaled(site.world().calibration().rows().executing(work) + work.clientNanos);
     }
@@ -332,6 +354,7 @@ final class ModelTransactions {
         }
         if (local.work.kind.readOnly()) {
             local.active = false;
+            site.engines().readFrom(local.engine);
             site.locks().release(local, false);
             end(local, "");
             return;
@@ -410,7 +433,7 @@ final class ModelTransactions {
             site.locks().release(local, false);
         }
         if (local.job != null) {
-            site.cpu().cancel(local.job);
+            site.engines().cancel(local.job);
             local.job = null;
         }
         if (local.stage == Stage.LOCKING || local.stage == Stage.EXECUTING) {

@@ -14,7 +14,6 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
 import tutti.core.txn.TransactionId;
 import tutti.core.txn.WriteSet;
-import tutti.sim.host.CpuPool;
 
 /**
  * What one site executes for clients of any site, as the owner of request logs asks for it: several requests, one after the other, in one transaction of its
@@ -37,7 +36,7 @@ final class ModelUndertakings {
         /** Increases when what was under way has no meaning any more. */
         int epoch;
         long begun;
-        CpuPool.@Nullable Job job;
+        Engines.@Nullable Job job;
 
         Run(TransactionId first, List<Work> works) {
             this.first = first;
@@ -67,7 +66,7 @@ final class ModelUndertakings {
         void acquired() {
             begun = replica.visible();
             double nanos = works.stream().mapToDouble(site.world().calibration().rows()::executing).sum();
-            job = site.cpu().execute(site.world().scaled(nanos), () -> {
+            job = site.engines().primary().execute(site.world().scaled(nanos), () -> {
                 job = null;
                 executed();
             });
@@ -122,9 +121,9 @@ final class ModelUndertakings {
         }
 
         private void cancel() {
-            CpuPool.Job computing = job;
+            Engines.Job computing = job;
             if (computing != null) {
-                site.cpu().cancel(computing);
+                site.engines().cancel(computing);
                 job = null;
             }
         }

@@ -9,8 +9,9 @@ import tutti.sim.kernel.Clock;
  * @param node its number
  * @param clock what it takes for the time
  * @param cpu its processors
+ * @param engines its databases
  * @param storage its log
  * @param locks its lock manager
  * @param world what all replicas share
  */
-record Site(int node, Clock clock, CpuPool cpu, LogStorage storage, LockTable locks, ModelWorld world) {}
+record Site(int node, Clock clock, CpuPool cpu, Engines engines, LogStorage storage, LockTable locks, ModelWorld world) {}

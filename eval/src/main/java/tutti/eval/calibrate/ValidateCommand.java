@@ -137,7 +137,7 @@ public final class ValidateCommand implements Callable<Integer> {
         ModelConfig read = options.config(Map.of("database.calibration", file));
         double warmUp = options.warmup();
         return new ModelConfig(read.topology(), read.calibration().withoutCode(), read.workload(), read.policy(),
-                read.execution(),
+                read.execution(), read.copies(),
                 read.protocol(), read.order(), new ModelConfig.Length(warmUp, TRANSACTIONS_MAX,
                         warmUp + (double) LONGER * rounds * options.seconds(), 1),
                 read.faults(), read.charge());

@@ -58,6 +58,14 @@ final class Interpreter {
                     "is 'statements', but with 'locks: locking' rows that are read are locked, all at once",
                     "write locks: timestamp, or execution: at-once");
         }
+        ModelConfig.Copies copies = new ModelConfig.Copies(
+                (int) database.count("replicas", 1, 1, ModelConfig.Copies.REPLICAS_MAX),
+                (int) database.count("admits", 0, 0, 10_000));
+        if (copies.replicas() > 1 && policy == ModelConfig.LockPolicy.LOCKING) {
+            database.wrong("replicas", "is " + copies.replicas()
+                    + ", but with 'locks: locking' who reads locks rows, and secondaries have no locks",
+                    "write locks: timestamp, or replicas: 1");
+        }
         database.end();
         WorkloadModel workload = workload(root.section("workload"));
         ChosenProtocol protocol = protocol(root.section("protocol"), topology);
@@ -77,7 +85,7 @@ final class Interpreter {
         root.end();
         if (!reader.problems().isEmpty()) {
             return new ScenarioFile(title,
-                    new ModelConfig(topology, calibration, workload, policy, execution, protocol, order,
+                    new ModelConfig(topology, calibration, workload, policy, execution, copies, protocol, order,
                             length, List.of(), charge),
                     seed, repetitions, sweep);
         }
@@ -87,7 +95,7 @@ final class Interpreter {
         }
         whoIsLeft(topology, protocol, order, faults);
         return new ScenarioFile(title,
-                new ModelConfig(topology, calibration, workload, policy, execution, protocol, order, length, faults,
+                new ModelConfig(topology, calibration, workload, policy, execution, copies, protocol, order, length, faults,
                         charge),
                 seed, repetitions, sweep);
     }

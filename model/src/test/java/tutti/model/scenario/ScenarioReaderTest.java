@@ -93,6 +93,7 @@ class ScenarioReaderTest {
             faults: [{kind: random-loss, rate: 1}]|my.yaml:2: faults[0].rate is '1'
             faults: [{sites: 9}]            |my.yaml:2: faults[0].sites is '9'; valid: all, or numbers from 0 to 8
             database: {with: {apply-shar: 1}}|my.yaml:2: apply-shar is no key; did you mean apply-share?
+            database: {replicas: 3, locks: locking} |replicas is 3, but with 'locks: locking'
             database: {calibration: papr}   |is no shipped calibration; did you mean paper?
             run: {seed: 1, seed: 2}         |run.seed is given twice
             run: [                          |my.yaml:3: is not YAML
