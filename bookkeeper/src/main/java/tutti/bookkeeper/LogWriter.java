@@ -43,8 +43,8 @@ import tutti.runtime.Clock;
 final class LogWriter {
     private static final Logger LOG = LoggerFactory.getLogger(LogWriter.class);
     private static final int ENTRIES_AT_ONCE = 32;
-    /** So many batches wait for another ledger; senders repeat others. */
-    private static final int HELD_MAX = 1024;
+    /** Batches of so many bytes wait for another ledger, and one more; senders repeat others. */
+    private static final long HELD_BYTES_MAX = 16 << 20;
 
     private enum State {
         TAKING_OVER,
@@ -75,6 +75,7 @@ final class LogWriter {
     private final Clock clock;
     private final Owner owner;
     private final ArrayDeque<byte[]> held = new ArrayDeque<>();
+    private long heldBytes;
     private State state = State.TAKING_OVER;
     private LedgerList list;
     private int listVersion;
@@ -251,7 +252,9 @@ final class LogWriter {
                     state = State.WRITING;
                     owner.written(made.getId(), entry, table.positions());
                     while (!held.isEmpty() && state == State.WRITING) {
-                        write(held.remove());
+                        byte[] next = held.remove();
+                        heldBytes -= next.length;
+                        write(next);
                     }
                     shorten();
                 }
@@ -300,8 +303,9 @@ final class LogWriter {
         switch (state) {
             case WRITING -> write(batch);
             case CHANGING -> {
-                if (held.size() < HELD_MAX) {
+                if (heldBytes < HELD_BYTES_MAX) {
                     held.add(batch);
+                    heldBytes += batch.length;
                 }
             }
             case TAKING_OVER, OVER -> {
