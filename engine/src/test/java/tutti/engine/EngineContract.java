@@ -64,7 +64,7 @@ public abstract class EngineContract {
             throw new UnsupportedOperationException("this engine executes no requests");
         }
 
-        /** How an operator names the table of key 1, to have node 0, whose engine this is, lack it; null if nodes over it keep all tables. */
+        /** How an operator names the table of key 1; null if nodes over the engine, which is node 0's, keep all tables. */
         default @Nullable String placeable() {
             return null;
         }

@@ -12,8 +12,8 @@ import tutti.runtime.Loop;
 /**
  * Has this node, while it gives others copies, tell nothing that would let any node forget the log behind the copy, and forget
  * nothing itself: until each receiver has told from where on it would need the log, or for ten minutes after its copy was complete, or
- * until the log is larger than {@code order.retention-bytes}. A receiver tells nothing before it has a snapshot of its own, which in a cluster with little to do takes
- * longer than that. Of the replica's loop.
+ * until the log is larger than {@code order.retention-bytes}. A receiver tells nothing before it has a snapshot of its own, which takes
+ * longer than that in a cluster with little to do. Of the replica's loop.
  */
 final class CopyRetention {
     private static final Logger LOG = LoggerFactory.getLogger(CopyRetention.class);
