@@ -3,6 +3,7 @@ package tutti.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
@@ -13,6 +14,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -20,6 +22,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.Engine.PlacementPlan;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.WriteSet;
@@ -59,6 +62,11 @@ public abstract class EngineContract {
         /** A client's request that changes nothing. */
         default byte[] readRequest() {
             throw new UnsupportedOperationException("this engine executes no requests");
+        }
+
+        /** How an operator names the table of key 1; null if nodes over the engine, which is node 0's, keep all tables. */
+        default @Nullable String placeable() {
+            return null;
         }
 
         @Override
@@ -289,17 +297,14 @@ public abstract class EngineContract {
 
     @Test
     void barrierStatementsTakeEffectOrAreRefusedAtTheirPosition() throws Exception {
-        Result<ExecuteResult> first = new Result<>();
-        applier().execute(1, harness.createTable(), first);
-        assertTrue(first.success().tookEffect());
+        assertTrue(executed(1, harness.createTable()).tookEffect());
         assertEquals(1, position(harness.engine()));
-        Result<ExecuteResult> second = new Result<>();
-        applier().execute(2, harness.createTable(), second);
-        assertFalse(second.success().tookEffect());
-        assertTrue(second.success().response().length > 0);
+        ExecuteResult second = executed(2, harness.createTable());
+        assertFalse(second.tookEffect());
+        assertTrue(second.response().length > 0);
         assertEquals(1, position(harness.engine()), "what becomes of it others decide");
         Result<ExecuteResult> skipped = new Result<>();
-        applier().skip(2, Objects.requireNonNull(second.success().refusal()), skipped);
+        applier().skip(2, Objects.requireNonNull(second.refusal()), skipped);
         assertFalse(skipped.success().tookEffect());
         assertTrue(skipped.success().response().length > 0);
         assertEquals(2, position(harness.engine()));
@@ -309,5 +314,39 @@ public abstract class EngineContract {
         apply(3, harness.put(1, "a")).success();
         commit(3);
         assertEquals(Map.of(1, "a"), harness.contents());
+    }
+
+    /** Or is on all nodes, and the engine says so. */
+    @Test
+    void aTableIsKeptByOthersOnlyFromItsPositionOn() throws Exception {
+        String table = harness.placeable();
+        WriteSet before = harness.put(1, "a");
+        if (table == null) {
+            assertEquals("0A000", prepare("KV", Set.of(1, 2)).failure().sqlState());
+            assertThrows(UnsupportedOperationException.class, () -> harness.engine().changedTables(before));
+            return;
+        }
+        applyAndCommit(1, 1, before).success();
+        PlacementPlan plan = prepare(table, Set.of(1, 2)).success();
+        assertEquals(Set.copyOf(plan.tables().values()), harness.engine().changedTables(before));
+        assertTrue(executed(2, plan.statement()).tookEffect());
+        assertTrue(executed(3, plan.statement()).tookEffect(), "a second time");
+        applyAndCommit(4, 5, harness.put(1, "b"), harness.remove(1)).success();
+        assertEquals(5, position(harness.engine()));
+        assertThrows(Exception.class, () -> harness.begin(1, "mine"));
+        Result<PlacementPlan> here = prepare(table, Set.of(0, 1));
+        assertTrue(!here.succeeds() || !executed(6, here.success().statement()).tookEffect(), "rows were brought");
+    }
+
+    private Result<PlacementPlan> prepare(String table, Set<Integer> keepers) {
+        Result<PlacementPlan> prepared = new Result<>();
+        harness.engine().preparePlacement(List.of(table), keepers, prepared);
+        return prepared;
+    }
+
+    private ExecuteResult executed(long position, byte[] statement) throws Exception {
+        Result<ExecuteResult> executed = new Result<>();
+        applier().execute(position, statement, executed);
+        return executed.success();
     }
 }

@@ -140,7 +140,7 @@ final class Copies {
     /** As {@link ReplicaNode#backUp}. */
     void backUp(Completion<StateCopy> done) {
         String refusal = node.refusal();
-        if (refusal == null && (begun != null || retention.keeps())) {
+        if (refusal == null && (begun != null || retention.isMaking())) {
             refusal = "the node gives a copy already; try again when that is made";
         }
         if (refusal != null) {

@@ -1,14 +1,19 @@
 package tutti.node;
 
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.runtime.Loop;
 
 /**
- * Has this node, while it gives another one a copy, tell nothing that would let any node forget the log behind the copy, and forget
- * nothing itself: until the receiver has told from where on it would need the log, or for ten minutes after the copy was complete, or
- * until the log is larger than {@code order.retention-bytes}. Of the replica's loop.
+ * Has this node, while it gives others copies, tell nothing that would let any node forget the log behind the copy, and forget
+ * nothing itself: until each receiver has told from where on it would need the log, or for ten minutes after its copy was complete, or
+ * until the log is larger than {@code order.retention-bytes}. A receiver tells nothing before it has a snapshot of its own, which takes
+ * longer than that in a cluster with little to do. Of the replica's loop.
  */
 final class CopyRetention {
     private static final Logger LOG = LoggerFactory.getLogger(CopyRetention.class);
@@ -19,9 +24,9 @@ final class CopyRetention {
     private long bytesMax;
     private final Loop loop;
     private final Runnable released;
-    private int receiver = NOBODY;
-    private boolean complete;
-    private Loop.Timer grace = () -> {};
+    private int making = NOBODY;
+    /** By receivers whose copies are complete: when it is no longer kept for them. */
+    private final Map<Integer, Loop.Timer> made = new TreeMap<>();
 
     /**
      * That keeps nothing yet.
@@ -43,33 +48,37 @@ final class CopyRetention {
 
     /** Whether the log is kept. */
     boolean keeps() {
-        return receiver != NOBODY;
+        return isMaking() || !made.isEmpty();
     }
 
-    /** A copy is begun. */
+    /** Whether a copy is being made. */
+    boolean isMaking() {
+        return making != NOBODY;
+    }
+
+    /** A copy is begun. The log is no longer kept for another one that is not complete. */
     void begin(int node) {
-        grace.cancel();
-        receiver = node;
-        complete = false;
+        forget(node);
+        making = node;
     }
 
     /** It has ended; without effect if it is not the last that was begun. */
-    void end(int node, boolean isComplete) {
-        if (node != receiver) {
+    void end(int node, boolean complete) {
+        if (node != making) {
             return;
         }
-        complete = isComplete;
+        making = NOBODY;
         if (complete) {
-            grace = loop.schedule(GRACE_NANOS, this::release);
+            made.put(node, loop.schedule(GRACE_NANOS, () -> release(node)));
         } else {
-            release();
+            tellReleased();
         }
     }
 
     /** A node has told from where on it would need the log. */
     void told(int node) {
-        if (node == receiver && complete) {
-            release();
+        if (made.containsKey(node)) {
+            release(node);
         }
     }
 
@@ -77,16 +86,34 @@ final class CopyRetention {
     void review(long logBytes) {
         if (keeps() && logBytes > bytesMax) {
             LOG.warn(
-                    "node {}: the order's log takes {} bytes, more than order.retention-bytes, and is no longer kept for node {},"
-                            + " which is given a copy: it may need another",
-                    self, logBytes, receiver);
-            release();
+                    "node {}: the order's log takes {} bytes, more than order.retention-bytes, and is no longer kept for nodes {},"
+                            + " which are given copies: they may need others",
+                    self, logBytes, receivers());
+            List.copyOf(made.keySet()).forEach(this::forget);
+            making = NOBODY;
+            released.run();
         }
     }
 
-    private void release() {
-        grace.cancel();
-        receiver = NOBODY;
-        released.run();
+    private List<Integer> receivers() {
+        return Stream.concat(made.keySet().stream(), isMaking() ? Stream.of(making) : Stream.empty()).toList();
+    }
+
+    private void forget(int node) {
+        Loop.Timer grace = made.remove(node);
+        if (grace != null) {
+            grace.cancel();
+        }
+    }
+
+    private void release(int node) {
+        forget(node);
+        tellReleased();
+    }
+
+    private void tellReleased() {
+        if (!keeps()) {
+            released.run();
+        }
     }
 }

@@ -113,6 +113,31 @@ class StateCopyTest extends ReplicaTrio {
         assertSame();
     }
 
+    /** In a cluster with little to do a receiver says nothing for long. */
+    @Test
+    void whoHasGivenACopyIsBackedUpAndKeepsTheLogForItsReceiver() throws IOException {
+        retention = new ReplicaNode.Retention(Long.MAX_VALUE, 1_000_000);
+        openAll(SnapshotIsolation.NAME);
+        write(0, "before", 3 * (int) SNAPSHOT_POSITIONS);
+        stopAndLose(2);
+        StateCopy state = copy(0, 2);
+        Throwable refused = assertThrows(CompletionException.class, () -> backUp(0)).getCause();
+        assertTrue(String.valueOf(refused.getMessage()).contains("gives a copy already"), refused.getMessage());
+        ListEngine rows = engines.get(0).copy(machine);
+        nodes.get(0).copied(2, true);
+        assertTrue(backUp(0).position() >= state.position());
+        nodes.get(0).copied(ReplicaNode.BACKUP, false);
+        write(0, "without", 10 * (int) SNAPSHOT_POSITIONS);
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        assertTrue(firstRetained() <= Math.max(1, state.position()), firstRetained() + " for " + state.position());
+        begin(2, state, rows);
+        assertSame();
+    }
+
+    private StateCopy backUp(int node) {
+        return told(done -> nodes.get(node).backUp(done));
+    }
+
     @Test
     void aCopyThatIsGivenUpKeepsNothing() throws IOException {
         retention = new ReplicaNode.Retention(Long.MAX_VALUE, 1_000_000);

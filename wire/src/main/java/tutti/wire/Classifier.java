@@ -2,6 +2,7 @@ package tutti.wire;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -103,12 +104,13 @@ final class Classifier {
      * @param serializable whether SERIALIZABLE is guaranteed to who asks for it; otherwise asking for it is refused
      * @param elsewhere the database; null for the replicated one
      * @param placed tables that some nodes lack
+     * @param utf8 whether texts are in UTF-8
      */
-    Classifier(boolean serializable, @Nullable String elsewhere, Supplier<PlacedTables> placed) {
+    Classifier(boolean serializable, @Nullable String elsewhere, Supplier<PlacedTables> placed, BooleanSupplier utf8) {
         this.serializable = serializable;
         this.elsewhere = elsewhere;
         this.schema = new SchemaStatement(sql, serializable);
-        this.copy = new CopyStatement(sql, placed);
+        this.copy = new CopyStatement(sql, placed, utf8);
     }
 
     /** Judges a piece of SQL. Statements without words are left out. */

@@ -1,6 +1,6 @@
 package tutti.wire;
 
-import java.nio.charset.StandardCharsets;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.apply.PlacedTables;
@@ -13,12 +13,19 @@ final class CopyStatement {
 
     private final SqlCursor sql;
     private final Supplier<PlacedTables> placed;
+    private final BooleanSupplier utf8;
     private @Nullable String refusal;
 
-    /** @param placed tables that some nodes lack; asked for each statement */
-    CopyStatement(SqlCursor sql, Supplier<PlacedTables> placed) {
+    /**
+     * Of a session.
+     *
+     * @param placed tables that some nodes lack; asked for each statement
+     * @param utf8 whether texts are in UTF-8
+     */
+    CopyStatement(SqlCursor sql, Supplier<PlacedTables> placed, BooleanSupplier utf8) {
         this.sql = sql;
         this.placed = placed;
+        this.utf8 = utf8;
     }
 
     /** Of a table it is a read; a query in parentheses is taken for a write. */
@@ -36,7 +43,7 @@ final class CopyStatement {
             name &= !sql.at('(') && !sql.atWord(Classifier.TO);
             if (name && lacked == null) {
                 // PostgreSQL copies a table that is empty here without planning anything, so that the engine does not notice
-                lacked = placed.get().lacked(table -> sql.named(key(table)));
+                lacked = lacked();
             }
             from |= sql.atWord(FROM);
             stdin |= sql.atWord(STDIN);
@@ -48,9 +55,12 @@ final class CopyStatement {
                 : !from ? StatementKind.READ : stdin ? StatementKind.COPY_IN : StatementKind.WRITE;
     }
 
-    /** Tokens are of bytes. */
-    private static long key(String name) {
-        return SqlTokens.key(new String(name.getBytes(StandardCharsets.UTF_8), StandardCharsets.ISO_8859_1));
+    private @Nullable String lacked() {
+        boolean readable = utf8.getAsBoolean();
+        String why = placed.get().lacked(table -> sql.mayName(table, readable));
+        return why == null || !sql.isUnclear(readable)
+                ? why
+                : why + "; which table COPY means cannot be told: write its name without U&, in 63 bytes at most, and in UTF-8";
     }
 
     /** Why it is refused. */

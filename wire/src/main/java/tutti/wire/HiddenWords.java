@@ -1,6 +1,5 @@
 package tutti.wire;
 
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Stream;
@@ -16,8 +15,6 @@ final class HiddenWords {
     static final HiddenWords NONE = new HiddenWords(new long[0], false);
     /** Where it is not known. */
     static final HiddenWords ANYWHERE = new HiddenWords(new long[0], true);
-    /** Longer names are cut by the server. */
-    private static final int NAME_BYTES_MAX = 63;
 
     private final long[] names;
     private final boolean anywhere;
@@ -31,19 +28,9 @@ final class HiddenWords {
     static HiddenWords of(HiddenCalls calls) {
         Stream<String> functions = calls.functions().stream()
                 .filter(name -> name.startsWith("pg_") || HarmlessFunctions.isHarmless(name));
-        long[] names = Stream.concat(functions, calls.names().stream()).mapToLong(HiddenWords::key).sorted().distinct()
+        long[] names = Stream.concat(functions, calls.names().stream()).mapToLong(SqlTokens::nameKey).sorted().distinct()
                 .toArray();
         return calls.anywhere() ? ANYWHERE : names.length == 0 ? NONE : new HiddenWords(names, false);
-    }
-
-    /** A name as the tokens of UTF-8 make it: bytes, lower case, quotes doubled. */
-    private static long key(String name) {
-        String quoted = name.replace("\"", "\"\"");
-        byte[] bytes = quoted.getBytes(StandardCharsets.UTF_8);
-        for (int i = 0; i < bytes.length; i++) {
-            bytes[i] = bytes[i] >= 'A' && bytes[i] <= 'Z' ? (byte) (bytes[i] | 0x20) : bytes[i];
-        }
-        return SqlTokens.key(new String(bytes, StandardCharsets.ISO_8859_1));
     }
 
     /** Whether something is hidden somewhere. */
@@ -60,10 +47,8 @@ final class HiddenWords {
         tokens.reset(sql, from, to, standardConformingStrings);
         for (int token = tokens.next(); token != SqlTokens.END; token = tokens.next()) {
             if (token == SqlTokens.WORD || token == SqlTokens.QUOTED) {
-                boolean escaped = token == SqlTokens.QUOTED && sql[tokens.start()] != '"';
                 long name = token == SqlTokens.WORD ? tokens.word() : tokens.content();
-                if (escaped || tokens.position() - tokens.start() > NAME_BYTES_MAX
-                        || Arrays.binarySearch(names, name) >= 0) {
+                if (tokens.mayBeAnotherName() || Arrays.binarySearch(names, name) >= 0) {
                     return true;
                 }
             }

@@ -256,7 +256,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             opened(begun);
             return new ClientSide(begun, texts,
                     new Classifier(grantsSerializable(), replicated ? null : arrival.database(),
-                            replicated ? begun.capture()::placed : () -> PlacedTables.NONE));
+                            replicated ? begun.capture()::placed : () -> PlacedTables.NONE, texts::utf8));
         }
 
         @Override

@@ -83,6 +83,24 @@ final class SqlCursor {
         };
     }
 
+    /**
+     * Whether what stands here may be a name: it is that, or cannot be told.
+     *
+     * @param utf8 whether the text is in UTF-8
+     */
+    boolean mayName(String name, boolean utf8) {
+        return switch (token) {
+            case SqlTokens.WORD -> tokens.word() == SqlTokens.nameKey(name) || isUnclear(utf8);
+            case SqlTokens.QUOTED -> tokens.content() == SqlTokens.nameKey(name) || isUnclear(utf8);
+            default -> false;
+        };
+    }
+
+    /** Whether a word or identifier stands here that may be another name than its letters say. */
+    boolean isUnclear(boolean utf8) {
+        return tokens.mayBeAnotherName() || !(utf8 || tokens.isAscii());
+    }
+
     /** Whether an identifier stands here that begins in one of some ways. */
     boolean atAnyPrefix(List<String> prefixes) {
         return (token == SqlTokens.WORD || token == SqlTokens.QUOTED) && prefixes.stream().anyMatch(tokens::startsWith);

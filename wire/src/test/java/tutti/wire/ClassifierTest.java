@@ -11,7 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class ClassifierTest {
-    private final Classifier classifier = new Classifier(false, null, () -> PlacedTables.NONE);
+    private final Classifier classifier = new Classifier(false, null, () -> PlacedTables.NONE, () -> true);
 
     private List<StatementKind> kinds(String sql, boolean standardStrings) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);

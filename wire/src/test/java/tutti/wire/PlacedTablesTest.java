@@ -50,12 +50,14 @@ class PlacedTablesTest {
         admin.execute("""
                 CREATE TABLE kept (id int PRIMARY KEY, v text);
                 CREATE TABLE "Away" (id int PRIMARY KEY, v text);
+                CREATE TABLE "Ärger""s" (id int PRIMARY KEY);
                 CREATE TABLE common (id int PRIMARY KEY, kept int, away int);
                 INSERT INTO common VALUES (1, 1, 1)""", PATIENCE);
         engine = PostgresEngine.open(LOOPS, server.settings(),
                 new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
         admin.execute("SELECT tutti.place('cluster secret', '{public,kept}', '0, 2'),"
-                + " tutti.place('cluster secret', '{public,Away}', '1, 2')", PATIENCE);
+                + " tutti.place('cluster secret', '{public,Away}', '1, 2'),"
+                + " tutti.place('cluster secret', '{public,\"Ärger\\\"s\"}', '1, 2')", PATIENCE);
         NODE.admin = admin;
         engine.refreshCatalog().get(20, TimeUnit.SECONDS);
         EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
@@ -106,15 +108,35 @@ class PlacedTablesTest {
                         "SELECT * FROM \"Away\"", "INSERT INTO \"Away\" VALUES (1)", "TRUNCATE \"Away\"",
                         "ALTER TABLE \"Away\" ADD COLUMN w int", "CREATE INDEX ON public.\"Away\" (v)",
                         "ALTER TABLE \"Away\" ADD COLUMN x int; ALTER TABLE common ADD COLUMN x int")) {
-                    SQLException refused = refused(connection, sql);
-                    assertEquals("0A000", refused.getSQLState(), sql);
-                    assertTrue(String.valueOf(refused.getMessage())
-                            .contains("table public.Away is not kept on this node, only on nodes 1, 2"),
-                            refused.getMessage());
+                    assertElsewhere(refused(connection, sql));
                 }
                 assertEquals(List.of(), List.copyOf(NODE.barriers));
             }
         }
+    }
+
+    /** COPY plans nothing: what it names is told by its text. */
+    @Test
+    void aTableIsNotCopiedByAnotherWayOfWritingItsName() throws Exception {
+        String own = "COPY \"Ärger\"\"s\" TO STDOUT";
+        for (String mode : List.of("simple", "extended")) {
+            try (Connection connection = connect(mode + "&allowEncodingChanges=true");
+                    Statement statement = connection.createStatement()) {
+                for (String sql : List.of("COPY U&\"Aw\\0061y\" TO STDOUT",
+                        "COPY public.u&\"Aw!0061y\" UESCAPE '!' TO STDOUT", "SELECT 1; COPY/**/\"Away\"TO STDOUT",
+                        "COPY " + "long".repeat(20) + " TO STDOUT", own)) {
+                    assertElsewhere(refused(connection, sql));
+                }
+                statement.execute("SET client_encoding = 'LATIN1'");
+                assertElsewhere(refused(connection, own));
+            }
+        }
+    }
+
+    private static void assertElsewhere(SQLException refused) {
+        assertEquals("0A000", refused.getSQLState(), refused.getMessage());
+        assertTrue(String.valueOf(refused.getMessage()).contains("is not kept on this node, only on nodes 1, 2"),
+                refused.getMessage());
     }
 
     @Test

@@ -111,7 +111,7 @@ public final class BackupCommand implements Callable<Integer> {
             return refusal;
         }
         BackupNote note = BackupNote.read(incoming);
-        Path there = to.resolve(String.format(Locale.ROOT, "%020d-%s", note.most(), note.kind()));
+        Path there = place(note);
         if (Files.exists(there)) {
             Trees.delete(incoming);
             screen.line("nothing was ordered since position " + note.most());
@@ -129,5 +129,14 @@ public final class BackupCommand implements Callable<Integer> {
                     + "; to restore their keepers, take a base of one of them, too");
         }
         return "";
+    }
+
+    /** Where it is put: beside a base of the same position that lacks other tables. */
+    private Path place(BackupNote note) throws IOException {
+        String name = String.format(Locale.ROOT, "%020d-%s", note.most(), note.kind());
+        Path there = to.resolve(name);
+        return note.isBase() && Files.exists(there) && !BackupNote.read(there).lacks().equals(note.lacks())
+                ? to.resolve(name + "-of-" + note.node())
+                : there;
     }
 }

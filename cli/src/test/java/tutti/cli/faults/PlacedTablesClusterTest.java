@@ -19,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
 import tutti.cli.Tutti;
 import tutti.command.Program;
+import tutti.command.Trees;
 
 /** A table that two of three real nodes keep. */
 @Tag("long")
@@ -81,6 +82,68 @@ class PlacedTablesClusterTest {
         }
     }
 
+    /** What a node lacks it does not give to others, and what it has is not taken for all there is. */
+    @Test
+    @Timeout(400)
+    void copiesAndBackupsAreOfNodesThatKeepWhatIsWanted() throws Exception {
+        String backups = directory.resolve("backups").toString();
+        try (FaultCluster cluster = FaultCluster.start(directory, 3)) {
+            cluster.execute(0, "create table events (id int primary key, what text)",
+                    "create table shops (id int primary key, name text)",
+                    "insert into events select i, 'before' from generate_series(1, 100) i");
+            tutti(Program.OK, "tables", "place", "events", "--nodes", "0,2");
+            String lacking = tutti(Program.OK, "backup", "--to", backups, "--node", "1");
+            assertTrue(lacking.contains("it lacks tables that node node-1 does not keep: public.events"), lacking);
+
+            cluster.cluster.kill(0);
+            String config = cluster.node(0).config();
+            String refused = run(List.of("node", "--config", config, "--copy-from", cluster.node(1).name())).text();
+            assertTrue(refused.contains("only nodes [2] can give it a copy"), refused);
+            String given = run(List.of("node", "--config", config, "--copy-from", "any")).text();
+            assertTrue(given.contains("holds a copy now"), given);
+            cluster.cluster.startNode(0);
+            cluster.awaitReady();
+            assertEquals(100, count(cluster, 0));
+            // From a keeper to a node that lacks the table.
+            cluster.cluster.kill(1);
+            Trees.delete(data(cluster, 1));
+            cluster.execute(0, "insert into events values (101, 'meanwhile')");
+            cluster.cluster.startNode(1);
+            cluster.awaitReady();
+            assertElsewhere(cluster);
+
+            // Two bases of one position.
+            tutti(Program.OK, "backup", "--to", backups, "--node", "1", "--base");
+            String whole = tutti(Program.OK, "backup", "--to", backups, "--node", "2", "--base");
+            assertTrue(whole.contains("a base") && !whole.contains("lacks"), whole);
+            cluster.killAll();
+            List<String> restore = new ArrayList<>(List.of("restore", "--from", backups));
+            for (int node : cluster.ids().toArray()) {
+                restore.addAll(List.of("--config", cluster.node(node).config()));
+                for (String part : List.of("postgres", "replica", "order")) {
+                    Trees.delete(data(cluster, node).resolve(part));
+                }
+            }
+            Ran restored = run(restore);
+            assertEquals(Program.OK, restored.status(), restored::text);
+            cluster.startAll();
+            cluster.awaitReady();
+            cluster.execute(2, "insert into events values (102, 'after')");
+            FaultCluster.await("equal nodes", () -> same());
+            assertEquals(102, count(cluster, 0));
+            assertElsewhere(cluster);
+        }
+    }
+
+    private static void assertElsewhere(FaultCluster cluster) throws SQLException {
+        assertEquals("0A000", assertThrows(SQLException.class, () -> cluster.execute(1, "table events")).getSQLState());
+        assertEquals(0, cluster.beneathValue(1, "select pg_relation_size('events')"));
+    }
+
+    private static Path data(FaultCluster cluster, int node) {
+        return Path.of(cluster.node(node).config()).resolveSibling("data");
+    }
+
     private static long count(FaultCluster cluster, int node) throws SQLException {
         try (Connection connection = cluster.connect(node);
                 ResultSet row = connection.createStatement().executeQuery("select count(*) from events")) {
@@ -102,10 +165,14 @@ class PlacedTablesClusterTest {
     private record Ran(int status, String text) {}
 
     private Ran run(String... arguments) {
-        StringWriter out = new StringWriter();
-        PrintWriter writer = new PrintWriter(out);
         List<String> line = new ArrayList<>(List.of(arguments));
         line.addAll(List.of("--data", directory.toString()));
+        return run(line);
+    }
+
+    private static Ran run(List<String> line) {
+        StringWriter out = new StringWriter();
+        PrintWriter writer = new PrintWriter(out);
         int status = new CommandLine(new Tutti()).setOut(writer).setErr(writer)
                 .setExecutionExceptionHandler((failed, _, _) -> {
                     writer.println(failed.getMessage());

@@ -104,6 +104,11 @@ class PostgresEngineContractTest extends EngineContract {
         }
 
         @Override
+        public String placeable() {
+            return "kv";
+        }
+
+        @Override
         public void close() {
             postgres.close();
             try {

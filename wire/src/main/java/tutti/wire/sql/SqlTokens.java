@@ -1,5 +1,7 @@
 package tutti.wire.sql;
 
+import java.nio.charset.StandardCharsets;
+
 /**
  * Finds the words of a piece of SQL. A tokenizer over bytes in any encoding that contains ASCII as it is, which knows
  * comments (nested too), quoted identifiers, strings in all of PostgreSQL's forms and dollar quotes; it allocates
@@ -16,6 +18,9 @@ public final class SqlTokens {
     public static final int STRING = 3;
     /** A number or parameter. */
     public static final int NUMBER = 4;
+
+    /** Longer names are cut by the server. */
+    private static final int NAME_BYTES_MAX = 63;
 
     private byte[] sql = new byte[0];
     private int end;
@@ -70,6 +75,37 @@ public final class SqlTokens {
             hash = (hash ^ lowerCase.charAt(i)) * 0x100000001b3L;
         }
         return hash;
+    }
+
+    /**
+     * The key of a name as it stands in a text in UTF-8, whether quoted or not, in any case: what {@link #word} and {@link #content}
+     * are of tokens that are that name.
+     */
+    public static long nameKey(String name) {
+        long hash = 0xcbf29ce484222325L;
+        for (byte letter : name.replace("\"", "\"\"").getBytes(StandardCharsets.UTF_8)) {
+            hash = mix(hash, letter);
+        }
+        return hash;
+    }
+
+    /**
+     * Whether the last token, a word or a quoted identifier, may be another name than its letters say: it is written with escapes,
+     * or so long that the server cuts it.
+     */
+    public boolean mayBeAnotherName() {
+        boolean escaped = sql[next - 1] == '"' && sql[start] != '"';
+        return escaped || next - start > NAME_BYTES_MAX;
+    }
+
+    /** Whether all letters of the last token are of ASCII. */
+    public boolean isAscii() {
+        for (int i = start; i < next; i++) {
+            if (sql[i] < 0) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Whether the last token begins with {@code pg_}. */

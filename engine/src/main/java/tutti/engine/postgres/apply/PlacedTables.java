@@ -1,7 +1,6 @@
 package tutti.engine.postgres.apply;
 
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -56,12 +55,12 @@ public final class PlacedTables {
     /**
      * Why a statement is refused that reads a table without telling the engine's planner; null if it is not.
      *
-     * @param named whether it names a table, by the last part of its name in lower case
+     * @param named whether it names a table, by the last part of its name as the catalog has it
      */
     public @Nullable String lacked(Predicate<String> named) {
         Map<String, String> found = new TreeMap<>();
         tables.forEach((name, placed) -> {
-            if (!placed.here() && named.test(name.name().toLowerCase(Locale.ROOT))) {
+            if (!placed.here() && named.test(name.name())) {
                 found.put(name.schema() + "." + name.name(), placed.keepers());
             }
         });

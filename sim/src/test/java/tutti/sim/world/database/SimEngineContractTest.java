@@ -160,6 +160,11 @@ class SimEngineContractTest {
         }
 
         @Override
+        public String placeable() {
+            return String.valueOf(Catalog.table(1));
+        }
+
+        @Override
         public void close() {
             time.close();
         }
