@@ -79,6 +79,21 @@ final class ClassQueues<T extends ClassQueues.Member> {
             }
             return earliest;
         }
+
+        /** Whether its first is the earliest of all that meet it. With many that wait this is seldom so, and an earlier one is found soon. */
+        boolean leads() {
+            T own = first;
+            if (own == null) {
+                return false;
+            }
+            for (int i = 0; i < meeting.size(); i++) {
+                T other = meeting.get(i).first;
+                if (other != null && other.sequence() < own.sequence()) {
+                    return false;
+                }
+            }
+            return true;
+        }
     }
 
     private static final int EMPTY_MAX = 64;
@@ -184,7 +199,8 @@ final class ClassQueues<T extends ClassQueues.Member> {
 
     /** Whether it is the first in each of its queues. */
     boolean isNext(T member) {
-        return member.equals(next(member.classes()));
+        Group<T> group = groups.get(member.classes());
+        return group != null && member.equals(group.first) && group.leads();
     }
 
     /** Those who are first in all their queues, now that somebody of these classes has left or come; in order. */
@@ -193,7 +209,7 @@ final class ClassQueues<T extends ClassQueues.Member> {
         List<T> heads = new ArrayList<>(4);
         for (Group<T> group : there == null ? meeting(classes) : there.meeting) {
             T first = group.first;
-            if (first != null && first.equals(group.earliest())) {
+            if (first != null && group.leads()) {
                 heads.add(first);
             }
         }
