@@ -132,7 +132,8 @@ class DivisionClassesTest {
             "call seller(1, null)|0 1 2 3 4 5 6 7 item",
             "select seller(i, 1) from item|0 1 2 3 4 5 6 7 item", "select fixed()|3",
             "select outer_one()|0 1 2 3 4 5 6 7 item",
-            "select buyer(5)|5", "update price set w = 1 where w = 3|whole", "select seller(1, 2), seller(3, 4)|0 1 2 3 4 5 6 7 item", "select 1 from item|item"})
+            "select buyer(5)|5", "update price set w = 1 where w = 3|whole",
+            "select seller(1, 2), seller(3, 4)|0 1 2 3 4 5 6 7 item", "select 1 from item|item"})
     void ofStatements(String example) {
         int bar = example.lastIndexOf('|');
         String sql = example.substring(0, bar);
