@@ -136,7 +136,7 @@ public final class Mutants {
                     new Where("hybrid", Map.of(), null, OrderKind.IDEAL, "crash,kill", 1000, 100),
                     new Finder(By.COMMIT_SEQUENCE, "same state"), 30),
             one("follower-passes-others", "An owner executes with others what stands behind somebody else, too.",
-                    Edit.of(PROTOCOL + "ClassQueues", "run", new Change.Given("isBehind", 1)),
+                    Edit.of(PROTOCOL + "ClassQueues$Run", "upTo", new Change.Given("isBehind", 1)),
                     ideal("hybrid", "none"), new Finder(By.ISOLATION, "no strong session serializability"), 40),
             one("others-not-told", "Nobody is told that others commit with the first.",
                     Edit.of(PROTOCOL + "Hybrid", "done(J", new Change.LeftOut("forEach")).at(2, 2),
