@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -27,6 +28,7 @@ import tutti.command.Trees;
 import tutti.engine.postgres.server.ServerBinaries;
 import tutti.report.BenchFiles;
 import tutti.report.MeasurementConditions;
+import tutti.report.ProcessTimes;
 import tutti.report.ProcessorQuota;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccLoader;
@@ -72,11 +74,14 @@ final class SqlwareCommand implements Callable<Integer> {
      * @param backlog requests that had been logged and not executed when the terminals stopped
      * @param lagMax most positions that a node was behind in what was ordered, while the terminals worked
      * @param together mean number of requests in a transaction of an owner's database
+     * @param databaseMillis processor time of its PostgreSQL processes for each accepted transaction, up to when every copy had applied everything
+     * @param nodeMillis the same of its nodes
      * @param same whether all copies that can be asked had the same totals in the end
      * @param samples backlog and lag, once a second
      */
     record Row(String system, double accepted, double tpmC, double latencyMillis, double abortPercent, double drained,
-            double drainSeconds, long backlog, long lagMax, double together, boolean same,
+            double drainSeconds, long backlog, long lagMax, double together, double databaseMillis,
+            double nodeMillis, boolean same,
             List<HybridGauges.Sample> samples) {}
 
     @Option(names = "--seconds", paramLabel = "N", defaultValue = "30", description = "Length of each measurement (default: ${DEFAULT-VALUE}).")
@@ -96,6 +101,9 @@ final class SqlwareCommand implements Callable<Integer> {
 
     @Option(names = "--machine-cpus", paramLabel = "N", defaultValue = "0", description = "Processors that each machine of a system has, such as 0.45: the server, the standby, and each node with its server are given this quota by a control group (Linux, as root). Without it, all share this machine's.")
     private double machineCpus;
+
+    @Option(names = "--only", split = ",", paramLabel = "SYSTEM", description = "Measure these only: ${COMPLETION-CANDIDATES} (default: all).")
+    private EnumSet<Measured> only = EnumSet.allOf(Measured.class);
 
     @Option(names = "--sweep", description = "Afterwards measure hybrid when logged once more for each parameter that has a counterpart in the thesis' tables 1 to 3, with another value, on the same database.")
     private boolean sweep;
@@ -168,7 +176,7 @@ final class SqlwareCommand implements Callable<Integer> {
         }
     }
 
-    private static Map<Measured, Contender> contenders(Path data) throws IOException, InterruptedException {
+    private Map<Measured, Contender> contenders(Path data) throws IOException, InterruptedException {
         ServerBinaries binaries = ServerBinaries.unpacked();
         Contender hybrid = hybrid(data, Map.of());
         Map<Measured, Contender> contenders = new java.util.EnumMap<>(Measured.class);
@@ -178,6 +186,7 @@ final class SqlwareCommand implements Callable<Integer> {
                 new PostgresContender(Contender.Kind.E, data.resolve("asynchronous"), binaries, 1, false));
         contenders.put(Measured.EXECUTED, hybrid);
         contenders.put(Measured.LOGGED, hybrid);
+        contenders.keySet().retainAll(only);
         return contenders;
     }
 
@@ -219,6 +228,7 @@ final class SqlwareCommand implements Callable<Integer> {
                     inFlight, tpcc.seed() + round ^ WARM_UP_SEED, source).work(warmup);
             drain(started, gauges);
             gauges.watch();
+            ProcessTimes before = ProcessTimes.ofFamilies(started.processes());
             long begun = System.nanoTime();
             SqlwareTerminals.Result result = new SqlwareTerminals(started.databases(), population, tpcc.terminals(),
                     logged, inFlight, tpcc.seed() + round, source + SOURCES_PER_RUN).work(seconds);
@@ -227,6 +237,7 @@ final class SqlwareCommand implements Callable<Integer> {
             long backlog = gauges.now().backlog();
             drain(started, gauges);
             long drained = System.nanoTime();
+            Map<String, Long> used = ProcessTimes.ofFamilies(started.processes()).since(before);
             if (result.accepted() == 0) {
                 throw new Failure(title + " has accepted no transaction; the last error: " + result.lastError(),
                         "see the logs of the nodes");
@@ -236,6 +247,8 @@ final class SqlwareCommand implements Callable<Integer> {
                     result.latencyMillis(), result.abortPercent(), result.accepted() * 1e9 / (drained - begun),
                     (drained - stopped) / 1e9, backlog,
                     samples.stream().mapToLong(HybridGauges.Sample::lag).max().orElse(0), gauges.together(),
+                    (double) used.getOrDefault("postgres", 0L) / result.accepted(),
+                    (double) used.getOrDefault("java", 0L) / result.accepted(),
                     same(started.copies()), samples);
         }
     }
@@ -274,8 +287,9 @@ final class SqlwareCommand implements Callable<Integer> {
     private static String line(Row row) {
         return String.format(Locale.ROOT,
                 "%-48s accepted %,7.0f/s, %,8.0f tpmC, mean %6.2f ms, aborted %4.1f %%; drained %,7.0f/s, %5.1f s after the last,"
-                        + " backlog %,d, lag %,d positions, %.1f requests together%s",
+                        + " backlog %,d, lag %,d positions, %.1f requests together; CPU %.2f ms each (databases %.2f, nodes %.2f)%s",
                 row.system, row.accepted, row.tpmC, row.latencyMillis, row.abortPercent, row.drained, row.drainSeconds,
-                row.backlog, row.lagMax, row.together, row.same ? "" : "; COPIES DIFFER");
+                row.backlog, row.lagMax, row.together, row.databaseMillis + row.nodeMillis, row.databaseMillis, row.nodeMillis,
+                row.same ? "" : "; COPIES DIFFER");
     }
 }

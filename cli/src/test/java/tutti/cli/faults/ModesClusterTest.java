@@ -328,6 +328,24 @@ class ModesClusterTest {
         connection.rollback();
     }
 
+    /** Whoever has a class of the group may read it, and nobody changes it who has not all. */
+    private static void sharedTable(Connection connection) throws SQLException {
+        execute(connection, "create table price (item int primary key, amount int)");
+        execute(connection, "comment on table price is 'tutti.class house/16'");
+        execute(connection, "insert into price values (1, 5)");
+        execute(connection, "create function look_up(h int) returns int language plpgsql set tutti.classes = 'stock($1)'"
+                + " as 'begin update stock set quantity = quantity - 1 where house = h;"
+                + " return (select amount from price where item = 1); end'");
+        assertEquals("5", value(connection, "select look_up(1)"));
+        execute(connection, "create function raise(h int) returns void language plpgsql set tutti.classes = 'price($1)'"
+                + " as 'begin update price set amount = amount + 1; end'");
+        SQLException refused = assertThrows(SQLException.class, () -> execute(connection, "select raise(1)"));
+        assertEquals("2F003", refused.getSQLState(), refused.getMessage());
+        assertTrue(refused.getMessage().contains("price"), refused.getMessage());
+        execute(connection, "update price set amount = 6 where item = 1");
+        assertEquals("6", value(connection, "select look_up(1)"));
+    }
+
     private static void columnsDivideTables(Connection connection) throws SQLException {
         execute(connection, "create table stock (house int, item int, quantity int, primary key (house, item))");
         execute(connection, "comment on column stock.house is 'tutti.class house/16'");
@@ -345,6 +363,7 @@ class ModesClusterTest {
             assertTrue(e.getMessage().contains("house = 1"), e.getMessage());
         }
         execute(connection, "update stock set quantity = quantity - 1 where house = 18");
+        sharedTable(connection);
         connection.setAutoCommit(false);
         execute(connection, "set local tutti.classes = 'stock(1)'");
         refusedInBlock(connection, "update stock set quantity = 0 where house = 2");

@@ -2,12 +2,14 @@ package tutti.core.protocol;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -79,11 +81,105 @@ final class ClassQueues<T extends ClassQueues.Member> {
             }
             return earliest;
         }
+
+        /** Whether its first is the earliest of all that meet it. With many that wait this is seldom so, and an earlier one is found soon. */
+        boolean leads() {
+            T own = first;
+            if (own == null) {
+                return false;
+            }
+            for (int i = 0; i < meeting.size(); i++) {
+                T other = meeting.get(i).first;
+                if (other != null && other.sequence() < own.sequence()) {
+                    return false;
+                }
+            }
+            return true;
+        }
+    }
+
+    /** Members that are taken together, from the first on. Of each group they are the earliest ones. */
+    private static final class Run<T extends Member> {
+        private final ClassQueues<T> queues;
+        private final List<T> members = new ArrayList<>();
+        /** The last that is taken of a group. */
+        private final Map<Group<T>, T> taken = new IdentityHashMap<>();
+        /** The groups that meet those taken. */
+        private final Set<Group<T>> met = Collections.newSetFromMap(new IdentityHashMap<>());
+        /** Of each of them, the first that is not taken, the earliest in front; nothing of one whose first was not admitted. */
+        private final PriorityQueue<Next<T>> frontier = new PriorityQueue<>();
+
+        /** Who can be next, of a group. */
+        private record Next<T extends Member>(T member, Group<T> of) implements Comparable<Next<T>> {
+            @Override
+            public int compareTo(Next<T> other) {
+                return Long.compare(member.sequence(), other.member.sequence());
+            }
+        }
+
+        Run(ClassQueues<T> queues, T first) {
+            this.queues = queues;
+            take(first);
+        }
+
+        List<T> upTo(int max, Predicate<T> admits) {
+            while (members.size() < max && met.size() <= MET_MAX) {
+                Next<T> next = frontier.poll();
+                if (next == null) {
+                    break;
+                }
+                if (isBehind(next.member, next.of) && admits.test(next.member)) {
+                    take(next.member);
+                }
+            }
+            return members;
+        }
+
+        private void take(T member) {
+            Group<T> own = queues.groups.get(member.classes());
+            if (own == null) {
+                throw new IllegalStateException(member + " is in no queue");
+            }
+            members.add(member);
+            taken.put(own, member);
+            for (Group<T> meeting : own.meeting) {
+                if (met.add(meeting) || meeting == own) {
+                    meet(meeting);
+                }
+            }
+        }
+
+        private void meet(Group<T> group) {
+            T next = untaken(group);
+            if (next != null) {
+                frontier.add(new Next<>(next, group));
+            }
+        }
+
+        private @Nullable T untaken(Group<T> group) {
+            T last = taken.get(group);
+            if (last == null) {
+                return group.first;
+            }
+            Map.Entry<Long, T> next = group.members.higherEntry(last.sequence());
+            return next == null ? null : next.getValue();
+        }
+
+        /** Whether all that stand before it have been taken. */
+        private boolean isBehind(T member, Group<T> own) {
+            for (Group<T> meeting : own.meeting) {
+                T next = untaken(meeting);
+                if (next != null && next.sequence() < member.sequence()) {
+                    return false;
+                }
+            }
+            return true;
+        }
     }
 
     private static final int EMPTY_MAX = 64;
     /** Where so many groups meet, nobody more is looked for to be taken together. */
-    private static final int FRONTIER_MAX = 256;
+    private static final int MET_MAX = 4096;
 
     private final Map<ConflictClasses, Group<T>> groups = new LinkedHashMap<>();
     /** By class, the groups that have it by name. */
@@ -184,7 +280,8 @@ final class ClassQueues<T extends ClassQueues.Member> {
 
     /** Whether it is the first in each of its queues. */
     boolean isNext(T member) {
-        return member.equals(next(member.classes()));
+        Group<T> group = groups.get(member.classes());
+        return group != null && member.equals(group.first) && group.leads();
     }
 
     /** Those who are first in all their queues, now that somebody of these classes has left or come; in order. */
@@ -193,7 +290,7 @@ final class ClassQueues<T extends ClassQueues.Member> {
         List<T> heads = new ArrayList<>(4);
         for (Group<T> group : there == null ? meeting(classes) : there.meeting) {
             T first = group.first;
-            if (first != null && first.equals(group.earliest())) {
+            if (first != null && group.leads()) {
                 heads.add(first);
             }
         }
@@ -211,65 +308,7 @@ final class ClassQueues<T extends ClassQueues.Member> {
      * @param admits asked once about each that can be next; nobody is taken who stands behind one that it does not admit
      */
     List<T> run(T first, int max, Predicate<T> admits) {
-        List<T> run = new ArrayList<>();
-        Set<T> taken = new HashSet<>();
-        /* Of groups that meet those taken, the first that is not. */
-        Map<Group<T>, @Nullable T> frontier = new LinkedHashMap<>();
-        take(first, run, taken, frontier);
-        while (run.size() < max && frontier.size() <= FRONTIER_MAX) {
-            Group<T> of = null;
-            T candidate = null;
-            for (Map.Entry<Group<T>, @Nullable T> each : frontier.entrySet()) {
-                T next = each.getValue();
-                if (next != null && (candidate == null || next.sequence() < candidate.sequence())) {
-                    of = each.getKey();
-                    candidate = next;
-                }
-            }
-            if (of == null || candidate == null) {
-                break;
-            }
-            if (isBehind(candidate, of, taken) && admits.test(candidate)) {
-                take(candidate, run, taken, frontier);
-            } else {
-                frontier.put(of, null);
-            }
-        }
-        return run;
-    }
-
-    private void take(T member, List<T> run, Set<T> taken, Map<Group<T>, @Nullable T> frontier) {
-        run.add(member);
-        taken.add(member);
-        Group<T> own = groups.get(member.classes());
-        if (own == null) {
-            throw new IllegalStateException(member + " is in no queue");
-        }
-        for (Group<T> meeting : own.meeting) {
-            if (meeting == own || !frontier.containsKey(meeting)) {
-                frontier.put(meeting, untaken(meeting, taken));
-            }
-        }
-    }
-
-    private static <T extends Member> @Nullable T untaken(Group<T> group, Set<T> taken) {
-        for (T member : group.members.values()) {
-            if (!taken.contains(member)) {
-                return member;
-            }
-        }
-        return null;
-    }
-
-    /** Whether all that stand before it have been taken. */
-    private boolean isBehind(T member, Group<T> own, Set<T> taken) {
-        for (Group<T> meeting : own.meeting) {
-            T next = untaken(meeting, taken);
-            if (next != null && next.sequence() < member.sequence()) {
-                return false;
-            }
-        }
-        return true;
+        return new Run<>(this, first).upTo(max, admits);
     }
 
     /** Everybody, in order. */

@@ -21,7 +21,7 @@ import tutti.wire.sql.SqlText.Token;
  * <p>
  * <b>Why none is missed.</b> A row of another class has another value in the column, so it does not meet the conditions, and is not
  * among the inserted ones. A statement that assigns to the column touches all classes. What functions say is held against
- * what they have changed when they are over.
+ * what they have changed when they are over. Who changes a shared table has all classes of its group, and so meets all who read it.
  */
 final class DivisionClasses {
     private static final int INT2_ARRAY = 1005;
@@ -77,15 +77,15 @@ final class DivisionClasses {
 
     private Set<Long> direct(long hash) {
         Division division = references.divisions().get(hash);
-        Table table = division == null ? null : table(hash);
-        if (division == null || table == null || SqlText.mentions(tokens, table.name()) != 1
-                || assigns(division.column())) {
+        String column = division == null ? null : division.column();
+        Table table = column == null ? null : table(hash);
+        if (column == null || table == null || SqlText.mentions(tokens, table.name()) != 1 || assigns(column)) {
             return all(hash, references);
         }
         if (tokens.getFirst().isWord("insert")) {
-            return classes(hash, inserted(table, division.column()));
+            return classes(hash, inserted(table, column));
         }
-        RowValue value = KeyLookup.value(tokens, catalog, hash, division.column());
+        RowValue value = KeyLookup.value(tokens, catalog, hash, column);
         return classes(hash, value == null ? null : numbers(value));
     }
 

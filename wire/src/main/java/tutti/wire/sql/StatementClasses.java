@@ -314,7 +314,7 @@ public final class StatementClasses {
         return null;
     }
 
-    /** The table and value of a row of a divided table whose class is not among these, or null. */
+    /** The table and value of a row of a divided table whose class is not among these, or null; of a shared table, if any class is not. */
     private static @Nullable String row(Changes.TableName name, byte[] row, ConflictClasses classes,
             TableCatalog catalog, References references) {
         Table table = catalog.table(name.schema(), name.name());
@@ -322,12 +322,16 @@ public final class StatementClasses {
         if (table == null || division == null) {
             return null;
         }
+        String column = division.column();
+        if (column == null) {
+            return division.all().stream().allMatch(classes::contains) ? null : table.displayName();
+        }
         List<String> columns = table.columns().stream().map(Table.Column::name).toList();
-        byte[] value = new RowText().parse(row, 0).value(columns.indexOf(division.column()));
+        byte[] value = new RowText().parse(row, 0).value(columns.indexOf(column));
         String text = value == null ? "" : new String(value, StandardCharsets.UTF_8);
         return RowValue.INTEGER.matcher(text).matches() && classes.contains(division.of(Long.parseLong(text)))
                 ? null
-                : table.displayName() + " with " + division.column() + " = " + text;
+                : table.displayName() + " with " + column + " = " + text;
     }
 
     /** A table with one of these object ids no class of which is among these, or null. */

@@ -33,9 +33,11 @@ class DivisionClassesTest {
     private static final Division EIGHT = new Division("w", "house", 8);
     private static final TableCatalog CATALOG = catalog();
     private static final References REFERENCES = new References(Map.of("stock", named("stock"), "line", named("line"),
-            "item", named("item"), "seller", function("stock($1), line($2), item"), "fixed", function("stock(3)"),
+            "item", named("item"), "price", named("price"), "buyer", function("stock($1), price($1)"),
+            "seller", function("stock($1), line($2), item"), "fixed", function("stock(3)"),
             "outer_one", new Named(Set.of(), Set.of(), Set.of(), List.of("select seller(1, 2)"), List.of(), false)),
-            Set.of(), false, false, Map.of(key("stock"), EIGHT, key("line"), EIGHT));
+            Set.of(), false, false, 
+            Map.of(key("stock"), EIGHT, key("line"), EIGHT, key("price"), new Division(null, "house", 8)));
 
     private static long key(String table) {
         return TableCatalog.tableKey("public", table);
@@ -64,8 +66,9 @@ class DivisionClassesTest {
     private static TableCatalog catalog() {
         return CatalogQuery.read(new QueryResult(List.of(new QueryResult.Statement("SELECT", List.of("x"),
                 List.of(column(1, "stock", 1, "i"), column(1, "stock", 2, "w"), column(2, "line", 1, "w"),
-                        column(2, "line", 2, "n"), column(3, "item", 1, "i"), primaryKey(1, "stock", "1 2"),
-                        primaryKey(2, "line", "1 2"), primaryKey(3, "item", "1")))),
+                        column(2, "line", 2, "n"), column(3, "item", 1, "i"), column(4, "price", 1, "i"),
+                        column(4, "price", 2, "w"), primaryKey(1, "stock", "1 2"),
+                        primaryKey(2, "line", "1 2"), primaryKey(3, "item", "1"), primaryKey(4, "price", "1")))),
                 List.of()));
     }
 
@@ -129,6 +132,7 @@ class DivisionClassesTest {
             "call seller(1, null)|0 1 2 3 4 5 6 7 item",
             "select seller(i, 1) from item|0 1 2 3 4 5 6 7 item", "select fixed()|3",
             "select outer_one()|0 1 2 3 4 5 6 7 item",
+            "select buyer(5)|5", "update price set w = 1 where w = 3|whole",
             "select seller(1, 2), seller(3, 4)|0 1 2 3 4 5 6 7 item", "select 1 from item|item"})
     void ofStatements(String example) {
         int bar = example.lastIndexOf('|');
@@ -156,20 +160,35 @@ class DivisionClassesTest {
         assertTrue(of("select seller(1, 2)").contains(key("item")));
     }
 
+    @Test
+    void whoeverChangesASharedTableHasAllClassesOfItsGroup() {
+        ConflictClasses five = of("select buyer(5)");
+        assertNull(StatementClasses.outside(List.of(1L, 4L), five, CATALOG, REFERENCES));
+        assertEquals("public.price", StatementClasses.outside(List.of(4L), of("select 1 from item"), CATALOG, REFERENCES));
+        assertEquals("public.price", outside("price", "(1,5)", five));
+        assertNull(outside("price", "(1,5)", of("delete from price where w = 5")));
+        assertTrue(five.meet(of("delete from price where w = 3")));
+    }
+
     private static @Nullable String outside(String row, ConflictClasses classes) {
+        return outside("stock", row, classes);
+    }
+
+    private static @Nullable String outside(String table, String row, ConflictClasses classes) {
         List<Changes.Change> changes = new ArrayList<>();
-        changes.add(new Changes.Change.Delete(new Changes.TableName("public", "stock"),
+        changes.add(new Changes.Change.Delete(new Changes.TableName("public", table),
                 row.getBytes(StandardCharsets.UTF_8)));
         Changes.Writer writer = new Changes.Writer(10);
         changes.forEach(writer::add);
-        KeySet keys = new KeySet.Builder().add(key("stock"), KeyKind.REFERENCE).build();
+        KeySet keys = new KeySet.Builder().add(key(table), KeyKind.REFERENCE).build();
         return StatementClasses.outside(new WriteSet(keys, writer.toBytes()), classes, CATALOG, REFERENCES);
     }
 
     @Test
-    void commentsOfColumns() {
+    void commentsOfColumnsAndTables() {
         assertEquals(new Division("w", "house", 64), Division.of("w", "tutti.class house"));
         assertEquals(new Division("w", "house", 8), Division.of("w", "tutti.class house / 8"));
+        assertEquals(new Division(null, "house", 8), Division.of(null, "tutti.class house/8"));
         assertNull(Division.of("w", "the warehouse"));
         assertNull(Division.of("w", "tutti.class house/0"));
         assertNull(Division.of("w", "tutti.class house/9999"));

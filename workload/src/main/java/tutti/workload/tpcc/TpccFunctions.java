@@ -137,7 +137,7 @@ public final class TpccFunctions {
     private TpccFunctions() {}
 
     /**
-     * Declares conflict classes of each warehouse: its column divides every table but ITEM, and the functions that change something
+     * Declares conflict classes of each warehouse: its column divides every table but ITEM, which they share, and the functions that change something
      * say which warehouses they touch. To a database without Tutti these are comments and settings that nobody reads.
      */
     public static List<String> divisionStatements() {
@@ -146,8 +146,9 @@ public final class TpccFunctions {
                 "history.h_w_id", "orders.o_w_id", "new_order.no_w_id", "order_line.ol_w_id")) {
             statements.add("comment on column " + column + " is 'tutti.class warehouse/64'");
         }
+        statements.add("comment on table item is 'tutti.class warehouse/64'");
         says(statements, "tpcc_new_order", "warehouse($1), district($1), customer($1), orders($1), new_order($1),"
-                + " order_line($1), stock($5), item");
+                + " order_line($1), stock($5), item($1)");
         says(statements, "tpcc_payment", "warehouse($1), district($1), customer($3), history($1)");
         says(statements, "tpcc_delivery", "new_order($1), orders($1), order_line($1), customer($1)");
         return statements;

@@ -3,8 +3,12 @@ package tutti.engine.postgres.apply;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.BackendConnection;
@@ -22,9 +26,26 @@ final class Batch {
     /** The last places of those whose responses are kept together. */
     private final List<Integer> ends = new ArrayList<>();
     private int resultPlace = -1;
+    /** Of the names of statements that are prepared once and executed several times; null if each is prepared anew. */
+    private final @Nullable String prefix;
+    private final Map<Prepared, String> prepared = new HashMap<>();
+
+    /** What a prepared statement is: its text, its parameters' declared types, and the settings by which it was understood. */
+    private record Prepared(String sql, List<Integer> types, Map<String, String> settings) {}
 
     Batch(ByteBuf bytes) {
+        this(bytes, null);
+    }
+
+    /**
+     * Clients' statements that repeat are prepared once, and so are those that set their settings; who sends this gives them up when the transaction is
+     * over.
+     *
+     * @param prefix with which no name of a client's begins; null to prepare each anew
+     */
+    Batch(ByteBuf bytes, @Nullable String prefix) {
         this.bytes = bytes;
+        this.prefix = prefix;
     }
 
     /** A position as a parameter. */
@@ -69,14 +90,44 @@ final class Batch {
                 settings.add(name);
                 settings.add(value);
             });
-            plain(set.toString(), settings.toArray(String[]::new));
+            String sql = set.toString();
+            Frontend.bind(bytes, "", prepare(sql, new int[0], Map.of()), settings.toArray(String[]::new));
+            Frontend.execute(bytes, "", 0);
+            open = true;
+            size++;
         }
     }
 
-    /** One of a client's statements. */
-    void statement(Statement.Call call) {
-        Frontend.parse(bytes, "", call.sql(), call.types());
-        Frontend.bindAgain(bytes, "", "", call.bound());
+    /** The name of a statement, which is prepared now unless it has been. */
+    private String prepare(String sql, int[] types, Map<String, String> settings) {
+        String before = prefix;
+        if (before == null) {
+            Frontend.parse(bytes, "", sql, types);
+            return "";
+        }
+        Prepared what = new Prepared(sql, Arrays.stream(types).boxed().toList(), settings);
+        String there = prepared.get(what);
+        if (there != null) {
+            return there;
+        }
+        String name = before + prepared.size();
+        prepared.put(what, name);
+        Frontend.parse(bytes, name, sql, types);
+        return name;
+    }
+
+    /**
+     * One of a client's statements.
+     *
+     * @param of the request, whose settings have been set
+     */
+    void statement(Statement.Call call, Statement of) {
+        Map<String, String> settings = Map.of();
+        if (prefix != null) {
+            settings = new TreeMap<>(of.settings());
+            settings.remove(Statement.SUBMISSION); // its meaning is not read before it is executed
+        }
+        Frontend.bindAgain(bytes, "", prepare(call.sql(), call.types(), settings), call.bound());
         if (call.described()) {
             Frontend.describePortal(bytes, "");
         }

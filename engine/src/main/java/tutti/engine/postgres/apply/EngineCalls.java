@@ -130,7 +130,7 @@ final class EngineCalls {
         call(batch, engine.functions().beginAs(), bytes(request.role()));
         batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
         int first = batch.size();
-        request.calls().forEach(batch::statement);
+        request.calls().forEach(call -> batch.statement(call, request));
         batch.keepResponses(first, batch.size() - 1);
         call(batch, engine.functions().finish(), APPLIER_KEY);
         batch.plain("RESET ROLE");

@@ -38,7 +38,8 @@ import tutti.pgwire.PostgresException;
  * <p>
  * <b>Several in one transaction</b> are of one role, and each sets its role and all its settings before it begins, so that it finds the session as if
  * it were the first: the engine {@linkplain ExecutorServices#together says} whether anything else could be left behind. If one is refused all is
- * rolled back, and those before it are executed again without it.
+ * rolled back, and those before it are executed again without it. What several of them say under the same settings is prepared once; with the end of the transaction
+ * it is given up, so nothing is read by settings of another one.
  *
  * <p>
  * <b>Clients' code</b> runs in these sessions, and what it can do to them is undone when its transaction ends: a session serves one role
@@ -65,6 +66,8 @@ public final class PostgresExecutor implements Executor {
     private final ExecutorServices engine;
     private final EventLoop loop;
     private final byte[] key;
+    /** Of the names of statements that are prepared once for several requests. */
+    private final String prefix;
     /** By role, the one that was used last at the end. */
     private final Map<String, BackendConnection> connections = new LinkedHashMap<>(8, 0.75f, true);
     /** What waits until everything has been rolled back. */
@@ -86,7 +89,9 @@ public final class PostgresExecutor implements Executor {
         this.loop = loop;
         byte[] random = new byte[KEY_BYTES];
         RANDOM.nextBytes(random);
-        this.key = HexFormat.of().formatHex(random).getBytes(StandardCharsets.US_ASCII);
+        String drawn = HexFormat.of().formatHex(random);
+        this.key = drawn.getBytes(StandardCharsets.US_ASCII);
+        this.prefix = "tutti_" + drawn + "_";
     }
 
     // ------------------------------------------------------------------------------------------ executing
@@ -205,7 +210,7 @@ public final class PostgresExecutor implements Executor {
     }
 
     private void send(BackendConnection to, Together all, int own) {
-        Batch batch = new Batch(to.buffer());
+        Batch batch = new Batch(to.buffer(), all.several() ? prefix : null);
         batch.query(BEGIN, 1);
         int begun = -1;
         for (Statement request : all.statements) {
@@ -213,7 +218,7 @@ public final class PostgresExecutor implements Executor {
             batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
             int from = batch.size();
             begun = begun < 0 ? from : begun;
-            request.calls().forEach(batch::statement);
+            request.calls().forEach(call -> batch.statement(call, request));
             batch.keepResponses(from, batch.size() - 1);
         }
         int first = begun;

@@ -11,17 +11,26 @@ import org.jspecify.annotations.Nullable;
  * column's comment says so, as in {@code COMMENT ON COLUMN stock.s_w_id IS 'tutti.class warehouse/16'}. Tables of the same group
  * are divided alike, so that rows of them with the same value are of the same class. Each value is of exactly one class.
  *
- * @param column the column's name
+ * <p>
+ * <b>Shared.</b> A table whose own comment says so, as in {@code COMMENT ON TABLE item IS 'tutti.class warehouse/16'}, is divided by nothing: who
+ * reads it needs one class of the group, whichever, and who changes it needs all. So readers of different classes do not meet, and every reader
+ * meets every writer.
+ *
+ * @param column the column's name; null if the table is shared
  * @param group which tables share their classes
  * @param classes how many there are, 1 to 1,024
  */
-public record Division(String column, String group, int classes) {
+public record Division(@Nullable String column, String group, int classes) {
     private static final int CLASSES_MAX = 1024;
     private static final Pattern COMMENT = Pattern.compile("tutti\\.class\\s+(\\w+)(?:\\s*/\\s*(\\d{1,4}))?\\s*");
     private static final int CLASSES = 64;
 
-    /** What a column's comment says, or null if it says nothing of the kind, or more classes than there may be. */
-    public static @Nullable Division of(String column, String comment) {
+    /**
+     * What the comment of a column, or of a table, says; null if it says nothing of the kind, or more classes than there may be.
+     *
+     * @param column null for the comment of a table
+     */
+    public static @Nullable Division of(@Nullable String column, String comment) {
         Matcher matcher = COMMENT.matcher(comment);
         if (!matcher.matches()) {
             return null;
@@ -30,7 +39,7 @@ public record Division(String column, String group, int classes) {
         return classes < 1 || classes > CLASSES_MAX ? null : new Division(column, matcher.group(1), classes);
     }
 
-    /** The class of the rows with this value. */
+    /** The class of the rows with this value; of a shared table, of those who read on behalf of it. */
     public long of(long value) {
         return number(Math.floorMod(value, classes));
     }

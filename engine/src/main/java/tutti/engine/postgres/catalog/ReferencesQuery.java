@@ -63,6 +63,11 @@ public final class ReferencesQuery {
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid > 0 AND a.attnotnull
                 AND a.atttypid IN (20, 21, 23) AND starts_with(d.description, 'tutti.class ') AND c.relkind = 'r' AND %1$s
+            UNION ALL SELECT 'k', c.relname, n.nspname, concat(E'\\t', d.description)
+                FROM pg_catalog.pg_description d JOIN pg_catalog.pg_class c ON c.oid = d.objoid
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid = 0
+                AND starts_with(d.description, 'tutti.class ') AND c.relkind = 'r' AND %1$s
             UNION ALL SELECT 'n', p.proname, NULL, NULL FROM pg_catalog.pg_proc p
                 WHERE p.pronamespace = 11 AND p.provolatile = 'v'
             UNION ALL SELECT 'd', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_attribute a
@@ -114,9 +119,10 @@ public final class ReferencesQuery {
         if (kind.equals("k")) {
             String comment = String.valueOf(text);
             int tab = comment.indexOf('\t');
-            Division division = Division.of(comment.substring(0, tab), comment.substring(tab + 1));
+            Division division = Division.of(tab == 0 ? null : comment.substring(0, tab), comment.substring(tab + 1));
             if (division != null) {
-                divisions.put(TableCatalog.tableKey(String.valueOf(other), name), division);
+                divisions.merge(TableCatalog.tableKey(String.valueOf(other), name), division,
+                        (one, another) -> one.column() == null ? another : one);
             }
             return;
         }
