@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
  * was not declared. Takes time in proportion to the texts. For one thread at a time.
  */
 final class MovedCursors {
-    private static final Pattern WORD = Pattern.compile("\\b(?:(fetch|move)|declare\\s+(\"[^\"]{1,63}\"|\\w+))\\b?");
+    private static final Pattern WORD = Pattern.compile("\\b(?:(?:fetch|move)\\b|declare\\s+(\"[^\"]{1,63}\"|\\w+))");
     private static final Pattern ROWS = Pattern.compile("\\b(?:only|with\\s+ties)$");
     private static final String OF_A_FUNCTION = "<unnamed portal ";
 
@@ -27,12 +27,19 @@ final class MovedCursors {
     boolean in(String text) {
         String lower = text.toLowerCase(Locale.ROOT);
         Matcher words = WORD.matcher(lower);
-        while (words.find()) {
-            String declares = words.group(2);
+        int from = 0;
+        while (words.find(from)) {
+            from = words.end();
+            String declares = words.group(1);
             if (declares != null) {
                 declared.add(name(declares));
-            } else if (begins(lower, words.start()) && moves(statement(lower, words.end()))) {
-                return true;
+            } else if (begins(lower, words.start())) {
+                int end = lower.indexOf(';', from);
+                String rest = lower.substring(from, end < 0 ? lower.length() : end);
+                if (moves(rest.strip())) {
+                    return true;
+                }
+                from += rest.length();
             }
         }
         return false;
@@ -45,11 +52,6 @@ final class MovedCursors {
             before--;
         }
         return before < 0 || ";/\n".indexOf(text.charAt(before)) >= 0;
-    }
-
-    private static String statement(String text, int from) {
-        int end = text.indexOf(';', from);
-        return text.substring(from, end < 0 ? text.length() : end).strip();
     }
 
     /** Of what stands behind FETCH or MOVE, the last word is the cursor's name; otherwise it limits the rows of a query. */
