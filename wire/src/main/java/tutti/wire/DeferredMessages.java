@@ -3,6 +3,7 @@ package tutti.wire;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
@@ -22,6 +23,10 @@ final class DeferredMessages {
         boolean frame(byte type, ByteBuf buffer, int start, int bodyLength);
     }
 
+    private static final String BLANK = "(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)";
+    private static final Pattern LOCALLY = Pattern.compile(BLANK + "*SET" + BLANK + "+LOCAL\\b",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern WHERE_AND_WHEN = Pattern.compile("tutti\\W+(mode|acknowledge|requests)\\b", Pattern.CASE_INSENSITIVE);
     private final Session session;
     private final StatementRules rules;
     private final ActiveRequests active;
@@ -110,6 +115,22 @@ final class DeferredMessages {
         return recording != null;
     }
 
+    /** Whether a statement sets something for its transaction, which in a cycle that is none by its words are the statements up to Sync. */
+    static boolean setsLocally(Prepared prepared) {
+        UtilityStatement utility = prepared.utility();
+        return prepared.kind() == StatementKind.SESSION && utility != null && LOCALLY.matcher(utility.sql()).lookingAt();
+    }
+
+    /**
+     * Whether a cycle that begins with binding this statement is to be recorded, since it sets something for what follows in the cycle, which may
+     * have to wait or go elsewhere, or says where that goes.
+     */
+    boolean sets(Prepared prepared) {
+        return setsLocally(prepared) && !session.transaction().implicit()
+                && (active.possible() || session.modes().logged() || session.turns().needed()
+                        || WHERE_AND_WHEN.matcher(Objects.requireNonNull(prepared.utility(), "a SET").sql()).find());
+    }
+
     /** Begins to record a cycle, of which it must be known when or where it is to run, with its first Bind. Returns false. */
     boolean record(Prepared first, ByteBuf buffer, int start, int bodyLength) {
         recording = new RecordedCycle();
@@ -145,7 +166,7 @@ final class DeferredMessages {
                 backend.synchronize();
             } else if (cycle.failed()) {
                 cycle.skip();
-            } else if (!active.recorded(done, () -> here(done))) {
+            } else if (!done.mayWrite() || !active.recorded(done, () -> here(done))) {
                 here(done);
             }
         });
@@ -153,7 +174,7 @@ final class DeferredMessages {
 
     /** Executes it at this node, when its turn has come. */
     private void here(RecordedCycle done) {
-        if (!session.turns().needed()) {
+        if (!session.turns().needed() || (done.complete() && !done.mayWrite())) {
             cycle.reopen();
             cycle.stayHere();
             play(done);

@@ -164,7 +164,14 @@ final class ExtendedMessages {
         return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, sql.utility(), null);
             case REFUSED -> new Prepared(kind, null, classified.refusal());
-            case SESSION, FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case SESSION -> {
+                Prepared prepared = new Prepared(kind, UtilityStatement.of(sql.text()), null);
+                byte[] text = DeferredMessages.setsLocally(prepared) ? sql.copy() : null;
+                yield text != null && texts.understood(text)
+                        ? prepared.with(new StatementAccess(session.capture(), text, texts.standardStrings(), new int[0]))
+                        : prepared;
+            }
+            case FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case NOTIFY -> new Prepared(kind, UtilityStatement.of(sql.notification()), null);
             case PREPARE, FINISH -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
@@ -216,8 +223,14 @@ final class ExtendedMessages {
     boolean bind(ByteBuf buffer, int start, int bodyLength) {
         Prepared prepared = bound(buffer, start, bodyLength);
         if (!cycle.inBlock() && !cycle.staysHere() && backend.outsideOfTransaction()
-                && transaction.unheardAbort() == null && active.mayBe(prepared)) {
-            return deferred.record(prepared, buffer, start, bodyLength);
+                && transaction.unheardAbort() == null) {
+            ErrorFields refusal = deferred.sets(prepared) ? session.modes().part(utility(prepared).sql(), true) : null;
+            if (refusal != null) {
+                return refuse(refusal);
+            }
+            if (deferred.sets(prepared) || active.mayBe(prepared)) {
+                return deferred.record(prepared, buffer, start, bodyLength);
+            }
         }
         if (deferred.mustWait(prepared.kind(), cycle.inBlock())) {
             ErrorFields refusal = rules.writeRefusal();
@@ -241,7 +254,7 @@ final class ExtendedMessages {
             prepared = Prepared.of(question.with(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1));
         }
         StatementAccess access = prepared.access();
-        if (access != null && rules.looksAtTexts()) {
+        if (access != null && prepared.kind() != StatementKind.SESSION && rules.looksAtTexts()) {
             prepared = prepared.with(access.bind(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1, limit));
         }
         Prepared portal = prepared.bound() == null ? prepared : prepared.with((StatementAccess.Bound) null);

@@ -88,11 +88,19 @@ final class RecordedCycle {
         return complete() && !interactive;
     }
 
+    /** Whether a statement of it may write. */
+    boolean mayWrite() {
+        return messages.stream().anyMatch(recorded -> {
+            Prepared about = recorded.about();
+            return recorded.type() == Frontend.BIND && about != null && about.kind().mayWrite();
+        });
+    }
+
     /** Looks at what its statements may touch. */
     void classify() {
         for (Recorded recorded : messages) {
             Prepared about = recorded.about();
-            if (about != null && recorded.type() == Frontend.BIND) {
+            if (about != null && recorded.type() == Frontend.BIND && !DeferredMessages.setsLocally(about)) {
                 StatementAccess access = about.access();
                 Capture.Classified classified = access == null
                         ? Capture.Classified.ALL

@@ -16,7 +16,7 @@ import tutti.pgwire.Frontend;
  * <p>
  * <b>What a rollback does not undo</b> must not be met twice. Statements prepared by the protocol are to be closed before they are prepared
  * again; if a message uses a statement that an earlier message of the transaction would now replace, or the text speaks of
- * prepared statements or of advisory locks that outlive it, nothing is said again.
+ * prepared statements or of advisory locks that outlive it, or moves a cursor that may ({@link MovedCursors}), nothing is said again.
  */
 public final class SaidMessages {
     private static final int BYTES_MAX = 256 << 10;
@@ -74,8 +74,12 @@ public final class SaidMessages {
 
     /** Whether a rollback undoes all that has been said. */
     public boolean undone() {
+        MovedCursors cursors = new MovedCursors();
         for (int at = 0; at < size; at += length(at)) {
-            if (type(at) != Frontend.BIND && !ClientSide.copies(type(at)) && notUndone(text(at))) {
+            byte type = type(at);
+            if (type != Frontend.BIND && !ClientSide.copies(type) && notUndone(text(at))
+                    || type == Frontend.QUERY && cursors.in(name(at))
+                    || type == Frontend.PARSE && cursors.in(secondName(at))) {
                 return false;
             }
         }
@@ -104,7 +108,9 @@ public final class SaidMessages {
                     unrepeatable |= unnamedUsed;
                     unnamedPrepared = true;
                 } else {
-                    never |= notUndone(buffer.toString(end + 1, limit - end - 1, StandardCharsets.UTF_8));
+                    String text = buffer.toString(end + 1, Messages.end(buffer, end + 1, limit) - end - 1,
+                            StandardCharsets.UTF_8);
+                    never |= notUndone(text) || new MovedCursors().in(text);
                     unrepeatable |= never
                             || used(buffer.toString(start, end - start, StandardCharsets.ISO_8859_1));
                 }

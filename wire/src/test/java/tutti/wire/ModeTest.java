@@ -111,6 +111,47 @@ class ModeTest extends OnFrontEnd {
         client.close();
     }
 
+    /** A driver sends such a query as one cycle of the extended protocol. */
+    @Test
+    void whatACycleSetsForItselfGoesWithIt() throws Exception {
+        ByteBuf out = Unpooled.buffer();
+        Backend.commandComplete(out, "SET");
+        Backend.commandComplete(out, "UPDATE 1");
+        fixture.node.answer = java.util.Arrays.copyOf(out.array(), out.readableBytes());
+        try (Connection connection = fixture.jdbc()) {
+            execute(connection, "set local tutti.mode = 'active'; update account set balance = 3");
+            assertEquals(List.of("set local tutti.mode = 'active'", "update account set balance = 3"),
+                    take(fixture.capture.requests).stream().map(call -> call.sql().strip()).toList());
+            refused(connection, "set local tutti.mode = 'acitve'; update account set balance = 3", "22023");
+            execute(connection, "insert into account values (1, 1)");
+            execute(connection, "set local tutti.mode = 'active'");
+            assertEquals("1:1", fixture.accounts());
+            assertEquals(0, fixture.capture.requests.size(), "for the request only");
+            execute(connection, "set tutti.mode = active");
+            execute(connection, "/* here */ set local search_path = other; update account set balance = 4");
+            assertEquals("/* here */ set local search_path = other",
+                    take(fixture.capture.requests).getFirst().sql().strip());
+            try (Statement read = connection.createStatement()) {
+                assertEquals(false, read.execute("set local lock_timeout = '77ms'; select current_setting('lock_timeout')"));
+                assertTrue(read.getMoreResults());
+                assertTrue(read.getResultSet().next());
+                assertEquals("77ms", read.getResultSet().getString(1));
+            }
+            assertEquals(0, fixture.capture.requests.size());
+        }
+    }
+
+    @Test
+    void whatACycleSetsForItselfIsThereWhenItsTurnHasCome() throws Exception {
+        owners();
+        try (Connection connection = fixture.jdbc()) {
+            execute(connection, "set local lock_timeout = '77ms';"
+                    + " insert into account select 1, 1, current_setting('lock_timeout') where random() < 2");
+            assertEquals("77ms", value(connection, "select note from account"));
+        }
+        assertEquals(0, fixture.node.undertaken.size());
+    }
+
     @Test
     void whatVariesAndBlocksAreRefused() throws Exception {
         try (Connection connection = fixture.jdbc("preferQueryMode=simple")) {

@@ -10,6 +10,7 @@ import static tutti.wire.Conversation.extended;
 import static tutti.wire.Conversation.get;
 import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
+import static tutti.wire.FrontEndFixture.PATIENCE;
 import static tutti.wire.ScriptedNode.take;
 
 import java.nio.charset.StandardCharsets;
@@ -456,6 +457,34 @@ class RepetitionTest extends OnRepeatingFrontEnd {
         node.abort = LOST;
         assertEquals("E(40001)/I", simple(client, "commit"));
         assertEquals(1, node.begun.size());
+    }
+
+    /** Run again, it would pass over a row of the cursor, and nobody would hear of it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"move 1 in kept", "/* next */ Move \"kept\";", "select 1;\nmove kept"})
+    void aCursorOfAnEarlierTransactionIsMovedOnce(String sql) throws Exception {
+        simple(client, "begin; declare kept cursor with hold for select id from generate_series(1, 9) id; commit");
+        node.abort = LOST;
+        simple(client, "begin");
+        simple(client, sql);
+        simple(client, "update account set balance = 0 where id = 1");
+        assertEquals("E(40001)/I", simple(client, "commit"));
+        node.abort = null;
+        assertEquals("2", client.execute("fetch 1 from kept", PATIENCE).value());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"declare own cursor for select id from account; fetch 1 from own",
+            "select id from account order by id\nfetch first 1 rows only"})
+    void itsOwnCursorsAndQueriesAreRunAgain(String sql) throws Exception {
+        simple(client, "begin");
+        simple(client, sql);
+        simple(client, "update account set balance = 0 where id = 1");
+        node.manual = true;
+        CompletableFuture<String> answer = query("commit");
+        take(node.asked).rollBack(LOST);
+        take(node.asked).commit();
+        assertEquals("C(COMMIT)/I", get(answer));
     }
 
     @Test

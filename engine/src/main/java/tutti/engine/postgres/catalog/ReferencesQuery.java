@@ -20,8 +20,16 @@ public final class ReferencesQuery {
     private static final String MAY_READ = "p.provolatile <> 'i' AND p.pronamespace <> 11"
             + " AND p.pronamespace <> 'information_schema'::pg_catalog.regnamespace";
 
-    /** The statement: kind, name, schema or related name or what a function says that it touches or nothing, text or nothing. */
+    /**
+     * The statement: kind, name, schema or related name or what a function says that it touches or nothing, text or nothing. Functions are looked
+     * through once: there are thousands of the server's own, and some of ours for each table.
+     */
     public static final String SQL = """
+            WITH functions AS MATERIALIZED (
+                SELECT p.oid, p.proname, p.pronamespace, p.prolang, p.provolatile, p.prokind, p.proconfig, p.prosrc
+                FROM pg_catalog.pg_proc p WHERE (p.provolatile = 'v' OR p.pronamespace <> 11)
+                    AND p.pronamespace <> 'tutti'::pg_catalog.regnamespace
+            )
             SELECT 't', c.relname::text, n.nspname::text, NULL FROM pg_catalog.pg_class c
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND %1$s
@@ -36,15 +44,15 @@ public final class ReferencesQuery {
                 p.proname, (SELECT substring(s from 15) FROM unnest(p.proconfig) AS s WHERE s LIKE 'tutti.classes=%%'),
                 CASE WHEN l.lanname IN ('sql', 'plpgsql')
                     THEN coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) END
-                FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+                FROM functions p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.provolatile <> 'i' AND %1$s
-            UNION ALL SELECT 'm', p.proname, NULL, substring(s from 12) FROM pg_catalog.pg_proc p
+            UNION ALL SELECT 'm', p.proname, NULL, substring(s from 12) FROM functions p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.mode=%%' AND %1$s
-            UNION ALL SELECT 'j', p.proname, NULL, substring(s from 12) FROM pg_catalog.pg_proc p
+            UNION ALL SELECT 'j', p.proname, NULL, substring(s from 12) FROM functions p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.java=%%' AND %1$s
-            UNION ALL SELECT 's', p.proname, NULL, substring(s from 17) FROM pg_catalog.pg_proc p
+            UNION ALL SELECT 's', p.proname, NULL, substring(s from 17) FROM functions p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.sequences=%%' AND %1$s
             UNION ALL SELECT 'x', c.relname, NULL, concat(pg_catalog.quote_ident(p.proname), ' ',
@@ -68,11 +76,12 @@ public final class ReferencesQuery {
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid = 0
                 AND starts_with(d.description, 'tutti.class ') AND c.relkind = 'r' AND %1$s
-            UNION ALL SELECT 'n', p.proname, NULL, NULL FROM pg_catalog.pg_proc p
+            UNION ALL SELECT 'n', p.proname, NULL, NULL FROM functions p
                 WHERE p.pronamespace = 11 AND p.provolatile = 'v'
             UNION ALL SELECT 'd', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_attribute a
                 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
-                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE a.attidentity <> '' AND %1$s
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                WHERE a.attidentity <> '' AND c.relkind IN ('r', 'p') AND %1$s
             UNION ALL SELECT 'd', c.relname, NULL, pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attrdef d
                 JOIN pg_catalog.pg_class c ON c.oid = d.adrelid
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE %1$s
@@ -84,9 +93,9 @@ public final class ReferencesQuery {
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE f.contype = 'f' AND (f.confupdtype NOT IN ('a', 'r') OR f.confdeltype NOT IN ('a', 'r')) AND %1$s
             UNION ALL SELECT 'o', NULL, NULL, NULL FROM pg_catalog.pg_operator o
-                JOIN pg_catalog.pg_proc p ON p.oid = o.oprcode WHERE %2$s
+                JOIN functions p ON p.oid = o.oprcode WHERE %2$s
             UNION ALL SELECT 'o', NULL, NULL, NULL FROM pg_catalog.pg_cast o
-                JOIN pg_catalog.pg_proc p ON p.oid = o.castfunc WHERE %2$s
+                JOIN functions p ON p.oid = o.castfunc WHERE %2$s
             """
             .formatted(USER, MAY_READ);
 
