@@ -36,6 +36,8 @@ final class Classifier {
     static final long TEMP = SqlTokens.key("temp");
     static final long TEMPORARY = SqlTokens.key("temporary");
     private static final long REFRESH = SqlTokens.key("refresh");
+    private static final long DATABASE = SqlTokens.key("database");
+    private static final long DROP = SqlTokens.key("drop");
     private static final long CREATE = SqlTokens.key("create");
     private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
     private static final long READ = SqlTokens.key("read");
@@ -142,6 +144,7 @@ final class Classifier {
 
     private StatementKind readOnly(StatementKind kind) {
         return switch (kind) {
+            case DATABASE -> kind;
             case EMPTY, BEGIN, COMMIT, COMMIT_CHAIN, ROLLBACK, ROLLBACK_CHAIN, SAVEPOINT, READ, SESSION, FORGET ->
                 readWrite ? refuse(notReplicated()) : kind;
             case WRITE -> changes || readWrite ? refuse(notReplicated()) : StatementKind.READ;
@@ -297,6 +300,7 @@ final class Classifier {
         truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
+        boolean drop = sql.atWord(DROP);
         boolean grants = sql.atAny(GRANTS);
         boolean changes = grants || sql.atAny(CHANGES_OBJECTS);
         boolean writes = sql.atAny(TABLE_WRITES);
@@ -321,7 +325,9 @@ final class Classifier {
                 yield prepared(StatementKind.PREPARE);
             }
             case COPY -> copy();
-            case SCHEMA -> schemaChange(refresh, create, changes, grants);
+            case SCHEMA -> (create || drop) && sql.atWord(DATABASE)
+                    ? StatementKind.DATABASE
+                    : schemaChange(refresh, create, changes, grants);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
             case SESSION -> StatementKind.SESSION;
             case SET -> set();

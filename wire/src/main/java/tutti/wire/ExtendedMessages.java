@@ -166,7 +166,7 @@ final class ExtendedMessages {
             case REFUSED -> new Prepared(kind, null, classified.refusal());
             case SESSION, FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case NOTIFY -> new Prepared(kind, UtilityStatement.of(sql.notification()), null);
-            case PREPARE, FINISH -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case PREPARE, FINISH, DATABASE -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             case READ, WRITE, COPY_IN -> {
                 boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
@@ -413,6 +413,12 @@ final class ExtendedMessages {
                 yield inTransaction
                         ? refuse(SimpleQueries.insideOfBlock(finished))
                         : session.ordered().finish(finished, false);
+            }
+            case DATABASE -> {
+                DatabaseStatement database = sql.database(utility(prepared).sql());
+                yield inTransaction
+                        ? refuse(SimpleQueries.insideOfBlock(database))
+                        : session.ordered().database(database, false);
             }
             case REFUSED -> {
                 String reason = prepared == null ? null : prepared.refusal();
