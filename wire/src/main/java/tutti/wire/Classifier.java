@@ -155,8 +155,8 @@ final class Classifier {
 
     private String notReplicated() {
         return "database " + elsewhere
-                + " is not replicated and can only be read: connect to the one that is, and use a"
-                + " schema or another cluster in the place of another database";
+                + " is not replicated and can only be read: connect to the configured one, or to one that CREATE DATABASE"
+                + " has made through a node";
     }
 
     private void add(int start, int end, StatementKind kind) {

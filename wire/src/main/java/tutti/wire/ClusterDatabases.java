@@ -86,6 +86,10 @@ final class ClusterDatabases {
             return Errors.notSupported("databases are not made or dropped before every node of the cluster is up, and of a"
                     + " release that keeps several");
         }
+        String unable = node.refusal();
+        if (unable != null) {
+            return Errors.refused(unable);
+        }
         String name = statement.change().name();
         if (statement.change().creates()) {
             return null;
