@@ -17,12 +17,14 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
 import tutti.engine.EngineContract.Result;
+import tutti.engine.StateView;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.capture.Statement;
 import tutti.engine.postgres.capture.Statement.DatabaseChange;
 import tutti.engine.postgres.databases.DatabaseTag;
+import tutti.engine.postgres.databases.DatabasesView;
 import tutti.engine.postgres.databases.ServerEngine;
 import tutti.pgwire.BackendConnection;
 
@@ -110,6 +112,18 @@ class ServerEngineTest {
         Result<Long> durable = new Result<>();
         engine.durablePosition(durable);
         assertEquals(3, durable.success());
+    }
+
+    @Test
+    void aViewShowsAllDatabases() throws Exception {
+        commit(1, SHOP);
+        try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
+            List<StateView.Relation> tables = view.tables();
+            assertEquals(List.of("public.t", "\"" + shop + "\".public.t"),
+                    tables.stream().map(StateView.Relation::name).toList());
+            assertEquals(0, view.digests(tables.getFirst(), 1, (_, _) -> {}).getFirst().rows());
+            assertEquals(1, view.digests(tables.getLast(), 1, (_, _) -> {}).getFirst().rows());
+        }
     }
 
     @Test
