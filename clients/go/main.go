@@ -218,7 +218,7 @@ func refusals() {
 	if told.Payload != "b" {
 		check(errors.New("a notification says " + told.Payload))
 	}
-	_, err = conn.Exec(all, "CREATE DATABASE other")
+	_, err = conn.Exec(all, "CREATE DATABASE other TEMPLATE postgres")
 	expectState(err, "0A000", "CREATE DATABASE")
 	ctx, cancel := context.WithTimeout(all, 300*time.Millisecond)
 	_, err = conn.Exec(ctx, "SELECT pg_sleep(30)")

@@ -128,7 +128,7 @@ async function refusals() {
     const told = new Promise((resolve) => client.once('notification', resolve));
     await client.query({ text: "NOTIFY a, 'b'", name: 'notify' });
     assert.equal((await told).payload, 'b');
-    await assert.rejects(client.query('CREATE DATABASE other'), { code: '0A000' });
+    await assert.rejects(client.query('CREATE DATABASE other TEMPLATE postgres'), { code: '0A000' });
   });
   const wrong = new Client({ connectionString: nodes[0].replace(/:[^:@/]+@/, ':wrong@') });
   await assert.rejects(wrong.connect(), { code: '28P01' });

@@ -74,12 +74,12 @@ INSERT INTO sql_item VALUES (1004, 'chained');
 COMMIT;
 LISTEN a;
 NOTIFY a, 'told';
-CREATE DATABASE other;
+CREATE DATABASE other TEMPLATE postgres;
 SQL
 contains "$scratch/out" 'ERROR:  division by zero'
 contains "$scratch/out" 'ERROR:  current transaction is aborted'
 contains "$scratch/out" 'Asynchronous notification "a" with payload "told" received'
-contains "$scratch/out" 'ERROR:  databases, tablespaces, subscriptions'
+contains "$scratch/out" 'ERROR:  a database of a cluster is made from template0'
 everywhere 'SELECT id FROM sql_item WHERE id > 1000 ORDER BY id' $'1002\n1004'
 
 # Several statements in one query are one transaction.

@@ -257,7 +257,7 @@ def refusals():
         db.execute("CREATE TABLE py_keyless (a int)")
         db.execute("INSERT INTO py_keyless VALUES (1)")
         for sql in (
-            "CREATE DATABASE other",
+            "CREATE DATABASE other TEMPLATE postgres",
             "DO $$ BEGIN EXECUTE 'CREATE TABLE py_no (a int); CREATE TABLE py_nor (a int)'; END $$",
             "ALTER TABLE py_owner ADD COLUMN made timestamptz DEFAULT now()",
             "ALTER TABLE py_owner ADD COLUMN number serial",

@@ -40,6 +40,11 @@ final class ApplierPool implements AutoCloseable {
         }
     }
 
+    /** Whether one can apply what two slots have changed in one engine transaction. */
+    boolean together(Slot one, Slot other) {
+        return engine.together(one.writes(), other.writes());
+    }
+
     /** Whether one has nothing to do. */
     boolean hasIdle() {
         return !idle.isEmpty();

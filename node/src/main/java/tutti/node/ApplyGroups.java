@@ -129,7 +129,8 @@ final class ApplyGroups {
             if (meetsEarlier(slot)) {
                 break;
             }
-            if (group != null && !group.hasRoomFor(slot, positionsMax, BYTES_MAX)) {
+            if (group != null && (!group.hasRoomFor(slot, positionsMax, BYTES_MAX)
+                    || !appliers.together(group.first(), slot))) {
                 start(group);
                 group = null;
                 if (meetsEarlier(slot) || !applierFree(slot)) {

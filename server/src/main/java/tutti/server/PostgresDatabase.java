@@ -40,11 +40,13 @@ import tutti.engine.postgres.AwaitedSessions;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
-import tutti.engine.postgres.PostgresView;
 import tutti.engine.postgres.apply.ExecutorServices;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.engine.postgres.databases.DatabaseTag;
+import tutti.engine.postgres.databases.DatabasesView;
+import tutti.engine.postgres.databases.ServerEngine;
 import tutti.engine.postgres.output.DecodedWriteSets;
 import tutti.engine.postgres.server.EmbeddedPostgres;
 import tutti.engine.postgres.server.PostgresBackup;
@@ -60,6 +62,7 @@ import tutti.pgwire.Transport;
 import tutti.server.config.NodeConfig;
 import tutti.server.config.PostgresUrl;
 import tutti.server.http.NodeStatus;
+import tutti.wire.Capture;
 import tutti.wire.EngineCapture;
 import tutti.wire.FrontEnd;
 import tutti.wire.FrontEndSettings;
@@ -82,8 +85,11 @@ final class PostgresDatabase implements NodeDatabase {
     private final NodeConfig config;
     private final NodeLife life;
     private final EventLoopGroup loops;
+    private final String secret;
     private final BackendSettings settings;
+    /** Of the configured database. */
     private final PostgresEngine engine;
+    private final ServerEngine all;
     private final Procedures procedures;
 
     private PostgresDatabase(NodeConfig config, String cluster, NodeLife life, EventLoopGroup loops)
@@ -92,22 +98,31 @@ final class PostgresDatabase implements NodeDatabase {
         this.life = life;
         this.loops = loops;
         procedures = NodeDatabase.procedures(config);
+        secret = secret();
         settings = server();
         String before = clusterOf();
         if (before != null && !cluster.isEmpty() && !before.equals(cluster)) {
             throw new IOException(NodeDatabase.foreign("the database " + settings.database() + " at "
                     + settings.address(), before, cluster));
         }
-        engine = PostgresEngine.open(loops, settings, new CaptureInstaller.Settings(config.node(),
-                config.sequences().stride(), secret(), config.limits().transactionBytes(),
-                config.chosenProtocol().grantsSerializable()));
-        engine.onExecuted(new Known(engine, procedures));
-        engine.leaveOut(() -> life.allCan(Group.COLUMNS));
-        engine.limitTimes(config.apply().codeTime(), config.apply().statementTime());
+        CaptureInstaller.Settings capture = new CaptureInstaller.Settings(config.node(),
+                config.sequences().stride(), secret, config.limits().transactionBytes(),
+                config.chosenProtocol().grantsSerializable());
+        engine = configured(PostgresEngine.open(loops, settings, capture));
         life.started(engine);
+        all = new ServerEngine(loops, settings, engine,
+                (other, beside) -> configured(PostgresEngine.open(loops, other, capture, beside)));
+        life.started(all);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
         }
+    }
+
+    private PostgresEngine configured(PostgresEngine opened) {
+        opened.onExecuted(new Known(opened, procedures));
+        opened.leaveOut(() -> life.allCan(Group.COLUMNS));
+        opened.limitTimes(config.apply().codeTime(), config.apply().statementTime());
+        return opened;
     }
 
     /** What is known of what requests may do. */
@@ -151,8 +166,8 @@ final class PostgresDatabase implements NodeDatabase {
     }
 
     @Override
-    public PostgresEngine engine() {
-        return engine;
+    public ServerEngine engine() {
+        return all;
     }
 
     @Override
@@ -221,7 +236,7 @@ final class PostgresDatabase implements NodeDatabase {
     @Override
     public StateView view() throws IOException {
         try {
-            return PostgresView.open(loops, settings);
+            return DatabasesView.open(loops, settings, all.made());
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new IOException("the node is stopping", interrupted);
@@ -233,7 +248,11 @@ final class PostgresDatabase implements NodeDatabase {
         CapturedWriteSets captured = new CapturedWriteSets(
                 Math.min(CHANGES_KEPT_BYTES_MAX, Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY),
                 node::visiblePosition);
-        node.traces().tell(captured::committed);
+        node.traces().tell((position, writes) -> {
+            if (DatabaseTag.database(writes.changes()) == DatabaseTag.CONFIGURED) {
+                captured.committed(position, writes);
+            }
+        });
         return new NodeChanges(captured, new DecodedWriteSets(loops, settings), engine);
     }
 
@@ -256,13 +275,41 @@ final class PostgresDatabase implements NodeDatabase {
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
-        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
-                this::refresh, engine.promises()::of, engine::leavesOut,
-                engine.functions(), secret().getBytes(StandardCharsets.UTF_8));
+        PostgresFrontEnd served = new PostgresFrontEnd(front, node, capture(engine), new Sessions(engine), loops);
+        served.others(name -> {
+            ServerEngine.Member member = all.member(name);
+            return member == null ? null : new Other(this, member);
+        }, () -> life.allCan(Group.DATABASES));
+        return served;
+    }
+
+    /** Another database than the configured one. */
+    private record Other(PostgresDatabase server, ServerEngine.Member member)
+            implements
+                PostgresFrontEnd.OtherDatabase {
+        @Override
+        public long id() {
+            return member.id();
+        }
+
+        @Override
+        public Capture capture() {
+            return server.capture(member.engine());
+        }
+
+        @Override
+        public PostgresFrontEnd.SessionRegistry registry() {
+            return new Sessions(member.engine());
+        }
+    }
+
+    private Capture capture(PostgresEngine of) {
+        EngineCapture capture = new EngineCapture(of::catalog, of::references, of::inBandTables, () -> refresh(of),
+                of.promises()::of, of::leavesOut, of.functions(), secret.getBytes(StandardCharsets.UTF_8));
         capture.tellLargeObjects(() -> life.allCan(Group.LARGE_OBJECTS));
         capture.java(new JavaRequests(procedures, life::lacking));
-        capture.placed(() -> engine.schema().placed());
-        return new PostgresFrontEnd(front, node, capture, new Sessions(engine), loops);
+        capture.placed(() -> of.schema().placed());
+        return capture;
     }
 
     /** The engine as the front end's sessions need it. */
@@ -289,8 +336,8 @@ final class PostgresDatabase implements NodeDatabase {
         }
     }
 
-    private CompletableFuture<Void> refresh() {
-        return engine.refreshCatalog().whenComplete((_, failure) -> {
+    private CompletableFuture<Void> refresh(PostgresEngine of) {
+        return of.refreshCatalog().whenComplete((_, failure) -> {
             if (failure != null) {
                 life.broken(new IOException("the catalog of the database cannot be read after a schema change: "
                         + failure.getMessage(), failure));
@@ -360,7 +407,7 @@ final class PostgresDatabase implements NodeDatabase {
                 config.data().resolve("postgres"), port, postgres.user(), password)
                 .with("max_connections",
                         Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
-                                + APPLIERS_MAX + 20))
+                                + APPLIERS_MAX + 20 + ServerEngine.DATABASES_MAX))
                 .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());

@@ -37,6 +37,8 @@ final class Classifier {
     static final long TEMP = SqlTokens.key("temp");
     static final long TEMPORARY = SqlTokens.key("temporary");
     private static final long REFRESH = SqlTokens.key("refresh");
+    private static final long DATABASE = SqlTokens.key("database");
+    private static final long DROP = SqlTokens.key("drop");
     private static final long CREATE = SqlTokens.key("create");
     private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
     private static final long READ = SqlTokens.key("read");
@@ -144,6 +146,7 @@ final class Classifier {
 
     private StatementKind readOnly(StatementKind kind) {
         return switch (kind) {
+            case DATABASE -> kind;
             case EMPTY, BEGIN, COMMIT, COMMIT_CHAIN, ROLLBACK, ROLLBACK_CHAIN, SAVEPOINT, READ, SESSION, FORGET ->
                 readWrite ? refuse(notReplicated()) : kind;
             case WRITE -> changes || readWrite ? refuse(notReplicated()) : StatementKind.READ;
@@ -154,8 +157,8 @@ final class Classifier {
 
     private String notReplicated() {
         return "database " + elsewhere
-                + " is not replicated and can only be read: connect to the one that is, and use a"
-                + " schema or another cluster in the place of another database";
+                + " is not replicated and can only be read: connect to the configured one, or to one that CREATE DATABASE"
+                + " has made through a node";
     }
 
     private void add(int start, int end, StatementKind kind) {
@@ -299,6 +302,7 @@ final class Classifier {
         truncates = sql.atWord(TRUNCATE);
         boolean refresh = sql.atWord(REFRESH);
         boolean create = sql.atWord(CREATE);
+        boolean drop = sql.atWord(DROP);
         boolean grants = sql.atAny(GRANTS);
         boolean changes = grants || sql.atAny(CHANGES_OBJECTS);
         boolean writes = sql.atAny(TABLE_WRITES);
@@ -323,7 +327,9 @@ final class Classifier {
                 yield prepared(StatementKind.PREPARE);
             }
             case COPY -> copy();
-            case SCHEMA -> schemaChange(refresh, create, changes, grants);
+            case SCHEMA -> (create || drop) && sql.atWord(DATABASE)
+                    ? StatementKind.DATABASE
+                    : schemaChange(refresh, create, changes, grants);
             case LOCAL -> concurrently() ? refuse("CONCURRENTLY is not supported: leave it out") : StatementKind.LOCAL;
             case SESSION -> StatementKind.SESSION;
             case SET -> set();

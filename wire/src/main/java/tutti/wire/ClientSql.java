@@ -126,6 +126,11 @@ final class ClientSql {
         return "SELECT pg_catalog.pg_notify(" + literal + "::pg_catalog.name::pg_catalog.text, " + payload + ")";
     }
 
+    /** A statement that makes or drops a database. */
+    DatabaseStatement database(String text) {
+        return DatabaseStatement.of(text, texts.standardStrings());
+    }
+
     /** Likewise, of a text that has been read before. */
     PreparedTransaction prepared(String text) {
         byte[] whole = text.getBytes(StandardCharsets.UTF_8);

@@ -173,7 +173,7 @@ final class ExtendedMessages {
             }
             case FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case NOTIFY -> new Prepared(kind, UtilityStatement.of(sql.notification()), null);
-            case PREPARE, FINISH -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case PREPARE, FINISH, DATABASE -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
             case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
             case READ, WRITE, COPY_IN -> {
                 boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
@@ -426,6 +426,12 @@ final class ExtendedMessages {
                 yield inTransaction
                         ? refuse(SimpleQueries.insideOfBlock(finished))
                         : session.ordered().finish(finished, false);
+            }
+            case DATABASE -> {
+                DatabaseStatement database = sql.database(utility(prepared).sql());
+                yield inTransaction
+                        ? refuse(SimpleQueries.insideOfBlock(database))
+                        : session.ordered().database(database, false);
             }
             case REFUSED -> {
                 String reason = prepared == null ? null : prepared.refusal();

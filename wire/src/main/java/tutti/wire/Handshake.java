@@ -68,6 +68,11 @@ public final class Handshake implements FrameSink {
         /** The database that is replicated. */
         String database();
 
+        /** Whether another database is replicated, too. */
+        default boolean isServed(String database) {
+            return false;
+        }
+
         /** Whether another database may be looked at, and not be changed. */
         default boolean mayBeRead(String database) {
             return false;
@@ -314,9 +319,9 @@ public final class Handshake implements FrameSink {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
         String database = parameters.getOrDefault("database", user);
-        if (!database.equals(host.database()) && !host.mayBeRead(database)) {
+        if (!database.equals(host.database()) && !host.isServed(database) && !host.mayBeRead(database)) {
             refuse(Errors.fatal("3D000", "database \"" + database + "\" is not replicated: this node serves database \""
-                    + host.database() + "\""));
+                    + host.database() + "\", and those that CREATE DATABASE has made through a node"));
             return;
         }
         String full = host.admit(client, superuser);

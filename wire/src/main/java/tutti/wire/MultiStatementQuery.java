@@ -214,6 +214,7 @@ final class MultiStatementQuery {
             }
             case FINISH -> queries.refuse(Errors.error("25001", text(from).strip().split("'", 2)[0].strip()
                     + " cannot be executed with other statements in one query"));
+            case DATABASE -> queries.refuse(SimpleQueries.insideOfBlock(queries.database(text(from))));
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET -> {
                 backend.changing(queries.forgetting(text(from)));

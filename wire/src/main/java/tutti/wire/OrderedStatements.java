@@ -231,6 +231,28 @@ final class OrderedStatements {
                 whenExecuted(UnaryOperator.identity(), simple));
     }
 
+    /**
+     * Has every node make or drop a database. Returns false: its message is not passed on.
+     *
+     * @param simple whether it is a simple query, and not executed by the extended protocol
+     */
+    boolean database(DatabaseStatement statement, boolean simple) {
+        cycle.await();
+        backend.batch().once("SELECT current_user::pg_catalog.text", SentMessage.OWN_ROW).sync(reply -> {
+            ErrorFields cause = reply.error() == null
+                    ? session.databases().refusal(statement, session.processId())
+                    : reply.error();
+            if (cause != null || cycle.failed()) {
+                over(cycle.failed() ? null : cause, simple);
+                return;
+            }
+            transaction.becomes(SessionState.BARRIER);
+            session.databases().change(statement, String.valueOf(reply.row().getFirst()), transaction.takeName(),
+                    whenExecuted(UnaryOperator.identity(), simple));
+        });
+        return false;
+    }
+
     private void withSettings(Consumer<List<@Nullable String>> then) {
         cycle.await();
         backend.batch().settings(List.of()).sync(reply -> {

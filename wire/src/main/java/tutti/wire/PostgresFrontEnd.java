@@ -20,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -51,6 +52,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     private final byte[] mockSecret = new byte[32];
     private final ConcurrentHashMap<Integer, Session> sessions = new ConcurrentHashMap<>();
     private final ClientPort port;
+    private final EventLoopGroup loops;
+    private final ClusterDatabases databases;
 
     /** The engine, as far as sessions come and go: hears which processes are theirs, and lets them in. */
     public interface SessionRegistry {
@@ -103,13 +106,46 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.settings = settings;
         this.port = new ClientPort(loops);
         this.registry = registry;
+        this.loops = loops;
+        this.databases = new ClusterDatabases(settings.engine().database(), transactions, capture.barrierKeys(),
+                this::services);
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture),
                 settings.heldLimit(), settings.repetitions(), new LosersInLine(),
                 KeptBytes.Shared.ofStatements(), KeptBytes.Shared.ofMessages(settings.messageLimit()),
                 new MemoryRoom(settings.changesLimit()), registry,
-                new SequenceSupply(transactions, capture, registry, loops.next()));
+                new SequenceSupply(transactions, capture, registry, loops.next()), databases);
         this.roles = new RoleVerifiers(OwnSessions.superuser(settings.engine(), "tutti roles"), loops.next());
         new SecureRandom().nextBytes(mockSecret);
+    }
+
+    /** Another database that the cluster has. */
+    public interface OtherDatabase {
+        /** As {@link tutti.engine.postgres.databases.DatabaseTag} names it; no other has had it. */
+        long id();
+
+        /** Made once for each {@link #id}. */
+        Capture capture();
+
+        /** Its engine. */
+        SessionRegistry registry();
+    }
+
+    /**
+     * Serves other databases, too. Until it is set there are none. Before {@link #start}.
+     *
+     * @param known the one of that name, or null; from any thread
+     * @param mayChange whether clients may make and drop some: whether all nodes can; from any thread
+     */
+    public void others(Function<String, @Nullable OtherDatabase> known, BooleanSupplier mayChange) {
+        databases.others(known, mayChange);
+    }
+
+    private SessionServices services(OtherDatabase other) {
+        Transactions tagging = new DatabaseTransactions(services.transactions(), other.id());
+        Capture capture = other.capture();
+        return new SessionServices(tagging, capture, new OwnMessages(capture), services.heldLimit(),
+                services.repetitions(), new LosersInLine(), services.kept(), services.messages(), services.changes(),
+                other.registry(), new SequenceSupply(tagging, capture, other.registry(), loops.next()), databases);
     }
 
     @Override
@@ -141,6 +177,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public String database() {
         return settings.engine().database();
+    }
+
+    @Override
+    public boolean isServed(String database) {
+        return databases.made(database);
     }
 
     /** Those that every server has: tools connect to one of them to see which others there are. */
@@ -185,7 +226,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             return CompletableFuture
                     .failedFuture(new PostgresException(Errors.fatal(mode.sqlState(), mode.message())));
         }
-        if (!arrival.database().equals(database())) {
+        if (!arrival.database().equals(database()) && !isServed(arrival.database())) {
             parameters.put("default_transaction_read_only", "on");
         }
         return BackendConnection
@@ -245,15 +286,16 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             }
             Map<String, String> started = new TreeMap<>(arrival.parameters());
             started.put("user", arrival.user());
-            boolean replicated = arrival.database().equals(database());
-            Session begun = new Session(services, arrival.client(), arrival.reader(), connection, started, replicated);
+            SessionServices others = databases.services(arrival.database());
+            boolean replicated = others != null || arrival.database().equals(database());
+            Session begun = new Session(others == null ? services : others, arrival.client(), arrival.reader(), connection, started, replicated);
             session = begun;
             if (serializable) {
                 begun.notedReads().ask();
             }
             TextSettings texts = new TextSettings(connection.parameters());
             connection.takeOver(new BackendSide(begun, texts));
-            opened(begun);
+            opened(begun, arrival.database());
             return new ClientSide(begun, texts,
                     new Classifier(grantsSerializable(), replicated ? null : arrival.database(),
                             replicated ? begun.capture()::placed : () -> PlacedTables.NONE, texts::utf8));
@@ -273,12 +315,14 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         }
     }
 
-    private void opened(Session session) {
+    private void opened(Session session, String database) {
         int processId = session.processId();
+        databases.entered(processId, database);
         Runnable unregister = registry.register(processId, session::openTransaction);
         sessions.put(processId, session);
         session.whenClosed(() -> {
             sessions.remove(processId, session);
+            databases.left(processId);
             unregister.run();
         });
     }
@@ -317,6 +361,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     public void close() {
         port.close();
         services.sequences().close();
+        databases.close();
         roles.close();
     }
 }

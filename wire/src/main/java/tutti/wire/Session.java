@@ -149,6 +149,10 @@ final class Session {
         return services.kept();
     }
 
+    ClusterDatabases databases() {
+        return services.databases();
+    }
+
     SequenceSupply sequences() {
         return services.sequences();
     }

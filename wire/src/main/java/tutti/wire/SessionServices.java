@@ -16,6 +16,7 @@ import tutti.node.Transactions;
  * @param changes for what transactions have changed that commit
  * @param registry the engine, as far as sessions concern it
  * @param sequences gets values of sequences
+ * @param databases which there are, and how others are made
  */
 record SessionServices(
         Transactions transactions,
@@ -28,4 +29,5 @@ record SessionServices(
         KeptBytes.Shared messages,
         MemoryRoom changes,
         PostgresFrontEnd.SessionRegistry registry,
-        SequenceSupply sequences) {}
+        SequenceSupply sequences,
+        ClusterDatabases databases) {}

@@ -260,6 +260,12 @@ final class SimpleQueries {
                         ? session.ordered().finish(prepared, true)
                         : refuse(insideOfBlock(prepared));
             }
+            case DATABASE -> {
+                DatabaseStatement database = sql.database(sql.text());
+                yield backend.outsideOfTransaction()
+                        ? session.ordered().database(database, true)
+                        : refuse(insideOfBlock(database));
+            }
             case REFUSED -> refuse(Errors.statementRefused(sql.classified().refusal()));
             case BEGIN -> begin(buffer, start + bodyLength);
             case ROLLBACK, ROLLBACK_CHAIN ->
@@ -396,6 +402,14 @@ final class SimpleQueries {
         } else {
             refuse(refusal);
         }
+    }
+
+    DatabaseStatement database(String text) {
+        return sql.database(text);
+    }
+
+    static ErrorFields insideOfBlock(DatabaseStatement database) {
+        return Errors.error("25001", database.command() + " cannot run inside a transaction block");
     }
 
     static ErrorFields insideOfBlock(PreparedTransaction prepared) {

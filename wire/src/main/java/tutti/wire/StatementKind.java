@@ -36,6 +36,8 @@ enum StatementKind {
     PREPARE,
     /** COMMIT PREPARED, ROLLBACK PREPARED. */
     FINISH,
+    /** CREATE DATABASE, DROP DATABASE. */
+    DATABASE,
     /** NOTIFY: those who listen at any node are told when the transaction has committed. */
     NOTIFY,
     /** Not supported. */

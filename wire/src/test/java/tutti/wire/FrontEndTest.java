@@ -247,9 +247,9 @@ class FrontEndTest extends OnFrontEnd {
         simple(client, "begin");
         assertEquals("E(0A000)/E", simple(client, "reindex table concurrently account"));
         assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
-        assertEquals("TDC(SELECT 1)E(0A000)/I", simple(client, "select 1; create database x; select 2"));
+        assertEquals("TDC(SELECT 1)E(25001)/I", simple(client, "select 1; create database x; select 2"));
         PostgresException refused = assertThrows(PostgresException.class,
-                () -> client.execute("create database x", PATIENCE));
+                () -> client.execute("alter database x owner to alice", PATIENCE));
         assertTrue(refused.fields().message().contains("not replicated"), refused.toString());
         client.close();
     }

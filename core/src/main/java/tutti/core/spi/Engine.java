@@ -81,6 +81,11 @@ public interface Engine extends AutoCloseable {
         return null;
     }
 
+    /** Whether one applier can make the changes of both in one engine transaction. From any thread. */
+    default boolean together(WriteSet one, WriteSet other) {
+        return true;
+    }
+
     /**
      * Which tables a write set of this engine changes rows of, by {@linkplain tutti.core.txn.TablePlacement the keys that write sets name them by}. Asked where some
      * tables are on some nodes only.
@@ -145,7 +150,7 @@ public interface Engine extends AutoCloseable {
          *
          * @param position of the first; the others are later. 0 if they have none yet: whoever makes it wait then
          *            need not leave ({@link BlockedListener#waits})
-         * @param writes at least one
+         * @param writes at least one; each can be applied {@linkplain Engine#together together} with the first
          */
         void apply(long position, List<WriteSet> writes, Completion<Void> done);
 

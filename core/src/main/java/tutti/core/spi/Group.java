@@ -97,6 +97,9 @@ public interface Group extends AutoCloseable {
     /** To place tables on some nodes only while the cluster serves. */
     String PLACEMENTS = "placements";
 
+    /** To keep several databases: what may be ordered of others than the configured one when all nodes can. */
+    String DATABASES = "databases";
+
     /** To apply changes of large objects: what may be told of a transaction when all nodes can. */
     String LARGE_OBJECTS = "large-objects";
 

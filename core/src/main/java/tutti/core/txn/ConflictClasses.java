@@ -82,6 +82,15 @@ public final class ConflictClasses {
         return false;
     }
 
+    /**
+     * The same classes of another database; all of them stay all.
+     *
+     * @param salt of the database; the same one gives these classes back
+     */
+    public ConflictClasses salted(long salt) {
+        return all ? ALL : of(Arrays.stream(hashes).mapToObj(hash -> hash ^ salt).toList());
+    }
+
     /** All that are in one of the two. */
     public ConflictClasses union(ConflictClasses other) {
         if (all || other.all) {

@@ -39,6 +39,19 @@ public final class KeySet {
         return hashes[index];
     }
 
+    /**
+     * The same keys of another database, in which what has the same names is something else.
+     *
+     * @param salt of the database; the same one gives these keys back
+     */
+    public KeySet salted(long salt) {
+        long[] salted = hashes.clone();
+        for (int i = 0; i < salted.length; i++) {
+            salted[i] ^= salt;
+        }
+        return new KeySet(salted, kinds);
+    }
+
     /** How the key at {@code index} was touched. */
     public KeyKind kind(int index) {
         return KeyKind.of(kinds[index]);

@@ -60,6 +60,19 @@ public final class ReadSet {
         return new ReadSet(coarser);
     }
 
+    /**
+     * The same of another database.
+     *
+     * @param salt of the database, as for {@link KeySet#salted}
+     */
+    public ReadSet salted(long salt) {
+        return new ReadSet(tables.stream().map(table -> {
+            long[] rows = table.rows();
+            return new Table(table.key() ^ salt,
+                    rows == null ? null : LongStream.of(rows).map(row -> row ^ salt).sorted().toArray());
+        }).toList());
+    }
+
     /** All keys: {@code SCAN} of a table that was read as a whole, otherwise {@code READ} of the table and of its rows. */
     public KeySet keys() {
         KeySet.Builder keys = new KeySet.Builder();

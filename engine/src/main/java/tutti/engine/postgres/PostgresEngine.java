@@ -86,7 +86,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final EventLoopGroup loops;
     private final BackendSettings settings;
     private final String secret;
-    private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions = new ConcurrentHashMap<>();
+    private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions;
     private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final AdminConnection admin;
     private final Promises promises = new Promises();
@@ -101,8 +101,10 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private volatile Duration statementTime = Duration.ofHours(1);
     private volatile boolean closed;
 
-    private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret) {
+    private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret,
+            Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions) {
         this.loops = loops;
+        this.sessions = sessions;
         this.settings = settings;
         this.secret = secret;
         this.admin = new AdminConnection(loops, settings, this::connectionLost);
@@ -119,7 +121,24 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
      */
     public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture)
             throws IOException, InterruptedException {
-        PostgresEngine engine = new PostgresEngine(loops, settings, capture.secret());
+        return open(loops, settings, capture, new ConcurrentHashMap<>());
+    }
+
+    /**
+     * Likewise, on another database of a server. What belongs to the server, such as roles, is changed in any of its databases, so sessions of each may
+     * stand in the way of both engines.
+     *
+     * @param beside on a database of the same server
+     */
+    public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture,
+            PostgresEngine beside) throws IOException, InterruptedException {
+        return open(loops, settings, capture, beside.sessions);
+    }
+
+    private static PostgresEngine open(EventLoopGroup loops, BackendSettings settings,
+            CaptureInstaller.Settings capture, Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions)
+            throws IOException, InterruptedException {
+        PostgresEngine engine = new PostgresEngine(loops, settings, capture.secret(), sessions);
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin.connection());

@@ -8,8 +8,11 @@ import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Engine.Applier;
@@ -21,6 +24,9 @@ import tutti.engine.EngineContract.Result;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.SequenceName;
 import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.capture.Statement.DatabaseChange;
+import tutti.engine.postgres.databases.DatabaseTag;
+import tutti.engine.postgres.databases.ServerEngine;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Changes.TableName;
@@ -34,6 +40,7 @@ import tutti.pgwire.BackendSettings;
 /** A crash of PostgreSQL loses a suffix of the positions, each together with its effects. */
 class PostgresCrashTest {
     private static final int POSITIONS = 100;
+    private static final int DATABASES = 3;
     @TempDir
     private Path directory;
 
@@ -97,6 +104,68 @@ class PostgresCrashTest {
             next.close();
             recovered.close();
         }
+    }
+
+    /** What {@link ServerEngine} relies on: whatever database has the highest position that is left, no position before it is missing in another. */
+    @Test
+    void databasesOfAServerLoseOneSuffixTogether() throws Exception {
+        ServerConfiguration configuration = ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"),
+                Ports.free(), "postgres", "secret");
+        EventLoopGroup loops = TestServer.loops();
+        BackendSettings reach = BackendSettings.of(
+                new InetSocketAddress(java.net.InetAddress.getLoopbackAddress(), configuration.port()), "postgres",
+                "postgres", new BackendSettings.Credentials.Password("secret"));
+        EmbeddedPostgres server = EmbeddedPostgres.start(configuration);
+        ServerEngine engine = serverEngine(loops, reach);
+        Applier applier = engine.openApplier();
+        for (int made = 1; made < DATABASES; made++) {
+            execute(applier, made, Statement.database(new DatabaseChange(true, "d" + made, false,
+                    "CREATE DATABASE d" + made + " TEMPLATE template0"), "postgres").toBytes());
+        }
+        byte[] table = new Statement("CREATE TABLE t (id int PRIMARY KEY)", "postgres", Map.of("search_path", "public"))
+                .toBytes();
+        for (int database = 0; database < DATABASES; database++) {
+            execute(applier, DATABASES + database, DatabaseTag.tag(database, table));
+        }
+        for (int position = 2 * DATABASES; position <= POSITIONS; position++) {
+            Result<Void> committed = new Result<>();
+            applier.applyAndCommit(position, List.of(DatabaseTag.tag(position % DATABASES, insert(position))), position,
+                    committed);
+            committed.success();
+        }
+        server.kill();
+        engine.close();
+        try (EmbeddedPostgres again = EmbeddedPostgres.start(configuration)) {
+            assertTrue(again.isAlive());
+            ServerEngine recovered = serverEngine(loops, reach);
+            long applied = EngineContract.position(recovered);
+            recovered.close();
+            TreeSet<Long> found = new TreeSet<>();
+            for (int database = 0; database < DATABASES; database++) {
+                BackendConnection client = BackendConnection.connect(loops.next(), of(reach, database)).get(20,
+                        TimeUnit.SECONDS);
+                client.execute("SELECT id FROM t", Duration.ofSeconds(10)).rows()
+                        .forEach(row -> found.add(Long.parseLong(String.valueOf(row.getFirst()))));
+                client.close();
+            }
+            assertEquals(LongStream.rangeClosed(2 * DATABASES, applied).boxed().toList(), List.copyOf(found));
+        }
+    }
+
+    private static void execute(Applier applier, long position, byte[] statement) throws Exception {
+        Result<ExecuteResult> result = new Result<>();
+        applier.execute(position, statement, result);
+        assertTrue(result.success().tookEffect());
+    }
+
+    private static BackendSettings of(BackendSettings reach, int database) {
+        return database == 0 ? reach : reach.inDatabase("d" + database);
+    }
+
+    private static ServerEngine serverEngine(EventLoopGroup loops, BackendSettings reach) throws Exception {
+        CaptureInstaller.Settings capture = new CaptureInstaller.Settings(0, 16, "s", 1 << 20);
+        return new ServerEngine(loops, reach, PostgresEngine.open(loops, reach, capture),
+                (settings, beside) -> PostgresEngine.open(loops, settings, capture, beside));
     }
 
     private static WriteSet insert(long position) {

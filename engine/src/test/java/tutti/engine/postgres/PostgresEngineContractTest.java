@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.postgresql.PGConnection;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -17,9 +18,14 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
 import tutti.engine.postgres.apply.ExecutorServices;
 import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.databases.DatabaseTag;
+import tutti.engine.postgres.databases.ServerEngine;
+import tutti.pgwire.BackendConnection;
 
 class PostgresEngineContractTest extends EngineContract {
     private static final String TABLE = "CREATE TABLE kv (k int PRIMARY KEY, v text)";
+    /** A position at which a database was made. */
+    static final long MADE_AT = 7;
     private static final String PUT = "INSERT INTO kv VALUES (%d, '%s') ON CONFLICT (k) DO UPDATE SET v = excluded.v";
 
     @Override
@@ -34,23 +40,51 @@ class PostgresEngineContractTest extends EngineContract {
         TestServer.install(other, 1);
         PostgresEngine engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(database),
                 TestServer.settings(0));
-        return new PostgresHarness(engine, database, new LocalSession(other));
+        return new PostgresHarness(engine, engine, DatabaseTag.CONFIGURED, database, new LocalSession(other));
     }
 
-    private record PostgresHarness(PostgresEngine postgres, String database, LocalSession other) implements Harness {
-        @Override
-        public Engine engine() {
-            return postgres;
+    /** The same of a database that a cluster has besides the configured one, which is empty. */
+    static Harness harnessOfAnother() throws Exception {
+        String configured = TestServer.database();
+        String database = TestServer.database(TABLE);
+        String other = TestServer.database(TABLE);
+        TestServer.install(other, 1);
+        ServerEngine engine = server(configured, database);
+        return new PostgresHarness(engine, Objects.requireNonNull(engine.member(database)).engine(), MADE_AT, database,
+                new LocalSession(other));
+    }
+
+    /** The engine of a server, with databases that were made at {@link #MADE_AT} and the positions after it. */
+    static ServerEngine server(String configured, String... others) throws Exception {
+        TestServer.install(configured, 0);
+        BackendConnection connection = TestServer.connect(configured);
+        for (int i = 0; i < others.length; i++) {
+            TestServer.execute(connection,
+                    "INSERT INTO tutti.databases VALUES (" + (MADE_AT + i) + ", '" + others[i] + "', 'open')");
         }
+        connection.close();
+        return new ServerEngine(TestServer.loops(), TestServer.reach(configured),
+                PostgresEngine.open(TestServer.loops(), TestServer.reach(configured), TestServer.settings(0)),
+                (settings, beside) -> PostgresEngine.open(TestServer.loops(), settings, TestServer.settings(0), beside));
+    }
+
+    /**
+     * A replica.
+     *
+     * @param postgres the engine of the database that has the table
+     * @param tag of that database
+     */
+    private record PostgresHarness(Engine engine, PostgresEngine postgres, long tag, String database,
+            LocalSession other) implements Harness {
 
         @Override
         public WriteSet put(int key, String value) throws Exception {
-            return other.commit(PUT.formatted(key, value));
+            return DatabaseTag.tag(tag, other.commit(PUT.formatted(key, value)));
         }
 
         @Override
         public WriteSet remove(int key) throws Exception {
-            return other.commit("DELETE FROM kv WHERE k = " + key);
+            return DatabaseTag.tag(tag, other.commit("DELETE FROM kv WHERE k = " + key));
         }
 
         @Override
@@ -70,7 +104,7 @@ class PostgresEngineContractTest extends EngineContract {
         public Local begin(int key, String value) throws Exception {
             LocalSession session = new LocalSession(database);
             session.execute(PUT.formatted(key, value));
-            WriteSet writes = session.capture().writes();
+            WriteSet writes = DatabaseTag.tag(tag, session.capture().writes());
             int pid = session.connection().unwrap(PGConnection.class).getBackendPID();
             SessionTransaction transaction = new SessionTransaction(session, postgres.secret());
             ExecutorServices.Registration _ = postgres.registerSession(pid, () -> transaction);
@@ -79,13 +113,13 @@ class PostgresEngineContractTest extends EngineContract {
 
         @Override
         public byte[] createTable() {
-            return new Statement("CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
-                    Map.of("search_path", "public")).toBytes();
+            return DatabaseTag.tag(tag, new Statement("CREATE TABLE made (id int PRIMARY KEY)", TestServer.USER,
+                    Map.of("search_path", "public")).toBytes());
         }
 
-        private static byte[] request(String sql) {
-            return Statement.request(List.of(Statement.Call.plain(sql)), TestServer.USER,
-                    Map.of("search_path", "public")).toBytes();
+        private byte[] request(String sql) {
+            return DatabaseTag.tag(tag, Statement.request(List.of(Statement.Call.plain(sql)), TestServer.USER,
+                    Map.of("search_path", "public")).toBytes());
         }
 
         @Override
@@ -110,7 +144,7 @@ class PostgresEngineContractTest extends EngineContract {
 
         @Override
         public void close() {
-            postgres.close();
+            engine.close();
             try {
                 other.close();
             } catch (SQLException failed) {

@@ -22,7 +22,8 @@ import tutti.order.SpokenVersions;
  */
 record Announcement(long life, Versions speaks, Set<String> capabilities, boolean asks) implements Encoded {
     /** What this node can do that is not said by the versions. */
-    static final Set<String> CAPABILITIES = Set.of(Group.COLUMNS, Group.LARGE_OBJECTS, Group.TRACES, Group.PLACEMENTS);
+    static final Set<String> CAPABILITIES = Set.of(Group.COLUMNS, Group.LARGE_OBJECTS, Group.TRACES, Group.PLACEMENTS,
+            Group.DATABASES);
 
     static final Schema<Announcement> SCHEMA = Schema.message("announcement", 1, Announcement.class,
             "A node begins to talk to another, or answers one that asks.").of(

@@ -33,7 +33,7 @@ public final class Greeting {
     public static final int BYTES_MAX = 1 << 14;
     /** What this node can do that is not said by the versions. */
     static final Set<String> CAPABILITIES = Set.of(Capability.LETTERS, Group.COLUMNS, Group.LARGE_OBJECTS,
-            Group.TRACES, Group.PLACEMENTS);
+            Group.TRACES, Group.PLACEMENTS, Group.DATABASES);
     public static final long MAGIC = 0x5475_7474_694f_7264L; // "TuttiOrd"
     private static final int LENGTH_BYTES = 2;
     private static final int BUFFER_BYTES_MIN = 1 << 6;

@@ -9,7 +9,7 @@ import tutti.pgwire.ErrorFields;
  * class as that of a broken disk. An error is this server's own trouble only if its code and the server's own source file
  * that raised it both say so; what procedural languages and extensions raise has files of theirs, which a client cannot choose.
  */
-enum ServerTrouble {
+public enum ServerTrouble {
     /** None: the error is the statement's result. */
     NONE,
     /** The same statement may succeed later: a deadlock with a client of this node's, a cancellation, temporary files or memory that ran out. */
@@ -38,7 +38,7 @@ enum ServerTrouble {
             "brin_pageops.c", "relmapper.c");
 
     /** Judges an error. */
-    static ServerTrouble of(ErrorFields fields) {
+    public static ServerTrouble of(ErrorFields fields) {
         if (!fields.severity().equals("ERROR")) {
             return PASSING;
         }

@@ -31,6 +31,10 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     static final int NESTED = -4;
     /** The place of what says which nodes, in place of the role, keep tables. */
     private static final int PLACEMENT = -5;
+    /** The place of what makes or drops a database. */
+    private static final int DATABASE = -6;
+    /** With what the bytes of a statement begin that {@linkplain #database makes or drops a database}. */
+    public static final String DATABASE_PLACE = "2:" + DATABASE;
     /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
     public static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
             "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
@@ -54,6 +58,7 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     private static final char SUBMISSION_SEPARATOR = ' ';
     private static final int GRANT_PARTS = 3;
     private static final int FINISH_PARTS = 3;
+    private static final int DATABASE_PARTS = 4;
 
     /**
      * One of a request's statements.
@@ -155,6 +160,39 @@ public record Statement(int place, String sql, String role, Map<String, String> 
      */
     public static Statement placement(List<String> names, String keepers) {
         return new Statement(PLACEMENT, String.join(SEPARATOR, names), keepers, Map.of());
+    }
+
+    /**
+     * What makes or drops a database.
+     *
+     * @param role of the client that wants it
+     */
+    public static Statement database(DatabaseChange change, String role) {
+        return new Statement(DATABASE, String.join(SEPARATOR, change.creates() ? "c" : "d", change.name(),
+                change.lenient() ? "l" : "", change.sql()), role, Map.of());
+    }
+
+    /**
+     * What is to become of a database.
+     *
+     * @param creates whether it is made, and not dropped
+     * @param name of the database
+     * @param lenient whether one that does not exist may be dropped
+     * @param sql the statement that makes it
+     */
+    public record DatabaseChange(boolean creates, String name, boolean lenient, String sql) {}
+
+    /**
+     * What it makes or drops.
+     *
+     * @throws IllegalArgumentException if it does neither, or is damaged
+     */
+    public DatabaseChange databaseChange() {
+        String[] parts = sql.split(SEPARATOR, -1);
+        if (place != DATABASE || parts.length != DATABASE_PARTS) {
+            throw new IllegalArgumentException("no change of a database");
+        }
+        return new DatabaseChange(parts[0].equals("c"), parts[1], parts[2].equals("l"), parts[3]);
     }
 
     /** Whether it {@linkplain #placement places} tables. */

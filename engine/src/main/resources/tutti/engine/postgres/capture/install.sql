@@ -93,6 +93,14 @@ CREATE TABLE IF NOT EXISTS tutti.cluster (
     id text PRIMARY KEY
 );
 
+-- In the configured database: those that the cluster has besides it (docs/decisions/0179), by the position at which each was made. What is neither in
+-- a transaction with its position is noted here before it is begun.
+CREATE TABLE IF NOT EXISTS tutti.databases (
+    id bigint PRIMARY KEY,
+    name text NOT NULL UNIQUE,
+    state text NOT NULL CHECK (state IN ('making', 'open', 'dropping'))
+);
+
 -- Transactions that clients have prepared and neither committed nor rolled back (docs/decisions/0036): their changes, as they travel.
 CREATE TABLE IF NOT EXISTS tutti.prepared (
     identifier text PRIMARY KEY,

@@ -1,0 +1,236 @@
+package tutti.engine.postgres.databases;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
+import tutti.engine.postgres.OwnSessions;
+import tutti.engine.postgres.apply.ServerTrouble;
+import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.capture.Statement.DatabaseChange;
+import tutti.engine.postgres.catalog.Table;
+import tutti.pgwire.Backend;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.PostgresException;
+
+/**
+ * Makes and drops databases, each at its position of the order, when all before it is visible and nothing after it has begun.
+ *
+ * <p>
+ * PostgreSQL does neither in a transaction, so neither can be committed together with the position. What has been begun is therefore noted in
+ * {@code tutti.databases} of the configured database before, and what is there and unfinished after a crash is begun again when the position comes
+ * again: a half-made database is dropped and made anew, one that was being dropped is dropped, whether it is still there or not. Whether a name is
+ * taken is told by that table, too. A dropped database takes the positions with it that were recorded in it, so the one before its own is recorded in the
+ * configured database first.
+ */
+final class DatabaseChanges {
+    private static final Logger LOG = LoggerFactory.getLogger(DatabaseChanges.class);
+    private static final Duration TIMEOUT = Duration.ofMinutes(5);
+
+    private final EventLoopGroup loops;
+    private final BackendSettings settings;
+    private final ServerEngine server;
+
+    DatabaseChanges(EventLoopGroup loops, BackendSettings settings, ServerEngine server) {
+        this.loops = loops;
+        this.settings = settings;
+        this.server = server;
+    }
+
+    /** A database that has been made. */
+    record Listed(long id, String name) {}
+
+    private BackendConnection connect() throws IOException, InterruptedException {
+        try {
+            return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti databases"))
+                    .get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException failed) {
+            throw new IOException("cannot connect to PostgreSQL at " + settings.address() + ": " + failed.getMessage(),
+                    failed);
+        }
+    }
+
+    /** Those that are neither half made nor half dropped. Blocks. */
+    List<Listed> open() throws IOException, InterruptedException {
+        BackendConnection connection = connect();
+        try {
+            return connection.execute("SELECT id, name FROM tutti.databases WHERE state = 'open' ORDER BY id", TIMEOUT)
+                    .rows().stream()
+                    .map(row -> new Listed(Long.parseLong(String.valueOf(row.get(0))), String.valueOf(row.get(1))))
+                    .toList();
+        } finally {
+            connection.close();
+        }
+    }
+
+    /** As {@link tutti.core.spi.Engine.Applier#execute}; on a thread of its own. */
+    void execute(long position, Statement statement, Completion<ExecuteResult> done) {
+        Thread.ofVirtual().name("database at " + position).start(() -> {
+            ExecuteResult result;
+            try {
+                result = executed(position, statement);
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                done.failed(trouble("57P01", "the node is stopping"));
+                return;
+            } catch (PostgresException refused) {
+                done.failed(trouble(refused.sqlState(), refused.fields().toString()));
+                return;
+            } catch (IOException | RuntimeException failed) {
+                LOG.warn("a database cannot be made or dropped", failed);
+                done.failed(trouble("08006", String.valueOf(failed.getMessage())));
+                return;
+            }
+            done.succeeded(result);
+        });
+    }
+
+    private static EngineFailure trouble(String sqlState, String message) {
+        return new EngineFailure(sqlState, message, EngineFailure.Kind.TROUBLE);
+    }
+
+    private ExecuteResult executed(long position, Statement statement) throws IOException, InterruptedException {
+        DatabaseChange change = statement.databaseChange();
+        BackendConnection connection = connect();
+        try {
+            return change.creates()
+                    ? create(connection, position, change, statement.role())
+                    : drop(connection, position, change, statement.role());
+        } finally {
+            connection.close();
+        }
+    }
+
+    private static @Nullable String ask(BackendConnection connection, String sql)
+            throws IOException, InterruptedException {
+        return connection.execute(sql, TIMEOUT).value();
+    }
+
+    private static ExecuteResult refused(String sqlState, String message) {
+        return new ExecuteResult(new EngineFailure(sqlState, message, false), new byte[0]);
+    }
+
+    private static ExecuteResult done(String tag, @Nullable ErrorFields notice) {
+        ByteBuf message = Unpooled.buffer();
+        if (notice != null) {
+            Backend.noticeResponse(message, notice);
+        }
+        Backend.commandComplete(message, tag);
+        return ExecuteResult.done(ByteBufUtil.getBytes(message));
+    }
+
+    private static String record(long position) {
+        return "INSERT INTO tutti.applied (position) VALUES (" + position + ") ON CONFLICT DO NOTHING";
+    }
+
+    private ExecuteResult create(BackendConnection connection, long position, DatabaseChange change, String role)
+            throws IOException, InterruptedException {
+        String name = Table.literal(change.name());
+        boolean begun = ask(connection, "SELECT 1 FROM tutti.databases WHERE state = 'making' AND id = " + position
+                + " AND name = " + name) != null;
+        if (!begun) {
+            if (ask(connection, "SELECT 1 FROM pg_catalog.pg_database WHERE datname = " + name
+                    + " UNION ALL SELECT 1 FROM tutti.databases WHERE name = " + name) != null) {
+                return refused("42P04", "database \"" + change.name() + "\" already exists");
+            }
+            if (Integer.parseInt(String.valueOf(ask(connection, "SELECT pg_catalog.count(*) FROM tutti.databases"))) >= ServerEngine.DATABASES_MAX) {
+                return refused("54000", "a cluster has at most " + ServerEngine.DATABASES_MAX
+                        + " databases besides the configured one: drop one, or use schemas");
+            }
+            connection.execute("INSERT INTO tutti.databases VALUES (" + position + ", " + name + ", 'making')", TIMEOUT);
+        } else {
+            dropServers(connection, change.name());
+        }
+        try {
+            // with this role's rights
+            connection.execute("SET ROLE " + Table.quote(role), TIMEOUT);
+            connection.execute(change.sql(), TIMEOUT);
+        } catch (PostgresException failed) {
+            if (!saysOfStatement(failed.fields())) {
+                throw failed;
+            }
+            connection.execute("RESET ROLE", TIMEOUT);
+            connection.execute("DELETE FROM tutti.databases WHERE id = " + position, TIMEOUT);
+            return refused(failed.sqlState(), failed.fields().message());
+        }
+        connection.execute("RESET ROLE", TIMEOUT);
+        server.open(position, change.name(), settings.inDatabase(change.name()));
+        connection.execute("BEGIN; UPDATE tutti.databases SET state = 'open' WHERE id = " + position + "; "
+                + record(position) + "; COMMIT", TIMEOUT);
+        return done("CREATE DATABASE", null);
+    }
+
+    /** Whether the server's error is the statement's result, which is the same at all nodes. */
+    private static boolean saysOfStatement(ErrorFields failed) {
+        String kind = failed.sqlState().substring(0, 2);
+        return ServerTrouble.of(failed) == ServerTrouble.NONE && !kind.equals("53") && !kind.equals("55")
+                && !kind.equals("57") && !kind.equals("58");
+    }
+
+    private ExecuteResult drop(BackendConnection connection, long position, DatabaseChange change, String role)
+            throws IOException, InterruptedException {
+        String name = Table.literal(change.name());
+        List<List<@Nullable String>> found = connection.execute(
+                "SELECT id, state FROM tutti.databases WHERE name = " + name, TIMEOUT).rows();
+        if (found.isEmpty()) {
+            return absent(connection, position, change, name);
+        }
+        long id = Long.parseLong(String.valueOf(found.getFirst().getFirst()));
+        if (!"dropping".equals(found.getFirst().get(1))) {
+            String owns = ask(connection, "SELECT pg_catalog.pg_has_role(r.oid, d.datdba, 'USAGE')"
+                    + " FROM pg_catalog.pg_database d, pg_catalog.pg_roles r WHERE d.datname = " + name
+                    + " AND r.rolname = " + Table.literal(role));
+            if (!"t".equals(owns)) {
+                return refused("42501", "must be owner of database " + change.name());
+            }
+            connection.execute("BEGIN; UPDATE tutti.databases SET state = 'dropping' WHERE id = " + id + "; "
+                    + record(position - 1) + "; COMMIT", TIMEOUT);
+        }
+        server.forget(id);
+        dropServers(connection, change.name());
+        connection.execute("BEGIN; DELETE FROM tutti.databases WHERE id = " + id + "; " + record(position)
+                + "; COMMIT", TIMEOUT);
+        return done("DROP DATABASE", null);
+    }
+
+    private static ExecuteResult absent(BackendConnection connection, long position, DatabaseChange change,
+            String name) throws IOException, InterruptedException {
+        if (ask(connection, "SELECT 1 FROM pg_catalog.pg_database WHERE datname = " + name) != null) {
+            return refused("0A000", "database \"" + change.name()
+                    + "\" was not made through a node, and is not dropped through one: drop it at every node's PostgreSQL");
+        }
+        if (!change.lenient()) {
+            return refused("3D000", "database \"" + change.name() + "\" does not exist");
+        }
+        connection.execute(record(position), TIMEOUT);
+        return done("DROP DATABASE", ErrorFields.of("NOTICE", "00000",
+                "database \"" + change.name() + "\" does not exist, skipping"));
+    }
+
+    /** With the roles that the node has made for it. Clients that are connected to it are sent away. */
+    private static void dropServers(BackendConnection connection, String name)
+            throws IOException, InterruptedException {
+        String id = ask(connection, "SELECT oid FROM pg_catalog.pg_database WHERE datname = " + Table.literal(name));
+        connection.execute("DROP DATABASE IF EXISTS " + Table.quote(name) + " WITH (FORCE)", TIMEOUT);
+        if (id != null) {
+            for (List<@Nullable String> row : connection.execute("SELECT pg_catalog.quote_ident(rolname) FROM pg_catalog.pg_roles"
+                    + " WHERE rolname ~ '^tutti_(applier|executor)_" + id + "(_|$)'", TIMEOUT).rows()) {
+                connection.execute("DROP ROLE " + row.getFirst(), TIMEOUT);
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+package tutti.engine.postgres;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import tutti.core.spi.Engine.Applier;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
+import tutti.engine.EngineContract;
+import tutti.engine.EngineContract.Result;
+import tutti.engine.StateView;
+import tutti.engine.postgres.capture.Changes;
+import tutti.engine.postgres.capture.Changes.Change;
+import tutti.engine.postgres.capture.Changes.TableName;
+import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.capture.Statement.DatabaseChange;
+import tutti.engine.postgres.databases.DatabaseTag;
+import tutti.engine.postgres.databases.DatabasesView;
+import tutti.engine.postgres.databases.ServerEngine;
+import tutti.pgwire.BackendConnection;
+
+/** The databases of one server as one engine: each position is in one of them, and each is made and dropped at its position. */
+class ServerEngineTest {
+    private static final long SHOP = PostgresEngineContractTest.MADE_AT;
+    private static final String TABLE = "CREATE TABLE t (id int PRIMARY KEY)";
+    private String configured;
+    private String shop;
+    private ServerEngine engine;
+    private Applier applier;
+    private BackendConnection admin;
+
+    @BeforeEach
+    void open() throws Exception {
+        configured = TestServer.database(TABLE);
+        shop = TestServer.database(TABLE);
+        engine = PostgresEngineContractTest.server(configured, shop);
+        applier = engine.openApplier();
+        admin = TestServer.connect(configured);
+    }
+
+    @AfterEach
+    void close() {
+        applier.close();
+        engine.close();
+        admin.close();
+    }
+
+    /** The node begins anew. */
+    private void again() throws Exception {
+        applier.close();
+        engine.close();
+        engine = PostgresEngineContractTest.server(configured);
+        applier = engine.openApplier();
+    }
+
+    private static WriteSet insert(long database, long id) {
+        byte[] row = ("(" + id + ")").getBytes(java.nio.charset.StandardCharsets.US_ASCII);
+        return DatabaseTag.tag(database, new WriteSet(KeySet.EMPTY,
+                new Changes.Writer(64).add(new Change.Insert(new TableName("public", "t"), row)).toBytes()));
+    }
+
+    private void commit(long position, long database) throws Exception {
+        Result<Void> committed = new Result<>();
+        applier.applyAndCommit(position, List.of(insert(database, position)), position, committed);
+        committed.success();
+    }
+
+    private ExecuteResult execute(long position, byte[] statement) throws Exception {
+        Result<ExecuteResult> result = new Result<>();
+        applier.execute(position, statement, result);
+        return result.success();
+    }
+
+    private ExecuteResult change(long position, boolean creates, String name) throws Exception {
+        return execute(position, Statement.database(new DatabaseChange(creates, name, false,
+                "CREATE DATABASE " + name + " TEMPLATE template0"), TestServer.USER).toBytes());
+    }
+
+    private static String rows(String database) throws Exception {
+        BackendConnection connection = TestServer.connect(database);
+        try {
+            return String.valueOf(TestServer.execute(connection, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM t").value());
+        } finally {
+            connection.close();
+        }
+    }
+
+    private boolean exists(String database) throws Exception {
+        return TestServer.execute(admin, "SELECT 1 FROM pg_database WHERE datname = '" + database + "'").value() != null;
+    }
+
+    @Test
+    void theHighestPositionOfAnyDatabaseIsTheEngines() throws Exception {
+        commit(1, DatabaseTag.CONFIGURED);
+        commit(2, SHOP);
+        assertEquals(2, EngineContract.position(engine));
+        commit(3, DatabaseTag.CONFIGURED);
+        assertEquals(3, EngineContract.position(engine));
+        again();
+        assertEquals(3, EngineContract.position(engine));
+        assertEquals("1 3", rows(configured));
+        assertEquals("2", rows(shop));
+        Result<Long> durable = new Result<>();
+        engine.durablePosition(durable);
+        assertEquals(3, durable.success());
+    }
+
+    @Test
+    void aViewShowsAllDatabases() throws Exception {
+        commit(1, SHOP);
+        try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
+            List<StateView.Relation> tables = view.tables();
+            assertEquals(List.of("public.t", "\"" + shop + "\".public.t"),
+                    tables.stream().map(StateView.Relation::name).toList());
+            assertEquals(0, view.digests(tables.getFirst(), 1, (_, _) -> {}).getFirst().rows());
+            assertEquals(1, view.digests(tables.getLast(), 1, (_, _) -> {}).getFirst().rows());
+        }
+    }
+
+    @Test
+    void oneTransactionIsOfOneDatabase() {
+        assertFalse(engine.together(insert(DatabaseTag.CONFIGURED, 1), insert(SHOP, 2)));
+        assertTrue(engine.together(insert(SHOP, 1), insert(SHOP, 2)));
+    }
+
+    @Test
+    void aDatabaseIsMadeWrittenAndDropped() throws Exception {
+        String name = shop + "_new";
+        assertTrue(change(10, true, name).tookEffect());
+        assertNotNull(engine.member(name));
+        execute(11, DatabaseTag.tag(10, new Statement(TABLE, TestServer.USER, Map.of("search_path", "public")).toBytes()));
+        commit(12, 10);
+        assertEquals("12", rows(name));
+        assertEquals("42P04", String.valueOf(change(13, true, name).refusal()).replaceAll(".*(42P04).*", "$1"));
+        again();
+        assertEquals(12, EngineContract.position(engine));
+        assertTrue(change(14, false, name).tookEffect());
+        assertFalse(exists(name));
+        assertNull(engine.member(name));
+        assertEquals(14, EngineContract.position(engine));
+        assertEquals("3D000", String.valueOf(change(15, false, name).refusal()).replaceAll(".*(3D000).*", "$1"));
+        commit(16, 10);
+        assertEquals(16, EngineContract.position(engine), "what is of a dropped database changes nothing, at its position");
+        assertTrue(change(17, true, name).tookEffect());
+        commit(18, 10);
+        assertEquals(18, EngineContract.position(engine), "nor does it in one that is called the same");
+    }
+
+    @Test
+    void whatWasBegunIsBegunAgainAfterACrash() throws Exception {
+        String name = shop + "_half";
+        TestServer.execute(admin, "INSERT INTO tutti.databases VALUES (20, '" + name + "', 'making')");
+        TestServer.execute(admin, "CREATE DATABASE " + name);
+        commit(19, SHOP);
+        TestServer.execute(admin, "UPDATE tutti.databases SET state = 'dropping' WHERE name = '" + shop + "';"
+                + " INSERT INTO tutti.applied VALUES (19)");
+        again();
+        assertEquals(19, EngineContract.position(engine), "recorded before the database goes");
+        assertNull(engine.member(name));
+        assertNull(engine.member(shop));
+        assertTrue(change(20, true, name).tookEffect());
+        assertNotNull(engine.member(name));
+        TestServer.execute(admin, "DROP DATABASE " + shop + " WITH (FORCE)");
+        assertTrue(change(21, false, shop).tookEffect());
+        assertEquals(21, EngineContract.position(engine));
+        assertEquals("0", TestServer.execute(admin, "SELECT count(*) FROM tutti.databases WHERE name = '" + shop + "'").value());
+    }
+}

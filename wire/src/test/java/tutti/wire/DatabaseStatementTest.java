@@ -1,0 +1,44 @@
+package tutti.wire;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DatabaseStatementTest {
+    private static final String MADE = " TEMPLATE template0 ENCODING 'UTF8'";
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '~', value = {
+            "create database Shop | CREATE DATABASE \"shop\"%",
+            "CREATE /* a */ DATABASE \"Shop \"\"1\" ; | CREATE DATABASE \"Shop \"\"1\"%",
+            "CREATE DATABASE a WITH TEMPLATE = template1 ENCODING = 'unicode' CONNECTION LIMIT = -1 IS_TEMPLATE = False | CREATE DATABASE \"a\"%",
+            "CREATE DATABASE a OWNER \"Me\" LC_COLLATE 'C' LC_CTYPE = 'C' tablespace default | CREATE DATABASE \"a\"% owner = \"Me\" lc_collate = 'C' lc_ctype = 'C'"})
+    void whatEveryNodeExecutes(String written, String executed) {
+        DatabaseStatement statement = DatabaseStatement.of(written, true);
+        assertNull(statement.refusal());
+        assertEquals(executed.replace("%", MADE), statement.change().sql());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"CREATE DATABASE a TEMPLATE b", "CREATE DATABASE a ENCODING 'LATIN1'",
+            "CREATE DATABASE a CONNECTION LIMIT 3", "CREATE DATABASE a TABLESPACE fast", "CREATE DATABASE a IS_TEMPLATE true",
+            "CREATE DATABASE a ALLOW_CONNECTIONS = false", "CREATE DATABASE", "CREATE DATABASE a OID 5", "DROP DATABASE 'a'"})
+    void whatIsRefused(String written) {
+        assertNotNull(DatabaseStatement.of(written, true).refusal());
+    }
+
+    @Test
+    void whatIsDropped() {
+        DatabaseStatement plain = DatabaseStatement.of("drop database \"A\"", true);
+        assertEquals("A", plain.change().name());
+        DatabaseStatement forced = DatabaseStatement.of("DROP DATABASE IF EXISTS a WITH (FORCE)", true);
+        assertTrue(forced.forced() && forced.change().lenient());
+        assertEquals("a", forced.change().name());
+    }
+}
