@@ -160,7 +160,8 @@ class CertificationIndexTest {
             assertTrue(index.live() <= Math.max(keysMax, noted.size()), index.live() + " keys");
             long lower = floor - 1;
             assertTrue(
-                    lower < position - 1000 || last.values().stream().filter(touched -> touched > lower).count() > keysMax
+                    lower < position - 1000
+                            || last.values().stream().filter(touched -> touched > lower).count() > keysMax
                             || index.live() == last.values().stream().filter(touched -> touched > lower).count(),
                     "no higher than it must be");
             if (random.nextInt(50) == 0) {

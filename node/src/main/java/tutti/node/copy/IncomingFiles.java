@@ -173,8 +173,8 @@ public final class IncomingFiles {
             adopter.adopt(directory, number);
         } catch (DamagedFileException damaged) {
             emptied();
-            throw new IOException("a copy of another node's state was removed, since it was damaged (" + damaged.getMessage()
-                    + "): another one is needed", damaged);
+            throw new IOException("a copy of another node's state was removed, since it was damaged ("
+                    + damaged.getMessage() + "): another one is needed", damaged);
         }
     }
 }

@@ -128,7 +128,7 @@ class IncomingFilesSimTest {
         assertThrows(DamagedFileException.class, () -> files.number());
         assertEquals(1, world.host(0).disk().damageSectors(1, world.kernel.random("damage")));
         DamagedFileException unreadable = assertThrows(DamagedFileException.class, () -> files.number());
-        assertTrue(unreadable.getMessage().contains("incoming/wanted") && unreadable.getMessage().contains("--copy-from"),
-                unreadable.getMessage());
+        String said = unreadable.getMessage();
+        assertTrue(said.contains("incoming/wanted") && said.contains("--copy-from"), said);
     }
 }
