@@ -20,6 +20,7 @@ public interface DataFile extends Closeable {
      *
      * @param at byte to begin with, at least 0
      * @return bytes read, 0 at or behind the end
+     * @throws DamagedFileException if the disk cannot read what is there
      */
     int read(ByteBuffer into, long at) throws IOException;
 

@@ -29,6 +29,7 @@ import tutti.engine.postgres.server.ServerException;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
 import tutti.node.copy.CopyStream;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.real.PathDirectory;
 import tutti.server.config.ConfigChanges;
 import tutti.server.config.NodeConfig;
@@ -290,7 +291,7 @@ public final class NodeServer implements NodeRuntime {
             } catch (IncomingCopy.NoCopyException none) {
                 return stop.isDone() ? null : new NodeLife.Ending(none, none.isPassing(), true);
             } catch (IOException e) {
-                return new NodeLife.Ending(e, true, true);
+                return new NodeLife.Ending(e, !(e instanceof DamagedFileException), true);
             } finally {
                 copy = null;
             }

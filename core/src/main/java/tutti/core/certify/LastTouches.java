@@ -62,13 +62,20 @@ final class LastTouches {
         }
     }
 
-    /** The lowest position from {@code floor} on above which there are {@code most} keys at most, but lower than the highest one. */
+    /**
+     * The lowest position from {@code floor} on above which there are {@code most} keys at most; but if there are more at the highest one
+     * alone, the one before that at which some key was touched last. What is left of positions at which none was does not count: whoever
+     * began with an image does not know them.
+     */
     long above(long floor, int most) {
         long raised = floor;
         int left = keys;
         for (int at = begin; left > most && at < end - 1; at++) {
-            left -= counts[at];
-            raised = base + offsets[at];
+            int here = counts[at];
+            if (here > 0) {
+                left -= here;
+                raised = base + offsets[at];
+            }
         }
         return raised;
     }

@@ -120,6 +120,7 @@ final class NodeTurns {
         Loss before = of.get(node);
         int times = before == null || before.position() <= floor ? 1 : before.times() + 1;
         of.put(node, new Loss(key, node, times, position));
+        first(key, position);
         Deque<Turn> line = turns.get(key);
         if (times >= enough && (line == null || line.stream().noneMatch(turn -> turn.node() == node))) {
             turns.computeIfAbsent(key, _ -> new ArrayDeque<>()).add(new Turn(key, node, position));
@@ -154,7 +155,7 @@ final class NodeTurns {
     }
 
     /**
-     * Whose turn it is, as of this position.
+     * Whose turn it is, as of this position. Turns that have lasted too long are gone then, as they are for whoever began with an image.
      *
      * @return null if anybody's
      */

@@ -15,6 +15,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.schema.DecodeException;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
+import tutti.runtime.Background;
 import tutti.runtime.Directory;
 import tutti.runtime.Frames;
 import tutti.runtime.Loop;
@@ -82,6 +83,7 @@ public final class CopyReceiver implements AutoCloseable {
     private boolean writes;
     private boolean over;
     private volatile long bytes;
+    private volatile @Nullable Background writing;
 
     private record Attempt(Donor donor, boolean leader) {}
 
@@ -112,11 +114,18 @@ public final class CopyReceiver implements AutoCloseable {
         return bytes;
     }
 
-    /** Gives up what is not complete. Any thread but that of {@code done}. */
+    /**
+     * Gives up what is not complete. Nothing is written any more when it returns: another copy may be put into the same directory then. Any
+     * thread but that of {@code done}.
+     */
     @Override
     public void close() {
         loop.execute(() -> over = true);
         network.close();
+        Background last = writing;
+        if (last != null) {
+            last.join();
+        }
     }
 
     private void next() {
@@ -235,7 +244,7 @@ public final class CopyReceiver implements AutoCloseable {
         List<CopyMessage.Piece> next = List.copyOf(unwritten);
         unwritten.clear();
         CopyMessage.End last = next.isEmpty() ? end : null;
-        machine.background("tutti-copy-" + wanted.node(), () -> {
+        writing = machine.background("tutti-copy-" + wanted.node(), () -> {
             try {
                 writer.write(next);
                 if (last != null) {

@@ -37,6 +37,8 @@ public final class IncomingFiles {
     private static final String INCOMING = "incoming";
     private static final String WANTED = "wanted";
     private static final String FILES = "files";
+    private static final String REMEDY = ": look at its disk, remove the directory it is in,"
+            + " and start the node with `tutti node --copy-from any`";
 
     /** Makes the order directory of a copy that of this node. */
     @FunctionalInterface
@@ -103,22 +105,19 @@ public final class IncomingFiles {
     /**
      * The number of the new order directory.
      *
-     * @throws DamagedFileException if it cannot be read, which only somebody can mend who looks at the disk
+     * @throws DamagedFileException if the note that says it is damaged. It is this node's own: somebody has to look at the disk
      */
     public long number() throws IOException {
         Directory incoming = data.directory(INCOMING);
-        String why;
         try (DataFile file = incoming.open(WANTED, Directory.Open.EXISTING)) {
             ByteBuffer content = ByteBuffer.allocate(Math.toIntExact(file.size()));
             file.read(content, 0);
             return Long.parseLong(new String(content.array(), StandardCharsets.US_ASCII).strip());
         } catch (NumberFormatException damaged) {
-            why = "holds no number";
-        } catch (IOException unreadable) {
-            why = "cannot be read (" + unreadable.getMessage() + ")";
+            throw new DamagedFileException(incoming.location(WANTED) + " holds no number" + REMEDY, damaged);
+        } catch (DamagedFileException unreadable) {
+            throw new DamagedFileException(unreadable.getMessage() + REMEDY, unreadable);
         }
-        throw new DamagedFileException(incoming.location(WANTED) + " " + why
-                + ": remove the directory it is in, and start the node with `tutti node --copy-from any`");
     }
 
     /** Whether the copy has come. */
@@ -130,17 +129,29 @@ public final class IncomingFiles {
     /** Where a copy is to be put; empty. */
     public Directory emptied() throws IOException {
         Directory incoming = data.directory(INCOMING);
+        if (incoming.exists(FILES)) {
+            // First, and safely: what a crash leaves of a copy that is being removed must not pass for a whole one.
+            Directory files = incoming.directory(FILES);
+            files.delete(CopyReceiver.COMPLETE);
+            files.sync();
+        }
         incoming.deleteAll(FILES);
         incoming.sync();
         return incoming.directory(FILES);
     }
 
-    /** Puts a copy that has come in the place of what is there. */
+    /**
+     * Puts a copy that has come in the place of what is there. One whose files are damaged is removed: another one is to be got, since
+     * nothing in it is this node's own.
+     *
+     * @throws DamagedFileException as {@link #number}
+     * @throws IOException if it cannot be put there now, or was removed, which {@link #isWhole} tells
+     */
     public void install(Adopter adopter) throws IOException {
         Directory incoming = data.directory(INCOMING);
         Directory files = incoming.directory(FILES);
         if (files.exists(order)) {
-            adopter.adopt(files.directory(order), number());
+            adopt(files.directory(order), number(), adopter);
         }
         for (String part : parts) {
             if (files.exists(part)) {
@@ -155,5 +166,15 @@ public final class IncomingFiles {
         incoming.sync();
         data.deleteAll(INCOMING);
         LOG.info("{} holds a copy of another node's state", data.location());
+    }
+
+    private void adopt(Directory directory, long number, Adopter adopter) throws IOException {
+        try {
+            adopter.adopt(directory, number);
+        } catch (DamagedFileException damaged) {
+            emptied();
+            throw new IOException("a copy of another node's state was removed, since it was damaged ("
+                    + damaged.getMessage() + "): another one is needed", damaged);
+        }
     }
 }

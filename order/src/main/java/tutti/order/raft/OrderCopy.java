@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.List;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderDescriptor;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 
@@ -90,7 +91,7 @@ final class OrderCopy implements CopiedOrder.Copy {
     static void adopt(RaftOrderConfig config, Machine machine, Directory directory, long number) throws IOException {
         Directory logFiles = directory.directory("log");
         if (!SegmentedLog.exists(logFiles)) {
-            throw new IOException(directory.location() + " holds no copy of another node's order directory");
+            throw new DamagedFileException(directory.location() + " holds no copy of another node's order directory");
         }
         int term;
         try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {

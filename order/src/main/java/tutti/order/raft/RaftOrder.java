@@ -170,12 +170,10 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         try {
             return new RaftOrder(config, machine, directory);
         } catch (DamagedFileException damaged) {
-            DamagedFileException advised = new DamagedFileException(damaged.getMessage() + ". The data in "
+            throw new DamagedFileException(damaged.getMessage() + ". The data in "
                     + directory.location()
                     + " cannot be trusted any more: look at its disk, and replace it by a copy of another node's"
-                    + " (`tutti node --copy-from any`, docs/operations.md)");
-            advised.initCause(damaged);
-            throw advised;
+                    + " (`tutti node --copy-from any`, docs/operations.md)", damaged);
         }
     }
 

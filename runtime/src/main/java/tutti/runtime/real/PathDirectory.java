@@ -3,6 +3,7 @@ package tutti.runtime.real;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
@@ -16,6 +17,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
 
@@ -42,7 +44,7 @@ public final class PathDirectory implements Directory {
      * @throws java.nio.file.NoSuchFileException if it is not there
      */
     public static DataFile read(Path file) throws IOException {
-        return new ChannelFile(FileChannel.open(file, StandardOpenOption.READ));
+        return new ChannelFile(file, FileChannel.open(file, StandardOpenOption.READ));
     }
 
     @Override
@@ -91,7 +93,7 @@ public final class PathDirectory implements Directory {
     @Override
     public DataFile open(String name, Open how) throws IOException {
         Path file = file(name);
-        return new ChannelFile(switch (how) {
+        return new ChannelFile(file, switch (how) {
             case EXISTING -> FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
             case NEW -> PrivateFiles.open(file, Set.of(StandardOpenOption.READ, StandardOpenOption.WRITE,
                     StandardOpenOption.CREATE_NEW));
@@ -167,7 +169,7 @@ public final class PathDirectory implements Directory {
         return location();
     }
 
-    private record ChannelFile(FileChannel channel) implements DataFile {
+    private record ChannelFile(Path path, FileChannel channel) implements DataFile {
         @Override
         public long size() throws IOException {
             return channel.size();
@@ -176,12 +178,19 @@ public final class PathDirectory implements Directory {
         @Override
         public int read(ByteBuffer into, long at) throws IOException {
             int total = 0;
-            while (into.hasRemaining()) {
-                int read = channel.read(into, at + total);
-                if (read < 0) {
-                    break;
+            try {
+                while (into.hasRemaining()) {
+                    int read = channel.read(into, at + total);
+                    if (read < 0) {
+                        break;
+                    }
+                    total += read;
                 }
-                total += read;
+            } catch (ClosedChannelException closed) {
+                throw closed;
+            } catch (IOException unreadable) {
+                // The system has tried again by itself.
+                throw new DamagedFileException(path + " cannot be read: " + unreadable.getMessage(), unreadable);
             }
             return total;
         }

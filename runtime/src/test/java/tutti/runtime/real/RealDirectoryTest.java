@@ -1,14 +1,21 @@
 package tutti.runtime.real;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
+import tutti.runtime.DamagedFileException;
+import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
 import tutti.runtime.DirectoryContract;
 import tutti.runtime.DurableFiles;
@@ -26,6 +33,18 @@ class RealDirectoryTest extends DirectoryContract {
     private static void isPrivate(Path path) throws IOException {
         assertEquals("------", PosixFilePermissions.toString(Files.getPosixFilePermissions(path)).substring(3),
                 path.toString());
+    }
+
+    /** The first byte of a process's memory is an error of reading like that of a bad sector. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void whatCannotBeReadIsDamagedAndWhatIsClosedIsNot() throws IOException {
+        DataFile memory = PathDirectory.read(Path.of("/proc/self/mem"));
+        DamagedFileException damaged = assertThrows(DamagedFileException.class,
+                () -> memory.read(ByteBuffer.allocate(1), 0));
+        assertTrue(damaged.getMessage().contains("/proc/self/mem"), damaged.getMessage());
+        memory.close();
+        assertThrows(ClosedChannelException.class, () -> memory.read(ByteBuffer.allocate(1), 0));
     }
 
     @Test

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import org.jspecify.annotations.Nullable;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;
 import tutti.sim.disk.Disk;
 import tutti.sim.disk.DiskFile;
@@ -46,7 +47,11 @@ final class SimFile implements DataFile {
     @Override
     public int read(ByteBuffer into, long at) throws IOException {
         operation(into.remaining(), null);
-        return file.read(into, at);
+        try {
+            return file.read(into, at);
+        } catch (IOException unreadable) {
+            throw new DamagedFileException(location + " cannot be read: " + unreadable.getMessage(), unreadable);
+        }
     }
 
     @Override

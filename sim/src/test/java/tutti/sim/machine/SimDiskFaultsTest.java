@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
 import tutti.runtime.TestWorld.Crashing.Crash;
@@ -140,7 +141,7 @@ class SimDiskFaultsTest {
     @Test
     void badSectorsCannotBeReadUntilTheyAreWritten() throws IOException {
         assertEquals(3, disk.damageSectors(3, random));
-        IOException bad = assertThrows(IOException.class, () -> read("file"));
+        IOException bad = assertThrows(DamagedFileException.class, () -> read("file"));
         assertTrue(String.valueOf(bad.getMessage()).contains("sector"), bad.getMessage());
         write("file", 0, filled(8 * SECTOR, 2));
         assertArrayEquals(filled(8 * SECTOR, 2), read("file"));

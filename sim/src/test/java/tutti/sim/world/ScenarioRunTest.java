@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.TwoPhaseCommit;
@@ -138,6 +138,33 @@ class ScenarioRunTest {
                 """);
         ScenarioResult result = ScenarioRun.run(drawn.withPlan(plan));
         assertTrue(result.passed(), result.why());
+    }
+
+    /** Sectors of a copy that has come are bad before it is in place: it is another node's data, so another copy is got. */
+    @ParameterizedTest
+    @CsvSource({"si, 105328099662", "active, 105328099445"})
+    void aCopyThatCannotBeReadIsGotAnew(String protocol, long seed) {
+        Map<Long, String> faults = Map.of(105328099662L, """
+                hosts n0,n1,n2,n3
+                spares n4,n5
+                safety 2s
+                f4 at 0s for 1ms move host n3
+                f5 at 400ms for 1ms engine-old-checkpoint host n0
+                f2 at 900ms for 1ms bad-sectors host n0 count 3
+                """, 105328099445L, """
+                hosts n0,n1,n2
+                spares n3,n4
+                safety 2s
+                f3 at 100ms for 1ms join host n4
+                f2 at 800ms for 335ms pause host n4
+                f1 at 1s for 1ms bad-sectors host n4 count 3
+                """);
+        Scenario drawn = Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(), OrderKind.RAFT, 1000,
+                FaultProfile.parse("all,disks"));
+        FaultPlan plan = FaultPlan.parse("fault-plan 1\nseed " + seed + "\n" + faults.get(seed));
+        ScenarioResult result = ScenarioRun.run(drawn.withPlan(plan));
+        assertTrue(result.passed(), result.why());
+        assertEquals(1, result.counts().get("node copied"));
     }
 
     /** The snapshot of a copy may be older than the message that adds its node, and older than changes before that. */
