@@ -289,7 +289,8 @@ final class SqlwareCommand implements Callable<Integer> {
                 "%-48s accepted %,7.0f/s, %,8.0f tpmC, mean %6.2f ms, aborted %4.1f %%; drained %,7.0f/s, %5.1f s after the last,"
                         + " backlog %,d, lag %,d positions, %.1f requests together; CPU %.2f ms each (databases %.2f, nodes %.2f)%s",
                 row.system, row.accepted, row.tpmC, row.latencyMillis, row.abortPercent, row.drained, row.drainSeconds,
-                row.backlog, row.lagMax, row.together, row.databaseMillis + row.nodeMillis, row.databaseMillis, row.nodeMillis,
+                row.backlog, row.lagMax, row.together, row.databaseMillis + row.nodeMillis, row.databaseMillis,
+                row.nodeMillis,
                 row.same ? "" : "; COPIES DIFFER");
     }
 }

@@ -34,7 +34,8 @@ final class MacroDdbFigures {
     private static final int SMALL_CORES = 4;
     private static final int[] FEW_NODES = {1, 2, 3};
     private static final int[] MANY_CLIENTS = {1, 2, 4, 6};
-    private static final Map<Integer, String> THREE_REPLICAS = Map.of(1, "-8 (-5)", 2, "6 (16)", 4, "11 (24)", 6, "3 (22)");
+    private static final Map<Integer, String> THREE_REPLICAS = Map.of(1, "-8 (-5)", 2, "6 (16)", 4, "11 (24)", 6,
+            "3 (22)");
     private static final int[] CENTRAL_CLIENTS = {1, 2, 3, 4, 6, 8};
 
     /** What is read of a hundred transactions, and what the thesis says of such a mix, "" where nothing. */
@@ -247,7 +248,8 @@ final class MacroDdbFigures {
         IntFunction<FigureRun> three = nodes -> small(nodes, clients, 3, admits);
         return replicas("table 5.3", "macroddb-5.10-" + clients + "-" + admits, "nodes", FEW_NODES, one, three,
                 gains -> List.of(
-                        clients + " clients a node, " + admitted(admits) + ", average and best over 1 to 3 nodes, and each",
+                        clients + " clients a node, " + admitted(admits)
+                                + ", average and best over 1 to 3 nodes, and each",
                         THREE_REPLICAS.getOrDefault(clients, ""),
                         String.format(Locale.ROOT, "%.0f (%.0f): %s",
                                 gains.stream().mapToDouble(Estimate::mean).average().orElse(Double.NaN),

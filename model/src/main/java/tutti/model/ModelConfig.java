@@ -21,7 +21,8 @@ import tutti.group.GroupParameters;
  * @param charge how real code is charged time
  */
 public record ModelConfig(Topology topology, Calibration calibration, WorkloadModel workload, LockPolicy policy,
-        Executing execution, Copies copies, ChosenProtocol protocol, OrderChoice order, Length length, List<ModelFault> faults,
+        Executing execution, Copies copies, ChosenProtocol protocol, OrderChoice order, Length length,
+        List<ModelFault> faults,
         Charge charge) {
     /** Of the lock manager (D5.1, section 2.3.2). */
     public enum LockPolicy {

@@ -14,4 +14,5 @@ import tutti.sim.kernel.Clock;
  * @param locks its lock manager
  * @param world what all replicas share
  */
-record Site(int node, Clock clock, CpuPool cpu, Engines engines, LogStorage storage, LockTable locks, ModelWorld world) {}
+record Site(int node, Clock clock, CpuPool cpu, Engines engines, LogStorage storage, LockTable locks,
+        ModelWorld world) {}

@@ -65,7 +65,8 @@ class FaultyRunTest {
     }
 
     private static ModelConfig with(ModelConfig calm, ModelFault... faults) {
-        return new ModelConfig(calm.topology(), calm.calibration(), calm.workload(), calm.policy(), calm.execution(), calm.copies(),
+        return new ModelConfig(calm.topology(), calm.calibration(), calm.workload(), calm.policy(), calm.execution(),
+                calm.copies(),
                 calm.protocol(),
                 calm.order(), calm.length(), List.of(faults), calm.charge());
     }

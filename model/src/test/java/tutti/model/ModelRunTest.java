@@ -104,7 +104,8 @@ class ModelRunTest {
                     "workload.start", "at-once");
             RunResult result = run(
                     new ModelConfig(config.topology(), config.calibration().withoutCode(), config.workload(),
-                            config.policy(), config.execution(), config.copies(), config.protocol(), config.order(), config.length(),
+                            config.policy(), config.execution(), config.copies(), config.protocol(), config.order(),
+                            config.length(),
                             config.faults(), config.charge()),
                     1);
             tpm[i] = result.tpm();
@@ -203,7 +204,8 @@ class ModelRunTest {
         Calibration free = new Calibration(paper.cpu(), paper.log(), paper.rows(), paper.client(), paper.losing(),
                 new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
         double real = run(
-                new ModelConfig(config.topology(), free, config.workload(), config.policy(), config.execution(), config.copies(),
+                new ModelConfig(config.topology(), free, config.workload(), config.policy(), config.execution(),
+                        config.copies(),
                         config.protocol(), config.order(), config.length(), config.faults(), config.charge()),
                 1)
                 .certification().meanMillis();
@@ -224,7 +226,8 @@ class ModelRunTest {
                 """);
         ModelConfig read = config("one-database", "database.calibration", file.toString(), "workload.clients", "2");
         RunResult result = run(new ModelConfig(read.topology(), read.calibration().withoutCode(), read.workload(),
-                read.policy(), read.execution(), read.copies(), read.protocol(), read.order(), read.length(), read.faults(),
+                read.policy(), read.execution(), read.copies(), read.protocol(), read.order(), read.length(),
+                read.faults(),
                 read.charge()), 1);
         assertEquals(6.5, result.of(RequestKind.NEW_ORDER).latencies().percentileMillis(0.5), 0.05);
         assertEquals(3.25, result.of(RequestKind.ORDER_STATUS).latencies().percentileMillis(0.5), 0.03);
@@ -261,7 +264,8 @@ class ModelRunTest {
     void aSiteThatStopsTakesItsClientsWithIt() throws UnusableFileException {
         ModelConfig config = config("gorda-lan-3");
         ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
-                config.policy(), config.execution(), config.copies(), config.protocol(), config.order(), config.length(),
+                config.policy(), config.execution(), config.copies(), config.protocol(), config.order(),
+                config.length(),
                 List.of(new ModelFault.Crash(3_000_000_000L, List.of(0)),
                         new ModelFault.ClockDrift(0, List.of(1), 0.1),
                         new ModelFault.SchedulingLatency(0, List.of(2),
@@ -284,7 +288,8 @@ class ModelRunTest {
         assertTrue(near > 400, () -> "those of the other cluster travel; half of them wait " + near + " ms");
         ModelConfig config = config("gorda-lan-3", "protocol.name", "passive", "run.transactions", "3000");
         ModelConfig crashing = new ModelConfig(config.topology(), config.calibration(), config.workload(),
-                config.policy(), config.execution(), config.copies(), config.protocol(), config.order(), config.length(),
+                config.policy(), config.execution(), config.copies(), config.protocol(), config.order(),
+                config.length(),
                 List.of(new ModelFault.Crash(5_000_000_000L, List.of(0))), config.charge());
         RunResult result = run(crashing, 1);
         assertTrue(result.samples().getLast().committedPerSecond() > 30,

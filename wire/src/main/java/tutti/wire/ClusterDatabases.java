@@ -83,8 +83,9 @@ final class ClusterDatabases {
             return Errors.notSupported(statement.refusal());
         }
         if (!mayChange.getAsBoolean()) {
-            return Errors.notSupported("databases are not made or dropped before every node of the cluster is up, and of a"
-                    + " release that keeps several");
+            return Errors
+                    .notSupported("databases are not made or dropped before every node of the cluster is up, and of a"
+                            + " release that keeps several");
         }
         String unable = node.refusal();
         if (unable != null) {

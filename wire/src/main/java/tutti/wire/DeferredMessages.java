@@ -26,7 +26,8 @@ final class DeferredMessages {
     private static final String BLANK = "(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)";
     private static final Pattern LOCALLY = Pattern.compile(BLANK + "*SET" + BLANK + "+LOCAL\\b",
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
-    private static final Pattern WHERE_AND_WHEN = Pattern.compile("tutti\\W+(mode|acknowledge|requests)\\b", Pattern.CASE_INSENSITIVE);
+    private static final Pattern WHERE_AND_WHEN = Pattern.compile("tutti\\W+(mode|acknowledge|requests)\\b",
+            Pattern.CASE_INSENSITIVE);
     private final Session session;
     private final StatementRules rules;
     private final ActiveRequests active;
@@ -118,7 +119,8 @@ final class DeferredMessages {
     /** Whether a statement sets something for its transaction, which in a cycle that is none by its words are the statements up to Sync. */
     static boolean setsLocally(Prepared prepared) {
         UtilityStatement utility = prepared.utility();
-        return prepared.kind() == StatementKind.SESSION && utility != null && LOCALLY.matcher(utility.sql()).lookingAt();
+        return prepared.kind() == StatementKind.SESSION && utility != null
+                && LOCALLY.matcher(utility.sql()).lookingAt();
     }
 
     /**

@@ -168,7 +168,8 @@ final class ExtendedMessages {
                 Prepared prepared = new Prepared(kind, UtilityStatement.of(sql.text()), null);
                 byte[] text = DeferredMessages.setsLocally(prepared) ? sql.copy() : null;
                 yield text != null && texts.understood(text)
-                        ? prepared.with(new StatementAccess(session.capture(), text, texts.standardStrings(), new int[0]))
+                        ? prepared
+                                .with(new StatementAccess(session.capture(), text, texts.standardStrings(), new int[0]))
                         : prepared;
             }
             case FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);

@@ -28,7 +28,8 @@ final class HiddenWords {
     static HiddenWords of(HiddenCalls calls) {
         Stream<String> functions = calls.functions().stream()
                 .filter(name -> name.startsWith("pg_") || HarmlessFunctions.isHarmless(name));
-        long[] names = Stream.concat(functions, calls.names().stream()).mapToLong(SqlTokens::nameKey).sorted().distinct()
+        long[] names = Stream.concat(functions, calls.names().stream()).mapToLong(SqlTokens::nameKey).sorted()
+                .distinct()
                 .toArray();
         return calls.anywhere() ? ANYWHERE : names.length == 0 ? NONE : new HiddenWords(names, false);
     }

@@ -288,7 +288,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             started.put("user", arrival.user());
             SessionServices others = databases.services(arrival.database());
             boolean replicated = others != null || arrival.database().equals(database());
-            Session begun = new Session(others == null ? services : others, arrival.client(), arrival.reader(), connection, started, replicated);
+            Session begun = new Session(others == null ? services : others, arrival.client(), arrival.reader(),
+                    connection, started, replicated);
             session = begun;
             if (serializable) {
                 begun.notedReads().ask();

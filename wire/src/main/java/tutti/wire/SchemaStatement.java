@@ -117,8 +117,9 @@ final class SchemaStatement {
             sql.advance();
         }
         if (sql.atAny(PER_SERVER)) {
-            return refuse("settings of databases, tablespaces, subscriptions and server settings belong to one server and are not"
-                    + " replicated: make such changes on every node's PostgreSQL while the cluster is stopped");
+            return refuse(
+                    "settings of databases, tablespaces, subscriptions and server settings belong to one server and are not"
+                            + " replicated: make such changes on every node's PostgreSQL while the cluster is stopped");
         }
         if (create && (sql.atWord(Classifier.TEMP) || sql.atWord(Classifier.TEMPORARY))) {
             return StatementKind.WRITE;

@@ -27,8 +27,10 @@ class DatabaseStatementTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"CREATE DATABASE a TEMPLATE b", "CREATE DATABASE a ENCODING 'LATIN1'",
-            "CREATE DATABASE a CONNECTION LIMIT 3", "CREATE DATABASE a TABLESPACE fast", "CREATE DATABASE a IS_TEMPLATE true",
-            "CREATE DATABASE a ALLOW_CONNECTIONS = false", "CREATE DATABASE", "CREATE DATABASE a OID 5", "DROP DATABASE 'a'"})
+            "CREATE DATABASE a CONNECTION LIMIT 3", "CREATE DATABASE a TABLESPACE fast",
+            "CREATE DATABASE a IS_TEMPLATE true",
+            "CREATE DATABASE a ALLOW_CONNECTIONS = false", "CREATE DATABASE", "CREATE DATABASE a OID 5",
+            "DROP DATABASE 'a'"})
     void whatIsRefused(String written) {
         assertNotNull(DatabaseStatement.of(written, true).refusal());
     }

@@ -132,7 +132,8 @@ class ModeTest extends OnFrontEnd {
             assertEquals("/* here */ set local search_path = other",
                     take(fixture.capture.requests).getFirst().sql().strip());
             try (Statement read = connection.createStatement()) {
-                assertEquals(false, read.execute("set local lock_timeout = '77ms'; select current_setting('lock_timeout')"));
+                assertEquals(false,
+                        read.execute("set local lock_timeout = '77ms'; select current_setting('lock_timeout')"));
                 assertTrue(read.getMoreResults());
                 assertTrue(read.getResultSet().next());
                 assertEquals("77ms", read.getResultSet().getString(1));

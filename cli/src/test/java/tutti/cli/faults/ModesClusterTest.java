@@ -333,9 +333,10 @@ class ModesClusterTest {
         execute(connection, "create table price (item int primary key, amount int)");
         execute(connection, "comment on table price is 'tutti.class house/16'");
         execute(connection, "insert into price values (1, 5)");
-        execute(connection, "create function look_up(h int) returns int language plpgsql set tutti.classes = 'stock($1)'"
-                + " as 'begin update stock set quantity = quantity - 1 where house = h;"
-                + " return (select amount from price where item = 1); end'");
+        execute(connection,
+                "create function look_up(h int) returns int language plpgsql set tutti.classes = 'stock($1)'"
+                        + " as 'begin update stock set quantity = quantity - 1 where house = h;"
+                        + " return (select amount from price where item = 1); end'");
         assertEquals("5", value(connection, "select look_up(1)"));
         execute(connection, "create function raise(h int) returns void language plpgsql set tutti.classes = 'price($1)'"
                 + " as 'begin update price set amount = amount + 1; end'");

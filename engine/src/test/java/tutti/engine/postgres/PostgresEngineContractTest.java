@@ -65,7 +65,8 @@ class PostgresEngineContractTest extends EngineContract {
         connection.close();
         return new ServerEngine(TestServer.loops(), TestServer.reach(configured),
                 PostgresEngine.open(TestServer.loops(), TestServer.reach(configured), TestServer.settings(0)),
-                (settings, beside) -> PostgresEngine.open(TestServer.loops(), settings, TestServer.settings(0), beside));
+                (settings, beside) -> PostgresEngine.open(TestServer.loops(), settings, TestServer.settings(0),
+                        beside));
     }
 
     /**

@@ -88,14 +88,16 @@ class ServerEngineTest {
     private static String rows(String database) throws Exception {
         BackendConnection connection = TestServer.connect(database);
         try {
-            return String.valueOf(TestServer.execute(connection, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM t").value());
+            return String.valueOf(
+                    TestServer.execute(connection, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM t").value());
         } finally {
             connection.close();
         }
     }
 
     private boolean exists(String database) throws Exception {
-        return TestServer.execute(admin, "SELECT 1 FROM pg_database WHERE datname = '" + database + "'").value() != null;
+        return TestServer.execute(admin, "SELECT 1 FROM pg_database WHERE datname = '" + database + "'")
+                .value() != null;
     }
 
     @Test
@@ -137,7 +139,8 @@ class ServerEngineTest {
         String name = shop + "_new";
         assertTrue(change(10, true, name).tookEffect());
         assertNotNull(engine.member(name));
-        execute(11, DatabaseTag.tag(10, new Statement(TABLE, TestServer.USER, Map.of("search_path", "public")).toBytes()));
+        execute(11,
+                DatabaseTag.tag(10, new Statement(TABLE, TestServer.USER, Map.of("search_path", "public")).toBytes()));
         commit(12, 10);
         assertEquals("12", rows(name));
         assertEquals("42P04", String.valueOf(change(13, true, name).refusal()).replaceAll(".*(42P04).*", "$1"));
@@ -149,7 +152,8 @@ class ServerEngineTest {
         assertEquals(14, EngineContract.position(engine));
         assertEquals("3D000", String.valueOf(change(15, false, name).refusal()).replaceAll(".*(3D000).*", "$1"));
         commit(16, 10);
-        assertEquals(16, EngineContract.position(engine), "what is of a dropped database changes nothing, at its position");
+        assertEquals(16, EngineContract.position(engine),
+                "what is of a dropped database changes nothing, at its position");
         assertTrue(change(17, true, name).tookEffect());
         commit(18, 10);
         assertEquals(18, EngineContract.position(engine), "nor does it in one that is called the same");
@@ -172,6 +176,7 @@ class ServerEngineTest {
         TestServer.execute(admin, "DROP DATABASE " + shop + " WITH (FORCE)");
         assertTrue(change(21, false, shop).tookEffect());
         assertEquals(21, EngineContract.position(engine));
-        assertEquals("0", TestServer.execute(admin, "SELECT count(*) FROM tutti.databases WHERE name = '" + shop + "'").value());
+        assertEquals("0",
+                TestServer.execute(admin, "SELECT count(*) FROM tutti.databases WHERE name = '" + shop + "'").value());
     }
 }

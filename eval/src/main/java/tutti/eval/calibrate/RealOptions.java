@@ -117,7 +117,8 @@ final class RealOptions {
                 scaled, workload.arrival(), workload.arrivalsPerSecond(), workload.staying(), false,
                 workload.resubmit(), false, workload.wholeHistory(), workload.maintenance(), workload.granularity(),
                 false, null);
-        return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.execution(), config.copies(),
+        return new ModelConfig(config.topology(), config.calibration(), paced, config.policy(), config.execution(),
+                config.copies(),
                 config.protocol(),
                 config.order(), config.length(), config.faults(), config.charge());
     }

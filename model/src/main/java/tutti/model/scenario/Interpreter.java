@@ -95,7 +95,8 @@ final class Interpreter {
         }
         whoIsLeft(topology, protocol, order, faults);
         return new ScenarioFile(title,
-                new ModelConfig(topology, calibration, workload, policy, execution, copies, protocol, order, length, faults,
+                new ModelConfig(topology, calibration, workload, policy, execution, copies, protocol, order, length,
+                        faults,
                         charge),
                 seed, repetitions, sweep);
     }

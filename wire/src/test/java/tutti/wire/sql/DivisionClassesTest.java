@@ -36,7 +36,7 @@ class DivisionClassesTest {
             "item", named("item"), "price", named("price"), "buyer", function("stock($1), price($1)"),
             "seller", function("stock($1), line($2), item"), "fixed", function("stock(3)"),
             "outer_one", new Named(Set.of(), Set.of(), Set.of(), List.of("select seller(1, 2)"), List.of(), false)),
-            Set.of(), false, false, 
+            Set.of(), false, false,
             Map.of(key("stock"), EIGHT, key("line"), EIGHT, key("price"), new Division(null, "house", 8)));
 
     private static long key(String table) {
@@ -164,7 +164,8 @@ class DivisionClassesTest {
     void whoeverChangesASharedTableHasAllClassesOfItsGroup() {
         ConflictClasses five = of("select buyer(5)");
         assertNull(StatementClasses.outside(List.of(1L, 4L), five, CATALOG, REFERENCES));
-        assertEquals("public.price", StatementClasses.outside(List.of(4L), of("select 1 from item"), CATALOG, REFERENCES));
+        assertEquals("public.price",
+                StatementClasses.outside(List.of(4L), of("select 1 from item"), CATALOG, REFERENCES));
         assertEquals("public.price", outside("price", "(1,5)", five));
         assertNull(outside("price", "(1,5)", of("delete from price where w = 5")));
         assertTrue(five.meet(of("delete from price where w = 3")));

@@ -147,11 +147,13 @@ final class DatabaseChanges {
                     + " UNION ALL SELECT 1 FROM tutti.databases WHERE name = " + name) != null) {
                 return refused("42P04", "database \"" + change.name() + "\" already exists");
             }
-            if (Integer.parseInt(String.valueOf(ask(connection, "SELECT pg_catalog.count(*) FROM tutti.databases"))) >= ServerEngine.DATABASES_MAX) {
+            if (Integer.parseInt(String.valueOf(ask(connection,
+                    "SELECT pg_catalog.count(*) FROM tutti.databases"))) >= ServerEngine.DATABASES_MAX) {
                 return refused("54000", "a cluster has at most " + ServerEngine.DATABASES_MAX
                         + " databases besides the configured one: drop one, or use schemas");
             }
-            connection.execute("INSERT INTO tutti.databases VALUES (" + position + ", " + name + ", 'making')", TIMEOUT);
+            connection.execute("INSERT INTO tutti.databases VALUES (" + position + ", " + name + ", 'making')",
+                    TIMEOUT);
         } else {
             dropServers(connection, change.name());
         }
@@ -227,8 +229,10 @@ final class DatabaseChanges {
         String id = ask(connection, "SELECT oid FROM pg_catalog.pg_database WHERE datname = " + Table.literal(name));
         connection.execute("DROP DATABASE IF EXISTS " + Table.quote(name) + " WITH (FORCE)", TIMEOUT);
         if (id != null) {
-            for (List<@Nullable String> row : connection.execute("SELECT pg_catalog.quote_ident(rolname) FROM pg_catalog.pg_roles"
-                    + " WHERE rolname ~ '^tutti_(applier|executor)_" + id + "(_|$)'", TIMEOUT).rows()) {
+            for (List<@Nullable String> row : connection
+                    .execute("SELECT pg_catalog.quote_ident(rolname) FROM pg_catalog.pg_roles"
+                            + " WHERE rolname ~ '^tutti_(applier|executor)_" + id + "(_|$)'", TIMEOUT)
+                    .rows()) {
                 connection.execute("DROP ROLE " + row.getFirst(), TIMEOUT);
             }
         }
