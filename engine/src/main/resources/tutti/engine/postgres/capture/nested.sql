@@ -181,7 +181,8 @@ END
 $function$;
 
 -- Whether an expression over a table's columns may have another value at another node. The server parses it, as a view's that is never made, and says which
--- functions it calls; those of a user's that say of themselves that they are not volatile are believed, as in a default.
+-- functions it calls; those of a user's that say of themselves that they are not volatile are believed, as in a default. What the server would not
+-- take in ALTER TABLE either, and what concerns a temporary table, does not vary.
 CREATE OR REPLACE FUNCTION tutti.varies(expression text, table_name text, path text) RETURNS boolean LANGUAGE plpgsql
     <fixed settings> AS $function$
 DECLARE
@@ -193,7 +194,10 @@ BEGIN
         SELECT w.ev_action::text INTO tree FROM pg_catalog.pg_rewrite w
             WHERE w.ev_class OPERATOR(pg_catalog.=) 'tutti.transformed'::pg_catalog.regclass;
         RAISE EXCEPTION 'it is taken back';
-    EXCEPTION WHEN OTHERS THEN NULL;
+    EXCEPTION
+        WHEN raise_exception THEN NULL;
+        WHEN undefined_table OR undefined_column OR undefined_function OR invalid_table_definition THEN RETURN false;
+        WHEN OTHERS THEN RETURN true;
     END;
     RETURN tree ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR expression ~* '''\s*(?:now|today|tomorrow|yesterday)\s*'''
         OR EXISTS (SELECT FROM regexp_matches(tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
@@ -205,7 +209,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.check_transforms(statement text, path text) RETURNS void LANGUAGE plpgsql <fixed settings>
     AS $function$
 BEGIN
-    IF EXISTS (SELECT FROM tutti.transforms(statement) t WHERE tutti.varies(t.expression, t.table_name, path)) THEN
+    IF EXISTS (SELECT FROM tutti.transforms(statement) t WHERE statement ~* '\mu&"' OR tutti.varies(t.expression, t.table_name, path)) THEN
         PERFORM tutti.refuse_nested('ALTER TABLE with an expression that may have other values at other nodes',
             'Add a column, fill it with UPDATE, and take the old one''s place with it.');
     END IF;

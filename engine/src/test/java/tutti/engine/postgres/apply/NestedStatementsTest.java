@@ -139,7 +139,7 @@ class NestedStatementsTest {
                 "CREATE FUNCTION s.hidden(int) RETURNS text LANGUAGE sql AS 'SELECT gen_random_uuid()::text'",
                 "CREATE OPERATOR s.@#@ (FUNCTION = s.hidden, RIGHTARG = int)")) {
             pair.transaction("INSERT INTO s.t VALUES (1, 1)");
-            for (String table : List.of("t", "IF EXISTS ONLY s . \"t\"")) {
+            for (String table : List.of("t", "IF EXISTS ONLY s . \"t\"", "U&\"t\"")) {
                 for (String sql : List.of("ALTER TABLE " + table + " ALTER COLUMN v TYPE text USING " + using,
                         "/* x */ ALTER TABLE " + table + " ADD w int, ALTER v SET DATA TYPE text COLLATE \"C\" USING (" + using + ")::text, ADD x int;")) {
                     for (String body : List.of("EXECUTE $q$" + sql + "$q$", sql.replace(";", ""))) {
