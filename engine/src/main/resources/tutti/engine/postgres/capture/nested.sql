@@ -199,7 +199,7 @@ BEGIN
         WHEN undefined_table OR undefined_column OR undefined_function OR invalid_table_definition THEN RETURN false;
         WHEN OTHERS THEN RETURN true;
     END;
-    RETURN tree ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR expression ~* '''\s*(?:now|today|tomorrow|yesterday)\s*'''
+    RETURN tree ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR tutti.names_moment(expression)
         OR EXISTS (SELECT FROM regexp_matches(tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
             WHERE p.provolatile = 'v' OR p.prosrc IN ('now', 'statement_timestamp'));
 END

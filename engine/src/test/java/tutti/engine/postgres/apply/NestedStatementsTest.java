@@ -153,6 +153,20 @@ class NestedStatementsTest {
         }
     }
 
+    /** The server reads such a word when it parses the statement. */
+    @ParameterizedTest
+    @ValueSource(strings = {"timestamptz DEFAULT 'now'", "date DEFAULT ' Today '", "text DEFAULT $$now$$::timestamp::text"})
+    void aColumnIsNotFilledWithTheMoment(String column) throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            String block = "DO $do$ BEGIN ALTER TABLE t ADD COLUMN at " + column + "; END $do$";
+            commit(pair, block, "INSERT INTO t VALUES (1)");
+            pair.assertEqual("t");
+            SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(block.replace("at ", "other ")));
+            assertEquals("0A000", refused.getSQLState(), refused.toString());
+            pair.session.connection().rollback();
+        }
+    }
+
     @Test
     void aColumnIsMadeAnewByWhatIsTheSameEverywhere() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text, w text, \"using\" int, EXCLUDE USING btree (id WITH =))")) {
