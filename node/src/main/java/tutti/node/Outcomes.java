@@ -168,15 +168,16 @@ final class Outcomes {
     }
 
     /**
-     * A fence was delivered.
+     * A fence was delivered. One of a life that nobody has heard of changes nothing: who asks for it has been asked about a transaction of that life, and
+     * so has heard of it.
      *
-     * @return whether it changed anything: the node's present life is that one, or an earlier one that is not known
+     * @return whether it changed anything: the node's present life is that one
      */
     boolean fence(int node, long incarnation) {
-        TreeMap<Long, Life> lives = nodes.get(node);
-        if (lives != null && !lives.isEmpty() && lives.lastKey() > incarnation) {
+        if (incarnation != lastLife(node)) {
             return false;
         }
+        TreeMap<Long, Life> lives = nodes.get(node);
         if (lives != null) {
             lives.values().forEach(life -> life.over = true);
         }

@@ -49,6 +49,7 @@ class OutcomesTest {
         outcomes.born(1, 3);
         assertTrue(outcomes.counts(1));
         assertFalse(outcomes.fence(1, 2), "of a life that is over");
+        assertFalse(outcomes.fence(1, Long.MAX_VALUE), "of a life that nobody has heard of");
         assertTrue(outcomes.counts(1));
         assertTrue(outcomes.fence(1, 3));
         assertFalse(outcomes.counts(1));

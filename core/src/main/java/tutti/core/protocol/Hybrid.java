@@ -425,10 +425,10 @@ public final class Hybrid implements Protocol {
         return queues.leave(transaction, this::promote);
     }
 
-    /** The first outcome of a request that is delivered is its outcome; one of several counts if it is the first of each. */
+    /** The first outcome of a request that is delivered is its outcome; one of several counts if it is the first of each, and names none twice. */
     private void done(long position, Done done) {
         List<TransactionId> names = OwnerRuns.names(done);
-        if (!names.stream().allMatch(this::undecided)) {
+        if (!names.stream().allMatch(this::undecided) || names.stream().distinct().count() < names.size()) {
             world.skip(position);
             return;
         }

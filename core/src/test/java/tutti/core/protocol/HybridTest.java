@@ -12,6 +12,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
+import tutti.core.txn.WriteSet;
 
 /** What random scenarios do not single out: who executes, whose outcome counts, and what a take-over leaves. */
 class HybridTest extends HybridSites {
@@ -206,6 +208,20 @@ class HybridTest extends HybridSites {
         assertEquals(List.of("abort 2", "apply 2 one", "committed 2"), told(2));
         assertEquals(List.of("commit 2", "committed 2", "undertake 3"), told(0));
         assertTrue(sites.get(1).protocol.undecided(id(3)));
+    }
+
+    /** No replica sends that. Who does costs the others nothing: the request is executed all the same. */
+    @Test
+    void anOutcomeThatNamesARequestTwiceIsVoid() {
+        submit(1, 2L);
+        HybridMessage.Executed executed = new HybridMessage.Executed(id(1), Response.done(new byte[0]));
+        order.add(new Ordered(0, new HybridMessage.Done(List.of(executed, executed),
+                new WriteSet(KeySet.EMPTY, new byte[]{1}))));
+        deliver();
+        assertTrue(sites.get(1).protocol.undecided(id(1)));
+        undertaken(2, 1, "once");
+        deliver();
+        assertTrue(told(1).contains("apply 1 once"));
     }
 
     @Test

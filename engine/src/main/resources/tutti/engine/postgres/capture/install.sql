@@ -898,13 +898,18 @@ CREATE OR REPLACE FUNCTION tutti.varying_default(relation oid, attribute smallin
                     JOIN pg_proc p ON p.oid = m[1]::oid WHERE p.provolatile <> 'i')))
 $function$;
 
+-- Whether a text has a word that the server reads as a time when it parses it: each node has read another one.
+CREATE OR REPLACE FUNCTION tutti.names_moment(body text) RETURNS boolean LANGUAGE sql IMMUTABLE <fixed settings>
+    AS $function$ SELECT body ~* '[''$]\s*(?:now|today|tomorrow|yesterday)\s*[''$]' $function$;
+
 -- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere.
 CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint) RETURNS void LANGUAGE plpgsql
     <fixed settings> AS $function$
 DECLARE
     occupied boolean;
 BEGIN
-    IF NOT tutti.varying_default(relation, attribute) THEN
+    IF NOT tutti.varying_default(relation, attribute)
+            AND NOT tutti.names_moment(coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query())) THEN
         RETURN;
     END IF;
     occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
@@ -1262,6 +1267,51 @@ CREATE OR REPLACE FUNCTION tutti.rows_written() RETURNS int8 LANGUAGE sql <fixed
     SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_xact_all_tables WHERE schemaname <> 'pg_toast'
 $function$;
 
+-- How a function of ours says that one of a user's has changed something where rows of this table are written.
+CREATE OR REPLACE FUNCTION tutti.refuse_changing_check(name text) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings> AS $function$
+    SELECT format($text$RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = %L,
+            HINT = 'Change other rows in a trigger, which fires at one node.';$text$,
+        concat('a function that is called when rows of table ', name, ' are written has changed something itself'))
+$function$;
+
+-- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will; NULL if no code of a user's may
+-- be called. It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
+-- have moved, so it is tried once more with counters.
+CREATE OR REPLACE FUNCTION tutti.check_function(table_oid oid) RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN (WITH called AS (
+        SELECT c.conbin AS tree, c.conrelid AS relation FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c'
+        UNION ALL SELECT d.adbin, d.adrelid FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+            WHERE d.adrelid = table_oid AND a.attgenerated <> ''
+        UNION ALL SELECT i.indexprs, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indexprs IS NOT NULL
+        UNION ALL SELECT i.indpred, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indpred IS NOT NULL
+    ), calls AS (
+        SELECT format('PERFORM ROW(%s) FROM pg_catalog.unnest(ARRAY[NEW::pg_catalog.text::%I.%I]) AS %I;', (SELECT string_agg(
+                pg_get_expr(tree, relation), ', ') FROM called WHERE tree::text !~ ':varattno -'), n.nspname, c.relname, c.relname) AS text,
+            format('%I.%I', n.nspname, c.relname) AS name
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid
+    )
+    SELECT format($text$
+#variable_conflict use_column
+DECLARE
+    log_end pg_catalog.pg_lsn := pg_catalog.pg_current_wal_insert_lsn();
+    others pg_catalog.int8;
+BEGIN
+    %1$s
+    IF pg_catalog.pg_current_wal_insert_lsn() OPERATOR(pg_catalog.<>) log_end THEN
+        others := tutti.rows_written();
+        %1$s
+        IF tutti.rows_written() OPERATOR(pg_catalog.<>) others THEN
+            %2$s
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$text$, calls.text, tutti.refuse_changing_check(calls.name))
+        FROM calls WHERE NOT tutti.runs_no_code(table_oid) AND tutti.runs_users_code(table_oid));
+END
+$function$;
+
 -- The functions that write rows which another node has captured, as many as the text of an array of rows holds and says in its bounds
 -- ([1:2]={...}), or the one row that their second parameter is. They return how many there were, and fail if these are others than so
 -- many: nobody need look before the commit. Their first parameter is the secret. Nothing in them but the owner's own
@@ -1349,15 +1399,19 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
         UNION ALL
         SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
                 format('DELETE FROM ONLY %s AS t WHERE %s', this.name, same) FROM this, key, parameter WHERE same IS NOT NULL
+    ), whole(settings) AS (
+        SELECT ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
+            'bytea_output=hex', 'xmlbinary=base64', 'IntervalStyle=postgres', 'lc_monetary=C']
     ), guard AS (
         SELECT CASE WHEN watched THEN concat(chr(10), '    others pg_catalog.int8 := tutti.rows_written();') ELSE '' END AS before,
             CASE WHEN watched THEN format($text$
     IF (tutti.rows_written() OPERATOR(pg_catalog.-) others) OPERATOR(pg_catalog.<>) counted THEN
-        RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = %L, HINT = 'Change other rows in a trigger, which fires at one node.';
-    END IF;$text$, concat('a function that is called when rows of table ', this.name, ' are written has changed something itself'))
-            ELSE '' END AS after
+        %s
+    END IF;$text$, tutti.refuse_changing_check(this.name)) ELSE '' END AS after
         FROM this, tutti.runs_users_code(table_oid) AS watched
     )
+    SELECT concat('apply_check_', table_oid), checks, whole.settings FROM whole, tutti.check_function(table_oid) checks WHERE checks IS NOT NULL
+    UNION ALL
     SELECT concat('apply_', operation, '_', table_oid), format($text$
 #variable_conflict use_variable
 DECLARE
@@ -1373,11 +1427,10 @@ BEGIN
     RETURN counted;
 END
 $text$, variable, guard.before, sql, guard.after, expected.rows, concat(replace(upper(split_part(operation, '_', 1)), 'COLUMNS', 'UPDATE'), ' of table ', this.name,
-        ' should have met '), expected.rows), CASE WHEN operation <> 'insert' AND same IS NULL THEN ARRAY['DateStyle=ISO, MDY', 'extra_float_digits=1',
-            'bytea_output=hex', 'xmlbinary=base64', 'IntervalStyle=postgres', 'lc_monetary=C'] END
+        ' should have met '), expected.rows), CASE WHEN operation <> 'insert' AND same IS NULL THEN whole.settings END
         FROM this, statements, key, LATERAL (SELECT CASE WHEN variable <> '' THEN '1'
             ELSE $text$pg_catalog.split_part(pg_catalog.encode(pg_catalog.substr($2, 4, 8), 'escape'), ']', 1)::pg_catalog.int8$text$
-            END AS rows) expected, guard
+            END AS rows) expected, guard, whole
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
@@ -1460,10 +1513,12 @@ BEGIN
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
             WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
                 OR pg_get_userbyid(p.proowner) <> applied.owner OR NOT has_function_privilege('public', p.oid, 'EXECUTE') LOOP
-        parameters := CASE WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
-        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS int8 LANGUAGE plpgsql '
+        parameters := CASE WHEN starts_with(f.name, 'apply_check_') THEN ''
+            WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
+        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS %s LANGUAGE plpgsql '
                 'SECURITY DEFINER %s AS %L',
-            f.name, parameters, (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
+            f.name, parameters, CASE parameters WHEN '' THEN 'trigger' ELSE 'int8' END,
+            (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
                     THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
         EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(%s) TO PUBLIC', f.name, parameters);
@@ -1531,6 +1586,24 @@ BEGIN
 END
 $function$;
 
+-- Where code of a user's may run when a table's rows are written, what it does is tried at the client's node, too (tutti.check_function).
+CREATE OR REPLACE FUNCTION tutti.adopt_check(table_oid oid) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    function oid := to_regprocedure(format('tutti.apply_check_%s()', table_oid));
+    fires CONSTANT boolean := EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = 'tutti_check');
+BEGIN
+    IF function IS NULL OR tutti.check_function(table_oid) IS NULL THEN
+        IF function IS NOT NULL THEN
+            DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = function AND deptype = 'i';
+            EXECUTE format('DROP FUNCTION tutti.apply_check_%s() CASCADE', table_oid);
+        END IF;
+    ELSIF NOT fires THEN
+        EXECUTE format('CREATE TRIGGER tutti_check AFTER INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION tutti.apply_check_%s()',
+            table_oid::regclass, table_oid);
+    END IF;
+END
+$function$;
+
 <hidden>-- Makes tables captured, and keeps every sequence to this node's share. Does nothing where nothing is to be done. `changed` are the tables to look
 -- at, which takes a while where there are many; NULL: all.
 CREATE OR REPLACE FUNCTION tutti.adopt(changed oid[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
@@ -1556,7 +1629,7 @@ BEGIN
     END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%') AS triggers
+                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers
             FROM tutti.user_tables u WHERE changed IS NULL OR u.table_oid = ANY (changed)
             ORDER BY u.schema_name, u.table_name LOOP
         IF NOT t.has_columns THEN
@@ -1590,6 +1663,7 @@ BEGIN
                 'EXECUTE FUNCTION tutti.capture_truncate()', t.name);
         END IF;
         PERFORM tutti.adopt_application(t.table_oid);
+        PERFORM tutti.adopt_check(t.table_oid);
     END LOOP;
     FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
             AND (changed IS NULL OR p.oid IN (SELECT d.objid FROM pg_depend d WHERE d.refclassid = 'pg_class'::regclass
@@ -1627,7 +1701,7 @@ $function$;
 CREATE OR REPLACE VIEW tutti.uncaptured AS
     SELECT u.schema_name, u.table_name FROM tutti.user_tables u
     WHERE (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-            WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%')
+            WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check')
         IS DISTINCT FROM CASE WHEN u.has_columns
             THEN ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
             ELSE ARRAY['tutti_refuseO', 'tutti_truncateO'] END;

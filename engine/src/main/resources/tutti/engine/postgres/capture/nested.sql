@@ -136,6 +136,86 @@ BEGIN
 END
 $function$;
 
+-- The expressions behind USING in ALTER TABLE ... ALTER COLUMN ... TYPE, each with the table's name as the statement gives it.
+CREATE OR REPLACE FUNCTION tutti.transforms(statement text) RETURNS TABLE (table_name text, expression text) LANGUAGE plpgsql IMMUTABLE
+    <fixed settings> AS $function$
+DECLARE
+    rest text := statement;
+    token text;
+    depth int := 0;
+    head text[] := '{}';
+    typed boolean := false;
+    transforms boolean := false;
+BEGIN
+    WHILE rest <> '' LOOP
+        token := tutti.next_token(rest);
+        rest := substr(rest, length(token) + 1);
+        IF token ~ '^(\s|--|/\*)' THEN
+            token := ' ';
+        END IF;
+        depth := depth + CASE WHEN token IN ('(', '[') THEN 1 WHEN token IN (')', ']') THEN -1 ELSE 0 END;
+        IF depth = 0 AND token IN (',', ';') THEN
+            IF expression IS NOT NULL THEN
+                RETURN NEXT;
+            END IF;
+            expression := NULL;
+            typed := false;
+        ELSIF expression IS NOT NULL THEN
+            expression := expression || token;
+        ELSIF depth = 0 AND typed AND lower(token) = 'using' THEN
+            expression := '';
+        END IF;
+        typed := typed OR lower(token) = 'type';
+        IF table_name IS NULL AND token <> ' ' THEN
+            IF cardinality(head) > 0 AND token <> '.' AND head[cardinality(head)] <> '.' THEN
+                table_name := array_to_string(head, '');
+            ELSIF cardinality(head) > 0 OR NOT lower(token) = ANY (ARRAY['alter', 'table', 'if', 'exists', 'only']) THEN
+                head := head || token;
+            END IF;
+        END IF;
+    END LOOP;
+    IF expression IS NOT NULL THEN
+        RETURN NEXT;
+    END IF;
+END
+$function$;
+
+-- Whether an expression over a table's columns may have another value at another node. The server parses it, as a view's that is never made, and says which
+-- functions it calls; those of a user's that say of themselves that they are not volatile are believed, as in a default. What the server would not
+-- take in ALTER TABLE either, and what concerns a temporary table, does not vary.
+CREATE OR REPLACE FUNCTION tutti.varies(expression text, table_name text, path text) RETURNS boolean LANGUAGE plpgsql
+    <fixed settings> AS $function$
+DECLARE
+    tree text;
+BEGIN
+    BEGIN
+        PERFORM set_config('<mark>', 'tutti adopting', true), set_config('search_path', path, true);
+        EXECUTE format('CREATE VIEW tutti.transformed AS SELECT (%s) AS value FROM %s', expression, table_name);
+        SELECT w.ev_action::text INTO tree FROM pg_catalog.pg_rewrite w
+            WHERE w.ev_class OPERATOR(pg_catalog.=) 'tutti.transformed'::pg_catalog.regclass;
+        RAISE EXCEPTION 'it is taken back';
+    EXCEPTION
+        WHEN raise_exception THEN NULL;
+        WHEN undefined_table OR undefined_column OR undefined_function OR invalid_table_definition THEN RETURN false;
+        WHEN OTHERS THEN RETURN true;
+    END;
+    RETURN tree ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR tutti.names_moment(expression)
+        OR EXISTS (SELECT FROM regexp_matches(tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
+            WHERE p.provolatile = 'v' OR p.prosrc IN ('now', 'statement_timestamp'));
+END
+$function$;
+
+-- ALTER COLUMN ... TYPE ... USING computes a table's rows anew at each node (docs/decisions/0155).
+CREATE OR REPLACE FUNCTION tutti.check_transforms(statement text, path text) RETURNS void LANGUAGE plpgsql <fixed settings>
+    AS $function$
+BEGIN
+    IF EXISTS (SELECT FROM tutti.transforms(statement) t WHERE statement ~* '\mu&"' OR tutti.varies(t.expression, t.table_name, path)) THEN
+        PERFORM tutti.refuse_nested('ALTER TABLE with an expression that may have other values at other nodes',
+            'Add a column, fill it with UPDATE, and take the old one''s place with it.');
+    END IF;
+END
+$function$;
+
 -- A part of a recorded statement, after its length in units of UTF-16.
 CREATE OR REPLACE FUNCTION tutti.statement_part(part text) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings>
     AS $function$
@@ -188,6 +268,9 @@ BEGIN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', '',
             tutti.nested_text('', current_setting('tutti.asked_as'), current_setting('tutti.asked_path'))), true);
         RETURN;
+    END IF;
+    IF tag = 'ALTER TABLE' AND statement ~* '\musing\M' THEN
+        PERFORM tutti.check_transforms(statement, current_setting('tutti.asked_path'));
     END IF;
     last := coalesce((SELECT max(p.number) FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() AND left(p.entry, 1) = 's'), 0);
     IF tag ~ '^(?:ALTER|DROP|CREATE INDEX|CREATE EXTENSION)' AND EXISTS (SELECT FROM tutti.pending p
