@@ -44,8 +44,9 @@ public final class H2Database extends OpenedDatabase {
      * before {@link #sync}.
      */
     private static final int WRITE_MILLIS = 5_000;
-    /** Pages of the file that are kept on the heap, in KiB; 16 MiB normally, with which every fifth sample of a node's code was reading pages again. */
-    private static final int CACHE_KIB = 128 << 10;
+    /** This part of the heap may be pages of the file; 16 MiB normally, with which every fifth sample of a node's code was reading pages again. */
+    private static final int CACHE_PART_OF_MEMORY = 16;
+    private static final long CACHE_KIB_MAX = 128 << 10;
     /**
      * Part of the file, in percent, that H2 wants to be in use; 90 normally. Rows are changed all over the file, so that H2 would write what
      * lies beside them anew all the time. The file may be twice as long as what is in it.
@@ -93,8 +94,12 @@ public final class H2Database extends OpenedDatabase {
     public static H2Database inFile(Path path, SqlSyntax syntax, String settings) throws SQLException {
         return new H2Database(
                 "jdbc:h2:file:" + path.toAbsolutePath() + words(syntax) + ";WRITE_DELAY=" + WRITE_MILLIS
-                        + ";CACHE_SIZE=" + CACHE_KIB + ";AUTO_COMPACT_FILL_RATE=" + FILLED_PERCENT + settings,
+                        + ";CACHE_SIZE=" + cacheKib() + ";AUTO_COMPACT_FILL_RATE=" + FILLED_PERCENT + settings,
                 "H2 database " + path, true);
+    }
+
+    private static long cacheKib() {
+        return Math.min(CACHE_KIB_MAX, (Runtime.getRuntime().maxMemory() >> 10) / CACHE_PART_OF_MEMORY);
     }
 
     private static String words(SqlSyntax syntax) {
