@@ -77,9 +77,9 @@ public final class SaidMessages {
         MovedCursors cursors = new MovedCursors();
         for (int at = 0; at < size; at += length(at)) {
             byte type = type(at);
-            if (type != Frontend.BIND && !ClientSide.copies(type) && notUndone(text(at))
-                    || type == Frontend.QUERY && cursors.in(name(at))
-                    || type == Frontend.PARSE && cursors.in(secondName(at))) {
+            if ((type != Frontend.BIND && !ClientSide.copies(type) && notUndone(text(at)))
+                    || (type == Frontend.QUERY && cursors.in(name(at)))
+                    || (type == Frontend.PARSE && cursors.in(secondName(at)))) {
                 return false;
             }
         }

@@ -103,7 +103,7 @@ final class ClassQueues<T extends ClassQueues.Member> {
         private final ClassQueues<T> queues;
         private final List<T> members = new ArrayList<>();
         /** The last that is taken of a group. */
-        private final Map<Group<T>, T> taken = new IdentityHashMap<>();
+        private final IdentityHashMap<Group<T>, T> taken = new IdentityHashMap<>();
         /** The groups that meet those taken. */
         private final Set<Group<T>> met = Collections.newSetFromMap(new IdentityHashMap<>());
         /** Of each of them, the first that is not taken, the earliest in front; nothing of one whose first was not admitted. */
