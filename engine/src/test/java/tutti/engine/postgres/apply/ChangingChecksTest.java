@@ -21,7 +21,7 @@ class ChangingChecksTest {
     private static final String BY_F = "id int PRIMARY KEY, CHECK (f(id) > 0)";
 
     private static String[] schema(String change, String columns, String sessions) {
-        return new String[] {"CREATE TABLE noted (id uuid)", """
+        return new String[]{"CREATE TABLE noted (id uuid)", """
                 CREATE FUNCTION f(asked int) RETURNS int LANGUAGE plpgsql AS $$
                     BEGIN
                         IF asked < 10 AND session_user LIKE '%2$s' THEN %1$s; END IF;
@@ -57,7 +57,8 @@ class ChangingChecksTest {
         try (Pair pair = new Pair(schema(change, columns, "%"))) {
             pair.transaction(row(10, columns)).assertEqual("checked");
             assertRefused(pair, row(1, columns));
-            assertRefused(pair, "UPDATE checked SET id = 1" + (columns.contains("word") ? ", word = " + value(1, columns) : ""));
+            assertRefused(pair,
+                    "UPDATE checked SET id = 1" + (columns.contains("word") ? ", word = " + value(1, columns) : ""));
         }
     }
 
@@ -66,7 +67,8 @@ class ChangingChecksTest {
         try (Pair pair = new Pair(schema(RANDOM, BY_F, "%"))) {
             pair.session.execute("DO $$ BEGIN ALTER TABLE checked ADD COLUMN more int; END $$");
             assertRefused(pair, row(1, BY_F));
-            pair.session.execute("DO $$ BEGIN ALTER TABLE checked DROP CONSTRAINT checked_id_check; END $$", row(1, BY_F))
+            pair.session
+                    .execute("DO $$ BEGIN ALTER TABLE checked DROP CONSTRAINT checked_id_check; END $$", row(1, BY_F))
                     .gather();
             pair.session.connection().commit();
             assertEquals("[[0]]", Pair.rows(pair.one,

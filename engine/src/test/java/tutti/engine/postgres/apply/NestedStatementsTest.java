@@ -131,20 +131,24 @@ class NestedStatementsTest {
 
     /** Each node would compute the rows anew. */
     @ParameterizedTest
-    @ValueSource(strings = {"random()", "(SELECT_ + random())::int", "clock_timestamp()::text", "v::text || current_timestamp", "'now'::timestamptz",
+    @ValueSource(strings = {"random()", "(SELECT_ + random())::int", "clock_timestamp()::text",
+            "v::text || current_timestamp", "'now'::timestamptz",
             "hidden(v)", "@#@ v", "CASE WHEN v > 0 THEN now()::text END"})
     void aColumnIsNotMadeAnewByWhatVaries(String expression) throws Exception {
         String using = expression.replace("SELECT_", "v");
-        try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s", "CREATE TABLE s.t (id int PRIMARY KEY, v int)",
+        try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s",
+                "CREATE TABLE s.t (id int PRIMARY KEY, v int)",
                 "CREATE FUNCTION s.hidden(int) RETURNS text LANGUAGE sql AS 'SELECT gen_random_uuid()::text'",
                 "CREATE OPERATOR s.@#@ (FUNCTION = s.hidden, RIGHTARG = int)")) {
             pair.transaction("INSERT INTO s.t VALUES (1, 1)");
             for (String table : List.of("t", "IF EXISTS ONLY s . \"t\"", "U&\"t\"")) {
                 for (String sql : List.of("ALTER TABLE " + table + " ALTER COLUMN v TYPE text USING " + using,
-                        "/* x */ ALTER TABLE " + table + " ADD w int, ALTER v SET DATA TYPE text COLLATE \"C\" USING (" + using + ")::text, ADD x int;")) {
+                        "/* x */ ALTER TABLE " + table + " ADD w int, ALTER v SET DATA TYPE text COLLATE \"C\" USING ("
+                                + using + ")::text, ADD x int;")) {
                     for (String body : List.of("EXECUTE $q$" + sql + "$q$", sql.replace(";", ""))) {
                         String block = "SET LOCAL search_path = s; DO $$ BEGIN " + body + "; END $$";
-                        SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(block), block);
+                        SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(block),
+                                block);
                         assertEquals("0A000", refused.getSQLState(), refused.toString());
                         pair.session.connection().rollback();
                     }
@@ -155,13 +159,15 @@ class NestedStatementsTest {
 
     /** The server reads such a word when it parses the statement. */
     @ParameterizedTest
-    @ValueSource(strings = {"timestamptz DEFAULT 'now'", "date DEFAULT ' Today '", "text DEFAULT $$now$$::timestamp::text"})
+    @ValueSource(strings = {"timestamptz DEFAULT 'now'", "date DEFAULT ' Today '",
+            "text DEFAULT $$now$$::timestamp::text"})
     void aColumnIsNotFilledWithTheMoment(String column) throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
             String block = "DO $do$ BEGIN ALTER TABLE t ADD COLUMN at " + column + "; END $do$";
             commit(pair, block, "INSERT INTO t VALUES (1)");
             pair.assertEqual("t");
-            SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(block.replace("at ", "other ")));
+            SQLException refused = assertThrows(SQLException.class,
+                    () -> pair.session.execute(block.replace("at ", "other ")));
             assertEquals("0A000", refused.getSQLState(), refused.toString());
             pair.session.connection().rollback();
         }
@@ -169,12 +175,14 @@ class NestedStatementsTest {
 
     @Test
     void aColumnIsMadeAnewByWhatIsTheSameEverywhere() throws Exception {
-        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text, w text, \"using\" int, EXCLUDE USING btree (id WITH =))")) {
+        try (Pair pair = new Pair(
+                "CREATE TABLE t (id int PRIMARY KEY, v text, w text, \"using\" int, EXCLUDE USING btree (id WITH =))")) {
             pair.transaction("INSERT INTO t VALUES (1, '20240102', '{1,2}', 3)");
-            commit(pair, "DO $$ BEGIN ALTER TABLE t ALTER v TYPE date USING to_date(v, 'YYYYMMDD'), ALTER w TYPE int[] USING w::int[],"
-                    + " ADD UNIQUE USING INDEX t_id_excl1; EXCEPTION WHEN undefined_object THEN"
-                    + " ALTER TABLE t ALTER v TYPE date USING to_date(v, 'YYYYMMDD'), ALTER w TYPE int[] USING (w::int[])[1:1],"
-                    + " ADD EXCLUDE USING btree (v WITH =); END $$");
+            commit(pair,
+                    "DO $$ BEGIN ALTER TABLE t ALTER v TYPE date USING to_date(v, 'YYYYMMDD'), ALTER w TYPE int[] USING w::int[],"
+                            + " ADD UNIQUE USING INDEX t_id_excl1; EXCEPTION WHEN undefined_object THEN"
+                            + " ALTER TABLE t ALTER v TYPE date USING to_date(v, 'YYYYMMDD'), ALTER w TYPE int[] USING (w::int[])[1:1],"
+                            + " ADD EXCLUDE USING btree (v WITH =); END $$");
             pair.assertEqual("t");
         }
     }
