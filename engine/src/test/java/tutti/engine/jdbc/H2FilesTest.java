@@ -25,7 +25,7 @@ class H2FilesTest {
     @Test
     void whileTheFileIsBusyOthersConnectAndLeave() throws Exception {
         H2Database database = H2Database.inFile(directory.resolve("database"));
-        try (JdbcEngine engine = JdbcEngine.open(database);
+        try (JdbcEngine _ = JdbcEngine.open(database);
                 EmbeddedDatabase.Session session = database.openClient();
                 ExecutorService others = Executors.newFixedThreadPool(3)) {
             MVStore store = ((SessionLocal) ((JdbcConnection) session.connection()).getSession()).getDatabase()
