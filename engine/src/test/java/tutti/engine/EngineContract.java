@@ -318,7 +318,7 @@ public abstract class EngineContract {
 
     /** Or is on all nodes, and the engine says so. */
     @Test
-    void aTableIsKeptByOthersOnlyFromItsPositionOn() throws Exception {
+    protected void aTableIsKeptByOthersOnlyFromItsPositionOn() throws Exception {
         String table = harness.placeable();
         WriteSet before = harness.put(1, "a");
         if (table == null) {
@@ -338,7 +338,7 @@ public abstract class EngineContract {
         assertTrue(!here.succeeds() || !executed(6, here.success().statement()).tookEffect(), "rows were brought");
     }
 
-    private Result<PlacementPlan> prepare(String table, Set<Integer> keepers) {
+    protected final Result<PlacementPlan> prepare(String table, Set<Integer> keepers) {
         Result<PlacementPlan> prepared = new Result<>();
         harness.engine().preparePlacement(List.of(table), keepers, prepared);
         return prepared;

@@ -1512,7 +1512,7 @@ BEGIN
                     THEN applied.settings ELSE a.settings[:4] || applied.settings END AS settings) s
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
             WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
-                OR pg_get_userbyid(p.proowner) <> applied.owner OR NOT has_function_privilege('public', p.oid, 'EXECUTE') LOOP
+                OR pg_get_userbyid(p.proowner) <> applied.owner OR has_function_privilege('public', p.oid, 'EXECUTE') = starts_with(a.name, 'apply_check_') LOOP
         parameters := CASE WHEN starts_with(f.name, 'apply_check_') THEN ''
             WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
         EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS %s LANGUAGE plpgsql '
@@ -1521,7 +1521,9 @@ BEGIN
             (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
                     THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(%s) TO PUBLIC', f.name, parameters);
+        -- A trigger's function is called by its trigger; who might call it could make one of his own with it.
+        EXECUTE format('%s EXECUTE ON FUNCTION tutti.%I(%s) %s PUBLIC', CASE parameters WHEN '' THEN 'REVOKE' ELSE 'GRANT' END, f.name, parameters,
+            CASE parameters WHEN '' THEN 'FROM' ELSE 'TO' END);
         EXECUTE format('ALTER FUNCTION tutti.%I(%s) OWNER TO %I', f.name, parameters, applied.owner);
         PERFORM tutti.make_part(format('tutti.%I(%s)', f.name, parameters)::regprocedure, table_oid);
     END LOOP;

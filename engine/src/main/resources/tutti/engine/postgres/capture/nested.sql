@@ -28,7 +28,7 @@ DECLARE
 BEGIN
     CASE
         WHEN rest ~ '^\s' THEN RETURN substring(rest FROM '^\s+');
-        WHEN rest ~ '^--' THEN RETURN substring(rest FROM '^--[^\n]*');
+        WHEN rest ~ '^--' THEN RETURN substring(rest FROM '^--[^\n\r]*');
         WHEN rest ~ '^/\*' THEN
             WHILE depth > 0 LOOP
                 step := regexp_instr(rest, '/\*|\*/', place);
@@ -136,7 +136,8 @@ BEGIN
 END
 $function$;
 
--- The expressions behind USING in ALTER TABLE ... ALTER COLUMN ... TYPE, each with the table's name as the statement gives it.
+-- The expressions behind USING in ALTER TABLE ... ALTER COLUMN ... TYPE, each with the table's name as the statement gives it; NULL for one that has
+-- what the server may read otherwise than next_token: escapes, dollars, and letters beyond ASCII where there are no quotation marks.
 CREATE OR REPLACE FUNCTION tutti.transforms(statement text) RETURNS TABLE (table_name text, expression text) LANGUAGE plpgsql IMMUTABLE
     <fixed settings> AS $function$
 DECLARE
@@ -145,10 +146,18 @@ DECLARE
     depth int := 0;
     head text[] := '{}';
     typed boolean := false;
-    transforms boolean := false;
 BEGIN
+    IF statement !~* '\mtype\M' OR statement !~* '\musing\M' THEN
+        RETURN;
+    END IF;
     WHILE rest <> '' LOOP
         token := tutti.next_token(rest);
+        IF token IS NULL OR token ~ '[\\$]' OR lower(token) = 'u' AND substr(rest, 2, 1) = '&'
+                OR token ~ '[^\x01-\x7f]' AND token !~ '^[''"]' THEN
+            expression := NULL;
+            RETURN NEXT;
+            RETURN;
+        END IF;
         rest := substr(rest, length(token) + 1);
         IF token ~ '^(\s|--|/\*)' THEN
             token := ' ';
@@ -180,36 +189,47 @@ BEGIN
 END
 $function$;
 
--- Whether an expression over a table's columns may have another value at another node. The server parses it, as a view's that is never made, and says which
--- functions it calls; those of a user's that say of themselves that they are not volatile are believed, as in a default. What the server would not
--- take in ALTER TABLE either, and what concerns a temporary table, does not vary.
-CREATE OR REPLACE FUNCTION tutti.varies(expression text, table_name text, path text) RETURNS boolean LANGUAGE plpgsql
-    <fixed settings> AS $function$
+-- Whether an expression may have another value at another node, by its words: nothing of it is parsed with the rights of this function, since the server
+-- runs code where it parses a literal, such as what a domain checks. A word that can be a call counts as all functions of that name, a sign as all operators of that
+-- name, and a cast that is a user's as each cast. Functions of a user's that say of themselves that they are not volatile are believed, as in a default.
+CREATE OR REPLACE FUNCTION tutti.varies(expression text) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
-    tree text;
+    rest text := expression;
+    token text;
+    before text := '';
+    word text;
+    called boolean;
 BEGIN
-    BEGIN
-        PERFORM set_config('<mark>', 'tutti adopting', true), set_config('search_path', path, true);
-        EXECUTE format('CREATE VIEW tutti.transformed AS SELECT (%s) AS value FROM %s', expression, table_name);
-        SELECT w.ev_action::text INTO tree FROM pg_catalog.pg_rewrite w
-            WHERE w.ev_class OPERATOR(pg_catalog.=) 'tutti.transformed'::pg_catalog.regclass;
-        RAISE EXCEPTION 'it is taken back';
-    EXCEPTION
-        WHEN raise_exception THEN NULL;
-        WHEN undefined_table OR undefined_column OR undefined_function OR invalid_table_definition THEN RETURN false;
-        WHEN OTHERS THEN RETURN true;
-    END;
-    RETURN tree ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR tutti.names_moment(expression)
-        OR EXISTS (SELECT FROM regexp_matches(tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
-            WHERE p.provolatile = 'v' OR p.prosrc IN ('now', 'statement_timestamp'));
+    IF expression IS NULL OR tutti.names_moment(expression)
+            OR EXISTS (SELECT FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode WHERE p.provolatile = 'v' AND strpos(expression, o.oprname) > 0)
+            OR EXISTS (SELECT FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc WHERE p.provolatile = 'v') THEN
+        RETURN true;
+    END IF;
+    WHILE rest <> '' LOOP
+        token := tutti.next_token(rest);
+        rest := substr(rest, length(token) + 1);
+        CONTINUE WHEN token ~ '^(\s|--|/\*)';
+        word := CASE WHEN starts_with(token, '"') THEN replace(substr(token, 2, length(token) - 2), '""', '"')
+            WHEN token ~ '^[[:alpha:]_]' THEN lower(token) END;
+        called := before = '.' OR rest ~ '^(?:\s|--[^\n\r]*[\n\r]|/\*.*?\*/)*\(';
+        IF token !~ '^"' AND word ~ '^(?:current_(?:date|time|timestamp|user|role|catalog|schema)|local(?:time|timestamp)|(?:session_|system_)?user)$'
+                OR called AND EXISTS (SELECT FROM pg_proc p WHERE p.proname::text = left(word, 63)
+                    AND (p.provolatile = 'v' OR p.prosrc IN ('now', 'statement_timestamp'))) THEN
+            RETURN true;
+        END IF;
+        before := token;
+    END LOOP;
+    RETURN false;
 END
 $function$;
 
--- ALTER COLUMN ... TYPE ... USING computes a table's rows anew at each node (docs/decisions/0155).
+-- ALTER COLUMN ... TYPE ... USING computes a table's rows anew at each node (docs/decisions/0155). A temporary table is this one's only.
 CREATE OR REPLACE FUNCTION tutti.check_transforms(statement text, path text) RETURNS void LANGUAGE plpgsql <fixed settings>
     AS $function$
 BEGIN
-    IF EXISTS (SELECT FROM tutti.transforms(statement) t WHERE statement ~* '\mu&"' OR tutti.varies(t.expression, t.table_name, path)) THEN
+    PERFORM set_config('search_path', path, true);
+    IF EXISTS (SELECT FROM tutti.transforms(statement) t WHERE tutti.varies(t.expression) AND NOT EXISTS (SELECT FROM pg_catalog.pg_class c
+            WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.table_name) AND c.relpersistence OPERATOR(pg_catalog.=) 't')) THEN
         PERFORM tutti.refuse_nested('ALTER TABLE with an expression that may have other values at other nodes',
             'Add a column, fill it with UPDATE, and take the old one''s place with it.');
     END IF;
@@ -269,7 +289,7 @@ BEGIN
             tutti.nested_text('', current_setting('tutti.asked_as'), current_setting('tutti.asked_path'))), true);
         RETURN;
     END IF;
-    IF tag = 'ALTER TABLE' AND statement ~* '\musing\M' THEN
+    IF tag = 'ALTER TABLE' THEN
         PERFORM tutti.check_transforms(statement, current_setting('tutti.asked_path'));
     END IF;
     last := coalesce((SELECT max(p.number) FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() AND left(p.entry, 1) = 's'), 0);

@@ -133,12 +133,13 @@ class NestedStatementsTest {
     @ParameterizedTest
     @ValueSource(strings = {"random()", "(SELECT_ + random())::int", "clock_timestamp()::text",
             "v::text || current_timestamp", "'now'::timestamptz",
-            "hidden(v)", "@#@ v", "CASE WHEN v > 0 THEN now()::text END"})
+            "hidden(v)", "@#@ v", "t.hid", "\"hidden\" /* x */ (v)", "CASE WHEN v > 0 THEN now()::text END"})
     void aColumnIsNotMadeAnewByWhatVaries(String expression) throws Exception {
         String using = expression.replace("SELECT_", "v");
         try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s",
                 "CREATE TABLE s.t (id int PRIMARY KEY, v int)",
                 "CREATE FUNCTION s.hidden(int) RETURNS text LANGUAGE sql AS 'SELECT gen_random_uuid()::text'",
+                "CREATE FUNCTION s.hid(s.t) RETURNS text LANGUAGE sql AS 'SELECT gen_random_uuid()::text'",
                 "CREATE OPERATOR s.@#@ (FUNCTION = s.hidden, RIGHTARG = int)")) {
             pair.transaction("INSERT INTO s.t VALUES (1, 1)");
             for (String table : List.of("t", "IF EXISTS ONLY s . \"t\"", "U&\"t\"")) {
@@ -154,6 +155,33 @@ class NestedStatementsTest {
                     }
                 }
             }
+        }
+    }
+
+    /** Such a literal calls the domain's function where it is parsed; and a string that goes on in the next line has escapes, as its first part. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ALTER v TYPE int USING ('(1)'::s.whole).part",
+            "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
+            "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'"})
+    void nothingOfSuchAColumnIsCalledWithTheRightsOfTheNode(String change) throws Exception {
+        try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s",
+                "DO $$ BEGIN CREATE ROLE nested; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+                "CREATE SEQUENCE s.calls", "GRANT USAGE, CREATE ON SCHEMA s TO nested", """
+                        CREATE FUNCTION s.check(int) RETURNS boolean LANGUAGE plpgsql AS $$
+                        BEGIN
+                            PERFORM CASE WHEN current_user <> 'nested' THEN nextval('s.calls') END;
+                            RETURN true;
+                        END $$""",
+                "CREATE DOMAIN s.checked AS int CHECK (s.check(VALUE))", "CREATE TYPE s.whole AS (part s.checked)",
+                "CREATE TABLE s.t (id int PRIMARY KEY, v text)", "ALTER TABLE s.t OWNER TO nested")) {
+            pair.session.execute("SET LOCAL ROLE nested");
+            try {
+                pair.session.execute("DO $do$ BEGIN EXECUTE $q$ALTER TABLE s.t " + change + "$q$; END $do$");
+            } catch (SQLException refused) {
+                assertEquals("0A000", refused.getSQLState(), refused.toString());
+            }
+            pair.session.connection().rollback();
+            assertEquals(List.of(List.of("f")), Pair.rows(pair.one, "SELECT is_called FROM s.calls"));
         }
     }
 
