@@ -351,27 +351,14 @@ BEGIN
 END
 $function$;
 
--- A function or procedure has been made or replaced: what its code does must be told to other nodes.
-CREATE OR REPLACE FUNCTION tutti.adopt_code(routine oid) RETURNS void LANGUAGE plpgsql <fixed settings>
-    SET check_function_bodies = off AS $function$
-DECLARE
-    code text;
-    made text;
-    definition text;
-    quote text;
-    before text := current_setting('<mark>');
-BEGIN
-    SELECT p.prosrc, tutti.with_notify_calls(p.prosrc, CASE l.lanname WHEN 'sql' THEN 'SELECT' ELSE 'PERFORM' END) INTO code, made
-        FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
-        WHERE p.oid = routine AND l.lanname IN ('plpgsql', 'sql') AND p.prosrc ~* '\mnotify\M' AND p.prokind IN ('f', 'p');
-    IF made <> code THEN
-        definition := pg_get_functiondef(routine);
-        quote := substring(definition FROM '\$[a-z]+\$\n$');
-        PERFORM set_config('<mark>', 'tutti adopting', true);
-        EXECUTE concat(left(definition, length(definition) - length(quote) - length(code)), made, quote);
-        PERFORM set_config('<mark>', before, true);
-    END IF;
-END
+-- A function or procedure has been made or replaced: what its code does must be told to other nodes. Its text alone is replaced: the server would call
+-- code of its owner's with our rights where it parsed the rest again, such as a default of a domain's type.
+CREATE OR REPLACE FUNCTION tutti.adopt_code(routine oid) RETURNS void LANGUAGE sql <fixed settings> AS $function$
+    UPDATE pg_proc p SET prosrc = made.code
+        FROM (SELECT tutti.with_notify_calls(o.prosrc, CASE l.lanname WHEN 'sql' THEN 'SELECT' ELSE 'PERFORM' END) AS code
+            FROM pg_proc o JOIN pg_language l ON l.oid = o.prolang
+            WHERE o.oid = routine AND l.lanname IN ('plpgsql', 'sql') AND o.prosrc ~* '\mnotify\M' AND o.prokind IN ('f', 'p')) made
+        WHERE p.oid = routine AND p.prosrc <> made.code
 $function$;
 
 -- Executes what changes roles in a DO block, where the node has put it in the place of the statement. It is recorded before, as the

@@ -158,13 +158,8 @@ class NestedStatementsTest {
         }
     }
 
-    /** Such a literal calls the domain's function where it is parsed; and a string that goes on in the next line has escapes, as its first part. */
-    @ParameterizedTest
-    @ValueSource(strings = {"ALTER v TYPE int USING ('(1)'::s.whole).part",
-            "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
-            "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'"})
-    void nothingOfSuchAColumnIsCalledWithTheRightsOfTheNode(String change) throws Exception {
-        try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s",
+    private static Pair withCheckedType(String... more) throws Exception {
+        List<String> schema = new ArrayList<>(List.of("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s",
                 "DO $$ BEGIN CREATE ROLE nested; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
                 "CREATE SEQUENCE s.calls", "GRANT USAGE, CREATE ON SCHEMA s TO nested", """
                         CREATE FUNCTION s.check(int) RETURNS boolean LANGUAGE plpgsql AS $$
@@ -172,8 +167,34 @@ class NestedStatementsTest {
                             PERFORM CASE WHEN current_user <> 'nested' THEN nextval('s.calls') END;
                             RETURN true;
                         END $$""",
-                "CREATE DOMAIN s.checked AS int CHECK (s.check(VALUE))", "CREATE TYPE s.whole AS (part s.checked)",
-                "CREATE TABLE s.t (id int PRIMARY KEY, v text)", "ALTER TABLE s.t OWNER TO nested")) {
+                "CREATE DOMAIN s.checked AS int CHECK (s.check(VALUE))", "CREATE TYPE s.whole AS (part s.checked)"));
+        schema.addAll(List.of(more));
+        return new Pair(schema.toArray(String[]::new));
+    }
+
+    private static void assertNotCalledWithTheRightsOfTheNode(Pair pair) throws Exception {
+        assertEquals(List.of(List.of("f")), Pair.rows(pair.one, "SELECT is_called FROM s.calls"));
+    }
+
+    @Test
+    void aDefaultIsNotParsedAgainWithTheRightsOfTheNode() throws Exception {
+        try (Pair pair = withCheckedType()) {
+            pair.session.execute("SET LOCAL ROLE nested");
+            pair.session.execute("DO $do$ BEGIN CREATE FUNCTION s.notifies(a s.whole DEFAULT '(1)') RETURNS void"
+                    + " LANGUAGE plpgsql AS 'BEGIN NOTIFY x; END'; END $do$");
+            pair.session.connection().rollback();
+            assertNotCalledWithTheRightsOfTheNode(pair);
+        }
+    }
+
+    /** Such a literal calls the domain's function where it is parsed; and a string that goes on in the next line has escapes, as its first part. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ALTER v TYPE int USING ('(1)'::s.whole).part",
+            "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
+            "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'"})
+    void nothingOfSuchAColumnIsCalledWithTheRightsOfTheNode(String change) throws Exception {
+        try (Pair pair = withCheckedType("CREATE TABLE s.t (id int PRIMARY KEY, v text)",
+                "ALTER TABLE s.t OWNER TO nested")) {
             pair.session.execute("SET LOCAL ROLE nested");
             try {
                 pair.session.execute("DO $do$ BEGIN EXECUTE $q$ALTER TABLE s.t " + change + "$q$; END $do$");
@@ -181,7 +202,7 @@ class NestedStatementsTest {
                 assertEquals("0A000", refused.getSQLState(), refused.toString());
             }
             pair.session.connection().rollback();
-            assertEquals(List.of(List.of("f")), Pair.rows(pair.one, "SELECT is_called FROM s.calls"));
+            assertNotCalledWithTheRightsOfTheNode(pair);
         }
     }
 
