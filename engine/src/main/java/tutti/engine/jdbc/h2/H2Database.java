@@ -260,4 +260,10 @@ public final class H2Database extends OpenedDatabase {
                     + failed.getMessage(), "58030", failed);
         }
     }
+
+    /** Pages that have changed, which change again soon. */
+    @Override
+    public boolean writesForSync() {
+        return durable();
+    }
 }
