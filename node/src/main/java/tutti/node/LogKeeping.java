@@ -33,6 +33,8 @@ import tutti.runtime.Machine;
  */
 final class LogKeeping {
     private static final Logger LOG = LoggerFactory.getLogger(LogKeeping.class);
+    /** So many times an engine that would write for it is not asked what is durable, if the answer lets nobody forget anything: half a minute. */
+    private static final int PASSED_OVER_MAX = 14;
 
     /** What it asks of its node. */
     interface Node {
@@ -80,6 +82,7 @@ final class LogKeeping {
     /** Not written yet. */
     private NodeFiles.@Nullable Snapshot taken;
     private long toldRestart;
+    private int passedOver = PASSED_OVER_MAX;
     private volatile long durablePosition;
     private volatile @Nullable Background snapshotWriter;
 
@@ -167,8 +170,14 @@ final class LogKeeping {
         return durablePosition;
     }
 
-    /** Tells the others, now and from time to time, from where on this node would need the log after a crash. */
+    /** Tells the others from time to time from where on this node would need the log after a crash. */
     private void tellDurable() {
+        if (isOfNoUse()) {
+            passedOver++;
+            loop.schedule(settings.durabilityNanos(), this::tellDurable);
+            return;
+        }
+        passedOver = 0;
         engine.durablePosition(new LoopCompletion<>(loop, position -> {
             check(position);
             durablePosition = position;
@@ -183,6 +192,12 @@ final class LogKeeping {
                     cause.sqlState(), cause.message());
             loop.schedule(settings.durabilityNanos(), this::tellDurable);
         }));
+    }
+
+    /** Whether what is durable now would tell the others nothing, at a price: there is no snapshot that they have not been told of, or it must not be told. */
+    private boolean isOfNoUse() {
+        return engine.writesForDurability() && passedOver < PASSED_OVER_MAX
+                && (snapshots.isEmpty() || snapshots.last() <= toldRestart || !node.isReady() || copy.keeps());
     }
 
     private void check(long position) {

@@ -78,7 +78,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
      * @param backlogBytesMax how many bytes of what is delivered and not yet visible are held in memory before delivery waits: of changes,
      *            their keys, requests that each replica executes, and each position
-     * @param durabilityNanos how often the engine's durable position is told to the others, in nanoseconds
+     * @param durabilityNanos how often at most the engine's durable position is asked for and told to the others, in nanoseconds
      * @param snapshotPositions after how many positions a snapshot of the protocol is taken
      * @param retention for how long the order's log is kept for nodes that are away
      * @param names by which clients know transactions

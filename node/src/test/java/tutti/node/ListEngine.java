@@ -10,6 +10,7 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -48,6 +49,10 @@ final class ListEngine implements Engine {
     private long applied;
     /** How far it is behind the truth in what it says is durable; negative to claim too much. */
     volatile long durabilityLag;
+    /** Whether asking what is durable has a price. */
+    volatile boolean writesForDurability;
+    /** How often that was asked. */
+    final AtomicInteger askedDurable = new AtomicInteger();
     private volatile @Nullable BlockedListener blocked;
     volatile @Nullable Runnable lost;
 
@@ -133,7 +138,13 @@ final class ListEngine implements Engine {
     }
 
     @Override
+    public boolean writesForDurability() {
+        return writesForDurability;
+    }
+
+    @Override
     public void durablePosition(Completion<Long> done) {
+        askedDurable.incrementAndGet();
         loop.execute(() -> done.succeeded(Math.max(0, applied() - durabilityLag)));
     }
 

@@ -259,6 +259,30 @@ class ReplicaNodeTest extends ReplicaTrio {
         assertEquals(engines.get(0).changes(), engines.get(2).changes());
     }
 
+    @Test
+    void anEngineThatWritesForItIsAskedWhatIsDurableWhenSomethingCanBeForgottenAndSeldomOtherwise() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        engines.values().forEach(engine -> engine.writesForDurability = true);
+        assertEquals(4, askedDurable(60), 1, "nothing to gain");
+        ListEngine behind = engines.get(0);
+        behind.durabilityLag = 10 * SNAPSHOT_POSITIONS;
+        for (int i = 0; i < 2 * SNAPSHOT_POSITIONS; i++) {
+            outcome(commit(0, "change " + i, i % 10));
+        }
+        assertEquals(60, askedDurable(60), 1, "there is a snapshot that the others do not know");
+        assertEquals(1, firstRetained());
+        behind.durabilityLag = 0;
+        assertEquals(4, askedDurable(60), 2, "and now they do");
+        assertTrue(firstRetained() >= SNAPSHOT_POSITIONS, () -> "begins at " + firstRetained());
+    }
+
+    /** How often node 0's engine is asked in so many of the times at which it could be. */
+    private int askedDurable(int times) {
+        int before = engines.get(0).askedDurable.get();
+        ((TestMachine) machine).runFor(times * DURABILITY_NANOS);
+        return engines.get(0).askedDurable.get() - before;
+    }
+
     private long firstRetained() {
         return nodes.get(0).orderStatus().firstRetained();
     }

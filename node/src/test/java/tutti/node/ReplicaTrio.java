@@ -48,6 +48,8 @@ abstract class ReplicaTrio {
     /** In order: the first primary is there before the others, and so nobody misses it. */
     static final Set<Integer> ALL = new TreeSet<>(List.of(0, 1, 2));
     static final long SNAPSHOT_POSITIONS = 20;
+    /** How often an engine may be asked what is durable. */
+    static final long DURABILITY_NANOS = 5_000_000L;
 
     @TempDir
     private Path directory;
@@ -127,7 +129,7 @@ abstract class ReplicaTrio {
         ListEngine engine = engines.computeIfAbsent(node, number -> new ListEngine(machine, number));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100,
-                        1 << 20, 5_000_000L, snapshotPositions, retention, TransactionNames.PLAIN, doubtNanos),
+                        1 << 20, DURABILITY_NANOS, snapshotPositions, retention, TransactionNames.PLAIN, doubtNanos),
                 machine, PathDirectory.of(files(node)), order(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));
         nodes.put(node, replica);

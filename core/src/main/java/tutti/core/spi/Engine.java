@@ -35,6 +35,14 @@ public interface Engine extends AutoCloseable {
     void durablePosition(Completion<Long> done);
 
     /**
+     * Whether {@link #durablePosition} has the engine write much that it would write later, once for many changes: then it is asked
+     * when there is something to gain, and now and then.
+     */
+    default boolean writesForDurability() {
+        return false;
+    }
+
+    /**
      * Asks for the positions at which nothing was made because the nodes so decided ({@link Applier#skip}), at least for
      * those of the last {@link #SKIPPED_KEPT}.
      */

@@ -57,6 +57,11 @@ public interface EmbeddedDatabase extends AutoCloseable {
      */
     void sync() throws SQLException;
 
+    /** Whether {@link #sync} writes much that would be written later, once for many changes. */
+    default boolean writesForSync() {
+        return false;
+    }
+
     /** The log that somebody has to shorten, or null if the database needs nobody for that. */
     default @Nullable GrowingLog growingLog() {
         return null;

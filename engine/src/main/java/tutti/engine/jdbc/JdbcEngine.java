@@ -408,6 +408,11 @@ public final class JdbcEngine implements ClientEngine {
         });
     }
 
+    @Override
+    public boolean writesForDurability() {
+        return database.writesForSync();
+    }
+
     // ------------------------------------------------------------------------------------------ appliers
 
     @Override

@@ -453,6 +453,11 @@ public final class MacroDb implements ClientEngine {
     }
 
     @Override
+    public boolean writesForDurability() {
+        return primary.writesForDurability();
+    }
+
+    @Override
     public void skippedPositions(Completion<Set<Long>> done) {
         primary.skippedPositions(done);
     }

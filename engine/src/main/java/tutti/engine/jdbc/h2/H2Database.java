@@ -58,6 +58,9 @@ public final class H2Database extends OpenedDatabase {
     private H2Database(String url, String name, boolean durable) throws SQLException {
         super(name, durable, connect(url));
         this.url = url;
+        if (durable) {
+            WholeWrites.of(store());
+        }
     }
 
     /** A new one in memory, gone when it is closed. */
@@ -96,6 +99,10 @@ public final class H2Database extends OpenedDatabase {
                 "jdbc:h2:file:" + path.toAbsolutePath() + words(syntax) + ";WRITE_DELAY=" + WRITE_MILLIS
                         + ";CACHE_SIZE=" + cacheKib() + ";AUTO_COMPACT_FILL_RATE=" + FILLED_PERCENT + settings,
                 "H2 database " + path, true);
+    }
+
+    private MVStore store() {
+        return ((SessionLocal) ((JdbcConnection) keeper()).getSession()).getDatabase().getStore().getMvStore();
     }
 
     private static long cacheKib() {
@@ -245,13 +252,18 @@ public final class H2Database extends OpenedDatabase {
             return;
         }
         try {
-            MVStore store = ((SessionLocal) ((JdbcConnection) keeper()).getSession()).getDatabase().getStore()
-                    .getMvStore();
+            MVStore store = store();
             store.commit();
             store.sync();
         } catch (MVStoreException failed) {
             throw new SQLException("what has been committed cannot be written to " + name() + ": "
                     + failed.getMessage(), "58030", failed);
         }
+    }
+
+    /** Pages that have changed, which change again soon. */
+    @Override
+    public boolean writesForSync() {
+        return durable();
     }
 }
