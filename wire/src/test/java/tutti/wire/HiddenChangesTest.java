@@ -226,7 +226,8 @@ class HiddenChangesTest {
             assertEquals("0", shifted(), sql);
             ByteBuf batch = mallory.buffer();
             byte[] text = sql.getBytes(StandardCharsets.ISO_8859_1);
-            batch.writeByte('P').writeInt(4 + 1 + text.length + 1 + 2).writeByte(0).writeBytes(text).writeByte(0).writeShort(0);
+            batch.writeByte('P').writeInt(4 + 1 + text.length + 1 + 2).writeByte(0);
+            batch.writeBytes(text).writeByte(0).writeShort(0);
             Frontend.bind(batch, "", "");
             Frontend.execute(batch, "", 0);
             Frontend.sync(batch);
