@@ -81,7 +81,13 @@ public abstract class ExecutorContract {
         return executed;
     }
 
-    private Executed together(byte[]... requests) throws Exception {
+    /** The one of this test. */
+    protected final Harness replica() {
+        return harness;
+    }
+
+    /** Executes requests in one transaction. */
+    protected final Executed together(byte[]... requests) throws Exception {
         Result<Executed> executed = new Result<>();
         executor.execute(new Undertaken(executor),
                 Arrays.stream(requests).map(each -> new Request(each, ConflictClasses.ALL)).toList(), executed);
@@ -97,7 +103,8 @@ public abstract class ExecutorContract {
         return execute(new Undertaken(executor), request).success();
     }
 
-    private void commit(long position) throws Exception {
+    /** Commits what has been executed. */
+    protected final void commit(long position) throws Exception {
         Result<Void> committed = new Result<>();
         executor.commit(position, committed);
         committed.success();

@@ -52,7 +52,7 @@ final class ClientSql {
 
     private void classify() {
         classifier.classify(bytes, 0, length, texts.standardStrings());
-        if (classifier.reads() && hidden.get().in(bytes, 0, length, texts.standardStrings())) {
+        if (classifier.reads() && hidden.get().in(bytes, 0, length, texts.standardStrings(), texts.utf8())) {
             classifier.readsMayWrite();
         }
         if (classifier.asksSerializable()) {

@@ -5,6 +5,7 @@ import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,6 +21,8 @@ import tutti.pgwire.QueryResult;
  */
 final class CommitSequence {
     private static final Logger LOG = LoggerFactory.getLogger(CommitSequence.class);
+    /** How long COMMIT may execute what the client has left to it, while what was ordered behind it waits (docs/decisions/0181). */
+    private static final int COMMIT_MILLIS_MAX = 1_000;
 
     /** What asks for a commit. */
     enum Form {
@@ -65,6 +68,10 @@ final class CommitSequence {
     private Runnable schemaSettled = () -> {};
     /** The node waits for the engine's COMMIT. */
     private @Nullable Completion<Void> done;
+    /** Of the COMMIT for which it waits, if something of the client's can run in it. */
+    private Future<?> limit = CompletableFuture.completedFuture(null);
+    /** What the client is told beside its commit; null for nothing. */
+    private @Nullable ErrorFields warning;
 
     CommitSequence(Session session) {
         this.session = session;
@@ -442,7 +449,12 @@ final class CommitSequence {
         }
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
-                backend.batch().record(position, rowsInBand).commit(portal()).sync(this::committed);
+                backend.batch().record(position, rowsInBand).commit(portal())
+                        .sync(reply -> backend.whenNoCancels(() -> committed(reply)));
+                if (rowsInBand < 0) {
+                    limit = session.unlessCancelled(COMMIT_MILLIS_MAX,
+                            () -> backend.interrupt(() -> !whenDone.equals(done)));
+                }
             }
         });
         session.settle();
@@ -469,10 +481,19 @@ final class CommitSequence {
         settled.run();
     }
 
-    private void committed(BackendReply reply) {
-        Completion<Void> waiting = Objects.requireNonNull(done, "a commit is under way");
+    private @Nullable Completion<Void> over() {
+        Completion<Void> waiting = done;
         done = null;
+        limit.cancel(false);
         settleSchema();
+        return waiting;
+    }
+
+    private void committed(BackendReply reply) {
+        Completion<Void> waiting = over();
+        if (waiting == null) {
+            return; // the engine's connection has been lost since
+        }
         ErrorFields error = reply.error();
         if (reply.committed()) {
             if (error != null) {
@@ -486,6 +507,7 @@ final class CommitSequence {
         }
         ErrorFields cause = error == null ? Errors.error("XX000", "COMMIT did not commit") : error;
         LOG.warn("the engine refused a certified commit; the node applies the transaction instead: {}", cause);
+        warning = Errors.withoutCursors(cause);
         Runnable failed = () -> {
             transaction.get().rollbackDone();
             transaction.becomes(SessionState.AWAITING_ANSWER);
@@ -501,9 +523,7 @@ final class CommitSequence {
 
     /** The engine's connection is gone. Returns whether the node waited for its COMMIT, and has been told. */
     boolean engineLost() {
-        Completion<Void> waiting = done;
-        done = null;
-        settleSchema();
+        Completion<Void> waiting = over();
         if (waiting == null) {
             return false;
         }
@@ -537,8 +557,11 @@ final class CommitSequence {
             backend.close();
             return;
         }
+        ErrorFields aside = warning;
+        warning = null;
         if (cause == null) {
             client.release();
+            client.notice(aside);
         } else {
             client.drop();
             session.error(cause);

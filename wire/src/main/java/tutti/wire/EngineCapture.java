@@ -244,7 +244,8 @@ public final class EngineCapture implements Capture {
         Schema now = new Schema(catalog.get(), leavesOut.getAsBoolean());
         InBandTables tables = inBand.get();
         Judged known = judged(tables);
-        return refreshing.get() > 0 || !known.readsAreReads() || known.hidden().in(sql, 0, length, standardStrings)
+        return refreshing.get() > 0 || !known.readsAreReads()
+                || known.hidden().in(sql, 0, length, standardStrings, true)
                 ? null
                 : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
                         table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);

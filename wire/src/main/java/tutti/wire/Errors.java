@@ -130,4 +130,13 @@ final class Errors {
     private static ErrorFields serialization(String message, String detail) {
         return error("40001", message).with('D', detail).with('H', "The transaction might succeed if retried.");
     }
+
+    /** What is said beside a commit whose COMMIT the engine has refused, for this reason: the node applies what was changed, and that is all. */
+    static ErrorFields withoutCursors(ErrorFields cause) {
+        return ErrorFields.of("WARNING", "01000",
+                "the transaction is committed, but not by this session's COMMIT ("
+                        + (cause.sqlState().equals("57014") ? "it took longer than a second" : cause.message())
+                        + "): cursors WITH HOLD that it has declared are gone")
+                .with('H', "Declare a cursor WITH HOLD in a transaction that changes nothing, and COMMIT it before.");
+    }
 }

@@ -39,8 +39,12 @@ final class HiddenWords {
         return anywhere || names.length > 0;
     }
 
-    /** Whether a piece of SQL may do more than its words say. */
-    boolean in(byte[] sql, int from, int to, boolean standardConformingStrings) {
+    /**
+     * Whether a piece of SQL may do more than its words say.
+     *
+     * @param utf8 whether it is in UTF-8; if not, names with letters beyond ASCII cannot be told
+     */
+    boolean in(byte[] sql, int from, int to, boolean standardConformingStrings, boolean utf8) {
         if (names.length == 0) {
             return anywhere;
         }
@@ -49,7 +53,7 @@ final class HiddenWords {
         for (int token = tokens.next(); token != SqlTokens.END; token = tokens.next()) {
             if (token == SqlTokens.WORD || token == SqlTokens.QUOTED) {
                 long name = token == SqlTokens.WORD ? tokens.word() : tokens.content();
-                if (tokens.mayBeAnotherName() || Arrays.binarySearch(names, name) >= 0) {
+                if (tokens.mayBeAnotherName(utf8) || Arrays.binarySearch(names, name) >= 0) {
                     return true;
                 }
             }

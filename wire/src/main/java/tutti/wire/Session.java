@@ -4,6 +4,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.EventLoop;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -339,7 +340,12 @@ final class Session {
 
     /** Does something after a time, on the event loop. */
     void later(int millis, Runnable task) {
-        loop.schedule(task, millis, TimeUnit.MILLISECONDS);
+        Future<?> _ = unlessCancelled(millis, task);
+    }
+
+    /** The same, unless it is cancelled before. */
+    Future<?> unlessCancelled(int millis, Runnable task) {
+        return loop.schedule(task, millis, TimeUnit.MILLISECONDS);
     }
 
     /** The client hears an error of the node's; its cycle has failed. */

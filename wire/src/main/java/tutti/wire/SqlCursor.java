@@ -98,7 +98,7 @@ final class SqlCursor {
 
     /** Whether a word or identifier stands here that may be another name than its letters say. */
     boolean isUnclear(boolean utf8) {
-        return tokens.mayBeAnotherName() || !(utf8 || tokens.isAscii());
+        return tokens.mayBeAnotherName(utf8);
     }
 
     /** Whether an identifier stands here that begins in one of some ways. */

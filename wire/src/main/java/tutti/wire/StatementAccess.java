@@ -42,7 +42,7 @@ final class StatementAccess {
     boolean hides(HiddenWords now) {
         if (now != hidden) {
             hidden = now;
-            hides = now.in(sql, 0, sql.length, standardStrings);
+            hides = now.in(sql, 0, sql.length, standardStrings, true);
         }
         return hides;
     }

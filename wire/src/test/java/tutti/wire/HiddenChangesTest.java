@@ -8,6 +8,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -69,6 +70,7 @@ class HiddenChangesTest {
                 CREATE FUNCTION evil.harmless() RETURNS int LANGUAGE sql AS 'SELECT 1';
                 CREATE VIEW evil.simple AS SELECT evil.harmless() AS one;
                 CREATE VIEW evil.direct AS SELECT evil.shift() AS shifted;
+                CREATE VIEW evil."ändert" AS SELECT evil.shift() AS shifted;
                 CREATE VIEW evil."Indirect" AS SELECT * FROM evil.direct;
                 CREATE VIEW evil.stable AS SELECT * FROM evil.mine WHERE evil.quiet();
                 CREATE TABLE evil.guarded (id int PRIMARY KEY);
@@ -144,6 +146,12 @@ class HiddenChangesTest {
         return sent(batch);
     }
 
+    /** Likewise of a simple query in some encoding. */
+    private static @Nullable String simple(String sql, Charset encoding) throws Exception {
+        byte[] text = sql.getBytes(encoding);
+        return sent(mallory.buffer().writeByte('Q').writeInt(4 + text.length + 1).writeBytes(text).writeByte(0));
+    }
+
     private static @Nullable String sent(ByteBuf batch) throws Exception {
         CompletableFuture<String> state = new CompletableFuture<>();
         mallory.send(batch, new ResponseHandler() {
@@ -204,6 +212,27 @@ class HiddenChangesTest {
                 "DO $$ BEGIN EXECUTE 'CREATE TEMP VIEW t AS SELECT shift()'; END $$; SELECT * FROM t",
                 "CREATE TEMP VIEW t AS SELECT shift(); SELECT * FROM t")) {
             refused(sql);
+        }
+        assertEquals(List.of(), NODE.drainCommitted());
+    }
+
+    /** Names in other encodings than UTF-8 cannot be told. */
+    @Test
+    void changesAreRefusedInEveryEncoding() throws Exception {
+        refused("TABLE ändert");
+        state("SET client_encoding = 'LATIN1'");
+        for (String sql : List.of("TABLE ändert", "SELECT * FROM evil.\"ändert\"")) {
+            assertNotNull(simple(sql, StandardCharsets.ISO_8859_1), sql);
+            assertEquals("0", shifted(), sql);
+            ByteBuf batch = mallory.buffer();
+            byte[] text = sql.getBytes(StandardCharsets.ISO_8859_1);
+            batch.writeByte('P').writeInt(4 + 1 + text.length + 1 + 2).writeByte(0);
+            batch.writeBytes(text).writeByte(0).writeShort(0);
+            Frontend.bind(batch, "", "");
+            Frontend.execute(batch, "", 0);
+            Frontend.sync(batch);
+            assertNotNull(sent(batch), sql);
+            assertEquals("0", shifted(), sql);
         }
         assertEquals(List.of(), NODE.drainCommitted());
     }

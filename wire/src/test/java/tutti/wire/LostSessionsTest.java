@@ -100,6 +100,26 @@ class LostSessionsTest extends OnFrontEnd {
         client.close();
     }
 
+    /** Others wait for what COMMIT executes, which is the queries of cursors. */
+    @Test
+    void aCommitDoesNotWaitForACursorWithoutEnd() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String cursor : List.of("select pg_sleep(3600)", "select 1/(id-id) from account")) {
+            simple(client, "begin");
+            simple(client, "insert into account values (1, 1)");
+            assertEquals("C(DECLARE CURSOR)/T", simple(client, "declare kept cursor with hold for " + cursor));
+            assertEquals("NC(COMMIT)/I", simple(client, "commit"));
+            assertEquals("E(34000)/I", simple(client, "fetch kept"));
+        }
+        assertEquals(List.of("57014", "22012"), List.copyOf(fixture.node.failures));
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        simple(client, "declare kept cursor with hold for select id from account");
+        assertEquals("C(COMMIT)/I", simple(client, "commit"));
+        assertEquals("TDC(FETCH 1)/I", simple(client, "fetch kept"));
+        client.close();
+    }
+
     @Test
     void aClientThatDiesWhileCommittingLeavesACommit() throws Exception {
         BackendConnection client = fixture.client();

@@ -119,8 +119,12 @@ class PostgresEngineContractTest extends EngineContract {
         }
 
         private byte[] request(String sql) {
-            return DatabaseTag.tag(tag, Statement.request(List.of(Statement.Call.plain(sql)), TestServer.USER,
-                    Map.of("search_path", "public")).toBytes());
+            return request(sql, Map.of("search_path", "public"));
+        }
+
+        private byte[] request(String sql, Map<String, String> settings) {
+            return DatabaseTag.tag(tag, Statement.request(List.of(Statement.Call.plain(sql)), TestServer.USER, settings)
+                    .toBytes());
         }
 
         @Override
@@ -152,6 +156,11 @@ class PostgresEngineContractTest extends EngineContract {
                 throw new IllegalStateException(failed);
             }
         }
+    }
+
+    /** A request to a replica of {@link #harness} under settings of a session. */
+    static byte[] request(Harness replica, String sql, Map<String, String> settings) {
+        return ((PostgresHarness) replica).request(sql, settings);
     }
 
     /** Commits as a front end does. */

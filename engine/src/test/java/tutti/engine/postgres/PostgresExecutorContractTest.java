@@ -1,14 +1,17 @@
 package tutti.engine.postgres;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.core.spi.Engine.Executed;
 import tutti.engine.EngineContract;
 import tutti.engine.ExecutorContract;
 
@@ -16,6 +19,33 @@ class PostgresExecutorContractTest extends ExecutorContract {
     @Override
     protected EngineContract.Harness open() throws Exception {
         return PostgresEngineContractTest.harness();
+    }
+
+    /** What is prepared once for several is read by the settings of each. */
+    @Test
+    void theSameTextMeansWhatTheSettingsOfEachRequestSay() throws Exception {
+        String put = "INSERT INTO kv SELECT extract(month FROM date '02/01/2026'), interval '1-1'::text";
+        Executed executed = together(under(put, "ISO, MDY", "postgres"), under(put, "ISO, DMY", "postgres"),
+                under(put.replace("02/01", "03/04"), "ISO, DMY", "postgres"),
+                under(put.replace("02/01", "03/04"), "ISO, MDY", "sql_standard"));
+        assertEquals(4, executed.responses().size());
+        commit(5);
+        assertEquals(Map.of(2, "1 year 1 mon", 1, "1 year 1 mon", 4, "1 year 1 mon", 3, "1-1"),
+                replica().contents());
+    }
+
+    @Test
+    void aCommitDoesNotExecuteCursorsThatNobodyCanRead() throws Exception {
+        String declare = "DO $$ BEGIN EXECUTE 'DECLARE c CURSOR WITH HOLD FOR SELECT pg_sleep(3600)'; %s END $$";
+        together(under(declare.formatted(""), "ISO, MDY", "postgres"));
+        together(under(declare.formatted("INSERT INTO kv VALUES (1, 'a');"), "ISO, MDY", "postgres"));
+        commit(5);
+        assertEquals(Map.of(1, "a"), replica().contents());
+    }
+
+    private byte[] under(String sql, String dateStyle, String intervalStyle) {
+        return PostgresEngineContractTest.request(replica(), sql,
+                Map.of("search_path", "public", "DateStyle", dateStyle, "IntervalStyle", intervalStyle));
     }
 
     private static boolean together(String... schema) throws Exception {

@@ -91,15 +91,16 @@ public final class SqlTokens {
 
     /**
      * Whether the last token, a word or a quoted identifier, may be another name than its letters say: it is written with escapes,
-     * or so long that the server cuts it.
+     * so long that the server cuts it, or with letters beyond ASCII in another encoding.
+     *
+     * @param utf8 whether the text is in UTF-8
      */
-    public boolean mayBeAnotherName() {
+    public boolean mayBeAnotherName(boolean utf8) {
         boolean escaped = sql[next - 1] == '"' && sql[start] != '"';
-        return escaped || next - start > NAME_BYTES_MAX;
+        return escaped || next - start > NAME_BYTES_MAX || !(utf8 || isAscii());
     }
 
-    /** Whether all letters of the last token are of ASCII. */
-    public boolean isAscii() {
+    private boolean isAscii() {
         for (int i = start; i < next; i++) {
             if (sql[i] < 0) {
                 return false;

@@ -51,6 +51,10 @@ import tutti.pgwire.PostgresException;
  */
 public final class PostgresExecutor implements Executor {
     private static final String BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ WRITE";
+    /** Without the queries of cursors WITH HOLD, which nobody could read any more, and of which COMMIT would wait for the end. */
+    private static final String COMMIT = "CLOSE ALL; COMMIT";
+    private static final int COMMIT_STATEMENTS = 2;
+    private static final String ROLLBACK = "ROLLBACK";
     /** Leaves nothing of a client's in the session. */
     private static final String CLEAN = "RESET ROLE; RESET ALL; CLOSE ALL; UNLISTEN *; DEALLOCATE ALL; DISCARD TEMP;"
             + " SELECT pg_catalog.pg_advisory_unlock_all()";
@@ -259,7 +263,7 @@ public final class PostgresExecutor implements Executor {
                     to.abort(); // the role may not be what it was
                 }
                 int before = results.groups();
-                end("ROLLBACK", own, () -> {
+                end(ROLLBACK, own, () -> {
                     if (refused && all.several()) {
                         // Those before it; if all have been executed, it is not known which has failed.
                         begin(all.first(before == all.requests.size() ? 1 : Math.max(1, before)), own);
@@ -317,7 +321,7 @@ public final class PostgresExecutor implements Executor {
                 close(in, told);
             } else {
                 ErrorFields refusal = JavaCalls.refusal(failed);
-                end("ROLLBACK", own, () -> {
+                end(ROLLBACK, own, () -> {
                     if (refusal != null) {
                         told.all.done.succeeded(refused(refusal));
                     } else {
@@ -340,7 +344,7 @@ public final class PostgresExecutor implements Executor {
 
             @Override
             void failed(EngineFailure failure, BatchHandler results) {
-                end("ROLLBACK", run, () -> {
+                end(ROLLBACK, run, () -> {
                     if (results.refusedByAll()) {
                         told.all.done.succeeded(new Executed(WriteSet.EMPTY,
                                 new Response(failure.sqlState(), limited(failure.message()), new byte[0])));
@@ -365,7 +369,7 @@ public final class PostgresExecutor implements Executor {
             if (told.run != run) {
                 rollBackIfQuiet();
             } else if (failed != null) {
-                end("ROLLBACK", told.run, () -> told.all.done.failed(
+                end(ROLLBACK, told.run, () -> told.all.done.failed(
                         new EngineFailure("08006", String.valueOf(failed.getMessage()), true)));
             } else {
                 judge(told, locks.rows().stream().map(row -> Long.valueOf(String.valueOf(row.getFirst()))).toList());
@@ -389,12 +393,12 @@ public final class PostgresExecutor implements Executor {
             } else if (told.all.several() && executed.bytes() > BYTES_MAX) {
                 refuse(told, ErrorFields.of("ERROR", "54000", "too large for one transaction"));
             } else if (gathered == null) {
-                end("COMMIT", own, () -> done.succeeded(executed));
+                end(COMMIT, own, () -> done.succeeded(executed));
             } else {
                 done.succeeded(executed);
             }
         } catch (CaptureReader.UnknownTable older) {
-            end("ROLLBACK", own, () -> {
+            end(ROLLBACK, own, () -> {
                 var _ = engine.refreshCatalog().whenComplete((_, _) -> done.failed(new EngineFailure("40001",
                         "the request changes a table that is not known yet: " + older.getMessage(), true)));
             });
@@ -405,7 +409,7 @@ public final class PostgresExecutor implements Executor {
 
     /** What they have changed together cannot be: of several, the first is executed alone. */
     private void refuse(Told told, ErrorFields why) {
-        end("ROLLBACK", told.run, () -> {
+        end(ROLLBACK, told.run, () -> {
             if (told.all.several()) {
                 begin(told.all.first(1), told.run);
             } else {
@@ -437,7 +441,7 @@ public final class PostgresExecutor implements Executor {
             Batch batch = new Batch(open.buffer());
             batch.call(engine.functions().record(), engine.functionSecret(),
                     Batch.bytes(position));
-            batch.query("COMMIT", 1);
+            batch.query(COMMIT, COMMIT_STATEMENTS);
             int committed = batch.size();
             batch.query(CLEAN, CLEAN_STATEMENTS);
             send(batch, open, new Answered(own) {
@@ -454,7 +458,7 @@ public final class PostgresExecutor implements Executor {
                         ended();
                         done.succeeded(null);
                     } else {
-                        end("ROLLBACK", own, () -> done.failed(
+                        end(ROLLBACK, own, () -> done.failed(
                                 new EngineFailure(failure.sqlState(), failure.message(), true)));
                     }
                 }
@@ -495,7 +499,7 @@ public final class PostgresExecutor implements Executor {
         }
         if (of == null || of.none()) {
             cancellation = null;
-            end("ROLLBACK", run, () -> {});
+            end(ROLLBACK, run, () -> {});
         } else {
             of.stop();
             of.whenNone(this::rollBackIfQuiet);
@@ -511,7 +515,7 @@ public final class PostgresExecutor implements Executor {
             return;
         }
         Batch batch = new Batch(open.buffer());
-        batch.query(how, 1);
+        batch.query(how, how.equals(COMMIT) ? COMMIT_STATEMENTS : 1);
         batch.query(CLEAN, CLEAN_STATEMENTS);
         send(batch, open, new Answered(own) {
             @Override
