@@ -17,6 +17,7 @@ import tutti.engine.postgres.catalog.Table;
  * @param refusal why it is not executed; null if it is
  */
 record DatabaseStatement(DatabaseChange change, boolean forced, @Nullable String refusal) {
+    private static final int NAME_BYTES_MAX = 63;
     private static final Set<String> PASSED_ON = Set.of("owner", "locale", "lc_collate", "lc_ctype", "locale_provider",
             "icu_locale", "icu_rules", "builtin_locale", "collation_version", "strategy");
     private static final Set<String> TEMPLATES = Set.of("template0", "template1", "default");
@@ -82,9 +83,18 @@ record DatabaseStatement(DatabaseChange change, boolean forced, @Nullable String
                 return null;
             }
             String written = next();
-            return written.startsWith("\"")
+            return cut(written.startsWith("\"")
                     ? written.substring(1, written.length() - 1).replace("\"\"", "\"")
-                    : lower(written);
+                    : lower(written));
+        }
+
+        /** As PostgreSQL cuts names that are too long for it. */
+        private static String cut(String name) {
+            int end = name.length();
+            while (name.substring(0, end).getBytes(StandardCharsets.UTF_8).length > NAME_BYTES_MAX) {
+                end = name.offsetByCodePoints(end, -1);
+            }
+            return name.substring(0, end);
         }
 
         private static String lower(String written) {

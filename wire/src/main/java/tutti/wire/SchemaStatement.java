@@ -42,6 +42,10 @@ final class SchemaStatement {
     /** What stands on a relation that is named after ON. */
     private static final long[] ON_RELATION = SqlCursor.keys("unique index trigger constraint rule policy");
     private static final long[] PER_SERVER = SqlCursor.keys("database tablespace subscription system");
+    private static final String OF_A_SERVER = "settings of databases, tablespaces, subscriptions and server settings belong to one server and are not"
+            + " replicated: make such changes on every node's PostgreSQL while the cluster is stopped";
+    private static final long[] ROLES = SqlCursor.keys("role user");
+    private static final long ALL = SqlTokens.key("all");
 
     /** Where the name of a relation is expected. */
     private enum Target {
@@ -117,9 +121,7 @@ final class SchemaStatement {
             sql.advance();
         }
         if (sql.atAny(PER_SERVER)) {
-            return refuse(
-                    "settings of databases, tablespaces, subscriptions and server settings belong to one server and are not"
-                            + " replicated: make such changes on every node's PostgreSQL while the cluster is stopped");
+            return refuse(OF_A_SERVER);
         }
         if (create && (sql.atWord(Classifier.TEMP) || sql.atWord(Classifier.TEMPORARY))) {
             return StatementKind.WRITE;
@@ -145,11 +147,19 @@ final class SchemaStatement {
         boolean own = false;
         boolean variable = false;
         boolean trigger = false;
+        boolean role = false;
+        boolean allRoles = false;
         while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
             variable = sql.atAny(VARIABLE_FOLLOWS);
             if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES)) {
                 return refuse(Classifier.RESERVED);
+            }
+            allRoles |= changes && role && sql.atWord(ALL);
+            role = sql.atAny(ROLES);
+            if (allRoles && sql.atAny(PER_SERVER)) {
+                // ALTER ROLE ALL IN DATABASE is open to the database's owner, and would be of the node's own sessions
+                return refuse(OF_A_SERVER);
             }
             boolean inOwn = own && sql.at('.');
             if (inOwn && grants) {

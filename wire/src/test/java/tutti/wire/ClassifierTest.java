@@ -69,6 +69,10 @@ class ClassifierTest {
             drop schema a, tutti cascade | REFUSED
             grant select on tutti.declared_sequences to a | SCHEMA
             alter role tutti_node nologin | REFUSED
+            alter role all in database shop set exit_on_error = on | REFUSED
+            alter user /* nobody */ all in database shop reset all | REFUSED
+            alter role a in database shop set timezone = 'UTC' | SCHEMA
+            grant all on database shop to a | SCHEMA
             grant "tutti_applier_5" to a | REFUSED
             create role tutti_frutti | SCHEMA
             set search_path to serializable | SESSION
@@ -97,7 +101,7 @@ class ClassifierTest {
             create temp table t (a int) | WRITE
             create local temporary table t (a int) | WRITE
             create index concurrently i on t (a) | SCHEMA
-            create database d | REFUSED
+            create database d | DATABASE
             alter system set a = 1 | REFUSED
             drop table t | SCHEMA
             grant select on t to r | SCHEMA

@@ -36,6 +36,13 @@ class DatabaseStatementTest {
     }
 
     @Test
+    void aLongNameIsCutAsPostgresDoes() {
+        assertEquals("a".repeat(61), DatabaseStatement.of("DROP DATABASE " + "a".repeat(61) + "\u20acb", true).change()
+                .name(), "not within a character");
+        assertEquals("a".repeat(63), DatabaseStatement.of("CREATE DATABASE " + "a".repeat(70), true).change().name());
+    }
+
+    @Test
     void whatIsDropped() {
         DatabaseStatement plain = DatabaseStatement.of("drop database \"A\"", true);
         assertEquals("A", plain.change().name());

@@ -24,6 +24,8 @@ public final class OwnSessions {
             Map.entry("default_tablespace", ""), Map.entry("temp_tablespaces", ""),
             Map.entry("default_table_access_method", "heap"), Map.entry("default_toast_compression", "pglz"),
             Map.entry("local_preload_libraries", ""), Map.entry("client_min_messages", "notice"),
+            Map.entry("exit_on_error", "off"), Map.entry("restrict_nonsystem_relation_kind", ""),
+            Map.entry("plpgsql.extra_errors", "none"), Map.entry("plpgsql.extra_warnings", "none"),
             Map.entry("jit", "off"));
     /** What superusers may. Event triggers on login would keep the node out. */
     private static final Map<String, String> SUPERUSER = Map.of("session_replication_role", "origin",

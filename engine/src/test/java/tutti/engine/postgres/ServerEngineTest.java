@@ -160,6 +160,37 @@ class ServerEngineTest {
     }
 
     @Test
+    void aDatabaseWithPreparedTransactionsIsNotDropped() throws Exception {
+        BackendConnection there = TestServer.connect(shop);
+        try {
+            TestServer.execute(there, "INSERT INTO tutti.prepared (identifier, owner, since, token, keys, changes)"
+                    + " VALUES ('transfer', 'ann', now(), 'token', '', '')");
+            assertEquals("55006", String.valueOf(change(10, false, shop).refusal()).replaceAll(".*(55006).*", "$1"));
+            assertTrue(exists(shop));
+            TestServer.execute(there, "DELETE FROM tutti.prepared");
+        } finally {
+            there.close();
+        }
+        assertTrue(change(11, false, shop).tookEffect());
+    }
+
+    /** They are told at the start of a session, before what the owner has set for all roles there. */
+    @Test
+    void settingsOfADatabaseDoNotKeepTheNodeOut() throws Exception {
+        TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop
+                + " SET restrict_nonsystem_relation_kind = 'view, foreign-table'");
+        TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET exit_on_error = on");
+        TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET plpgsql.extra_errors = 'all'");
+        again();
+        assertNotNull(engine.member(shop));
+        byte[] made = DatabaseTag.tag(SHOP,
+                new Statement(TABLE, TestServer.USER, Map.of("search_path", "public")).toBytes());
+        assertFalse(execute(10, made).tookEffect(), "the table is there: the statement's error ends no session");
+        commit(11, SHOP);
+        assertEquals("11", rows(shop));
+    }
+
+    @Test
     void whatWasBegunIsBegunAgainAfterACrash() throws Exception {
         String name = shop + "_half";
         TestServer.execute(admin, "INSERT INTO tutti.databases VALUES (20, '" + name + "', 'making')");

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -54,10 +55,10 @@ final class DatabaseChanges {
     /** A database that has been made. */
     record Listed(long id, String name) {}
 
-    private BackendConnection connect() throws IOException, InterruptedException {
+    private BackendConnection connect(BackendSettings to) throws IOException, InterruptedException {
         try {
-            return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, "tutti databases"))
-                    .get(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+            return BackendConnection.connect(loops.next(), OwnSessions.superuser(to, "tutti databases")).get(TIMEOUT.toSeconds(),
+                    TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException failed) {
             throw new IOException("cannot connect to PostgreSQL at " + settings.address() + ": " + failed.getMessage(),
                     failed);
@@ -66,7 +67,7 @@ final class DatabaseChanges {
 
     /** Those that are neither half made nor half dropped. Blocks. */
     List<Listed> open() throws IOException, InterruptedException {
-        BackendConnection connection = connect();
+        BackendConnection connection = connect(settings);
         try {
             return connection.execute("SELECT id, name FROM tutti.databases WHERE state = 'open' ORDER BY id", TIMEOUT)
                     .rows().stream()
@@ -105,12 +106,15 @@ final class DatabaseChanges {
 
     private ExecuteResult executed(long position, Statement statement) throws IOException, InterruptedException {
         DatabaseChange change = statement.databaseChange();
-        BackendConnection connection = connect();
+        BackendConnection connection = connect(settings);
+        // a client's transaction may have changed rights to the database
+        ScheduledFuture<?> watch = server.configured().watch(loops.next(), position, connection.processId());
         try {
             return change.creates()
                     ? create(connection, position, change, statement.role())
                     : drop(connection, position, change, statement.role());
         } finally {
+            watch.cancel(false);
             connection.close();
         }
     }
@@ -199,6 +203,10 @@ final class DatabaseChanges {
             if (!"t".equals(owns)) {
                 return refused("42501", "must be owner of database " + change.name());
             }
+            if (hasPrepared(change.name())) {
+                return refused("55006", "database \"" + change.name()
+                        + "\" is being used by prepared transactions: COMMIT PREPARED or ROLLBACK PREPARED them there");
+            }
             connection.execute("BEGIN; UPDATE tutti.databases SET state = 'dropping' WHERE id = " + id + "; "
                     + record(position - 1) + "; COMMIT", TIMEOUT);
         }
@@ -207,6 +215,16 @@ final class DatabaseChanges {
         connection.execute("BEGIN; DELETE FROM tutti.databases WHERE id = " + id + "; " + record(position)
                 + "; COMMIT", TIMEOUT);
         return done("DROP DATABASE", null);
+    }
+
+    /** Whether clients have been promised that they can commit something there. */
+    private boolean hasPrepared(String name) throws IOException, InterruptedException {
+        BackendConnection there = connect(settings.inDatabase(name));
+        try {
+            return ask(there, "SELECT 1 FROM tutti.prepared LIMIT 1") != null;
+        } finally {
+            there.close();
+        }
     }
 
     private static ExecuteResult absent(BackendConnection connection, long position, DatabaseChange change,

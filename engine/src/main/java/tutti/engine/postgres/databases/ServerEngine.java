@@ -127,6 +127,11 @@ public final class ServerEngine implements Engine {
         return members.values().stream().sorted((one, other) -> one.name().compareTo(other.name())).toList();
     }
 
+    /** Whether this is the engine of a database that is there. From any thread. */
+    public boolean has(PostgresEngine engine) {
+        return all().contains(engine);
+    }
+
     PostgresEngine configured() {
         return configured;
     }
