@@ -42,7 +42,7 @@ import tutti.workload.tpcc.TpccScale;
         + " tables beside it; with --sweep also what each parameter does.")
 final class SqlwareCommand implements Callable<Integer> {
     private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(10);
-    private static final long LOOK_MILLIS_MIN = 20;
+    private static final long LOOK_MILLIS_MIN = 50;
     private static final long LOOK_MILLIS_MAX = 1_000;
     /** No system executes more requests in a millisecond than this. */
     private static final long REQUESTS_PER_MILLI = 5;
