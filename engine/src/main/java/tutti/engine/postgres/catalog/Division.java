@@ -67,6 +67,11 @@ public final class Division {
         return group;
     }
 
+    /** How many classes there are, 1 to 1,024. */
+    public int classes() {
+        return numbers.length;
+    }
+
     /** The class of the rows with this value; of a shared table, of those who read on behalf of it. */
     public long of(long value) {
         return numbers[Math.floorMod(value, numbers.length)];
