@@ -42,7 +42,10 @@ import tutti.workload.tpcc.TpccScale;
         + " tables beside it; with --sweep also what each parameter does.")
 final class SqlwareCommand implements Callable<Integer> {
     private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(10);
-    private static final long LOOK_MILLIS = 20;
+    private static final long LOOK_MILLIS_MIN = 50;
+    private static final long LOOK_MILLIS_MAX = 1_000;
+    /** No system executes more requests in a millisecond than this. */
+    private static final long REQUESTS_PER_MILLI = 5;
     private static final long WARM_UP_SEED = 0x5DEECE66DL;
     private static final long SOURCES_PER_RUN = 1_000;
     /** What is the same in two copies only if both have made the same transactions. */
@@ -254,15 +257,16 @@ final class SqlwareCommand implements Callable<Integer> {
     }
 
     /** Waits until nothing is left that was logged and not executed, and all copies have what was ordered. */
+    /** Looks the more often the less there is: the nodes that are measured write the pages that are looked at. */
     private static void drain(Contender.Running started, HybridGauges gauges)
             throws SQLException, InterruptedException {
         long deadline = System.nanoTime() + DRAIN_PATIENCE.toNanos();
-        while (gauges.now().backlog() > 0) {
+        for (long backlog = gauges.now().backlog(); backlog > 0; backlog = gauges.now().backlog()) {
             if (System.nanoTime() > deadline) {
                 throw new Failure("requests are logged and not executed after " + DRAIN_PATIENCE,
                         "see the logs of the nodes");
             }
-            TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+            TimeUnit.MILLISECONDS.sleep(Math.clamp(backlog / REQUESTS_PER_MILLI, LOOK_MILLIS_MIN, LOOK_MILLIS_MAX));
         }
         started.settle();
     }

@@ -83,7 +83,12 @@ public record BackendSettings(
         record None() implements Credentials {}
 
         /** A password, used by SCRAM-SHA-256 only, and never sent. */
-        record Password(String password) implements Credentials {
+        record Password(Scram.Password password) implements Credentials {
+            /** That has proved nothing yet. */
+            public Password(String password) {
+                this(new Scram.Password(password));
+            }
+
             @Override
             public String toString() {
                 return "Password";

@@ -99,15 +99,56 @@ public final class Scram {
         }
     }
 
+    /**
+     * A password, with the keys that it gave with the salt that a server told last: to make them the password is hashed thousands of times, which takes
+     * milliseconds. Safe for use from any thread.
+     */
+    public static final class Password {
+        private final String text;
+        private volatile @Nullable Known known;
+
+        private record Known(byte[] salt, int iterations, Keys keys) {}
+
+        /** Of which no keys are known. */
+        public Password(String text) {
+            this.text = text;
+        }
+
+        private Keys keys(byte[] salt, int iterations) {
+            Known last = known;
+            if (last == null || last.iterations != iterations || !MessageDigest.isEqual(last.salt, salt)) {
+                byte[] salted = saltedPassword(text, salt, iterations);
+                last = new Known(salt, iterations, new Keys(hmac(salted, "Client Key"), hmac(salted, "Server Key")));
+                known = last;
+            }
+            return last.keys;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof Password that && text.equals(that.text);
+        }
+
+        @Override
+        public int hashCode() {
+            return text.hashCode();
+        }
+
+        @Override
+        public String toString() {
+            return "Password";
+        }
+    }
+
     /** The client's side. */
     public static final class Client {
-        private final @Nullable String password;
+        private final @Nullable Password password;
         private final String firstBare;
         private final String nonce;
         private @Nullable Keys keys;
         private byte @Nullable [] serverSignature;
 
-        private Client(@Nullable String password, @Nullable Keys keys, String user, String nonce) {
+        private Client(@Nullable Password password, @Nullable Keys keys, String user, String nonce) {
             this.password = password;
             this.keys = keys;
             this.nonce = nonce;
@@ -115,7 +156,7 @@ public final class Scram {
         }
 
         /** Proves a password. */
-        public static Client ofPassword(String password) {
+        public static Client ofPassword(Password password) {
             return new Client(password, null, "", newNonce());
         }
 
@@ -125,7 +166,7 @@ public final class Scram {
         }
 
         static Client forTest(String password, String user, String nonce) {
-            return new Client(password, null, user, nonce);
+            return new Client(new Password(password), null, user, nonce);
         }
 
         /** The first message to send. */
@@ -145,8 +186,7 @@ public final class Scram {
             int iterations = number(required(attributes, 'i'));
             Keys proven = keys;
             if (proven == null) {
-                byte[] salted = saltedPassword(java.util.Objects.requireNonNull(password), salt, iterations);
-                proven = new Keys(hmac(salted, "Client Key"), hmac(salted, "Server Key"));
+                proven = java.util.Objects.requireNonNull(password).keys(salt, iterations);
                 keys = proven;
             }
             String withoutProof = "c=biws,r=" + combined;

@@ -138,7 +138,7 @@ class BackendConnectionTest {
         Scram.Verifier verifier = Scram.Verifier.parse(
                 admin.execute("select rolpassword from pg_authid where rolname = 'passing'", PATIENCE).value());
         Scram.Server conversation = new Scram.Server(java.util.Objects.requireNonNull(verifier));
-        Scram.Client client = Scram.Client.ofPassword("geheim");
+        Scram.Client client = Scram.Client.ofPassword(new Scram.Password("geheim"));
         client.verify(conversation.outcome(client.second(conversation.challenge(client.first()))));
         BackendConnection passing = connect(
                 server.settings().as("passing", new Credentials.ScramKeys(conversation.keys())));

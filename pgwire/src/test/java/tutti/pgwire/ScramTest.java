@@ -40,17 +40,30 @@ class ScramTest {
     void keysProvedByAClientProveItToAnotherServer() throws ScramException {
         Scram.Verifier verifier = Scram.Verifier.of("pencil", SALT, 4096);
         Scram.Server first = new Scram.Server(verifier);
-        converse(Scram.Client.ofPassword("pencil"), first);
+        converse(Scram.Client.ofPassword(new Scram.Password("pencil")), first);
         converse(Scram.Client.ofKeys(first.keys()), new Scram.Server(verifier));
+    }
+
+    @Test
+    void aPasswordProvesItselfAgainWhateverSaltItIsAskedWith() throws ScramException {
+        Scram.Password password = new Scram.Password("pencil");
+        byte[] other = SALT.clone();
+        other[0]++;
+        for (Scram.Verifier verifier : new Scram.Verifier[]{Scram.Verifier.of("pencil", SALT, 4096),
+                Scram.Verifier.of("pencil", SALT, 4096), Scram.Verifier.of("pencil", other, 4096),
+                Scram.Verifier.of("pencil", other, 4097), Scram.Verifier.of("pencil", SALT, 4096)}) {
+            converse(Scram.Client.ofPassword(password), new Scram.Server(verifier));
+        }
     }
 
     @Test
     void wrongPasswordAndMockVerifierAreRefused() {
         Scram.Verifier verifier = Scram.Verifier.of("pencil", SALT, 4096);
         assertThrows(ScramException.class,
-                () -> converse(Scram.Client.ofPassword("pen"), new Scram.Server(verifier)));
+                () -> converse(Scram.Client.ofPassword(new Scram.Password("pen")), new Scram.Server(verifier)));
         Scram.Verifier mock = Scram.Verifier.mock(bytes("secret"), "nobody");
-        assertThrows(ScramException.class, () -> converse(Scram.Client.ofPassword(""), new Scram.Server(mock)));
+        assertThrows(ScramException.class,
+                () -> converse(Scram.Client.ofPassword(new Scram.Password("")), new Scram.Server(mock)));
         assertArrayEquals(mock.salt(), Scram.Verifier.mock(bytes("secret"), "nobody").salt());
     }
 

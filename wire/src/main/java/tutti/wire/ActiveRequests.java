@@ -252,11 +252,11 @@ final class ActiveRequests {
             if (each) {
                 session.ordered().loggedEach(draws,
                         (row, drawn, number) -> session.capture().request(List.of(calls.get(number)), row,
-                                cycle.classified().vouched(), number, drawn, java.settings(parts.get(number))),
+                                cycle.vouched(), number, drawn, java.settings(parts.get(number))),
                         cycle.classesOfEach(), response -> answers(executions, response));
             } else if (place == Place.OWNER_IF_POSSIBLE) {
                 session.ordered().undertaken(draws,
-                        (row, drawn) -> session.capture().request(calls, row, cycle.classified().vouched(), 0, drawn,
+                        (row, drawn) -> session.capture().request(calls, row, cycle.vouched(), 0, drawn,
                                 parts.size() == 1 ? java.settings(parts.getFirst()) : Map.of()),
                         cycle.classified().classes(), response -> answers(executions, response),
                         logged ? calls.size() : 0, here);

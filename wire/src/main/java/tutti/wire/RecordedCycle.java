@@ -120,6 +120,11 @@ final class RecordedCycle {
                 vouched);
     }
 
+    /** Whether a function in it says what it touches, rather than its body. */
+    boolean vouched() {
+        return vouched;
+    }
+
     /** The classes of each statement that is bound, when they have been looked at. */
     List<ConflictClasses> classesOfEach() {
         return List.copyOf(classes);

@@ -2,7 +2,6 @@ package tutti.core.txn;
 
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.stream.LongStream;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
@@ -96,9 +95,19 @@ public final class ConflictClasses {
         if (all || other.all) {
             return ALL;
         }
-        return new ConflictClasses(
-                LongStream.concat(Arrays.stream(hashes), Arrays.stream(other.hashes)).sorted().distinct().toArray(),
-                false);
+        long[] both = new long[hashes.length + other.hashes.length];
+        int size = 0;
+        int mine = 0;
+        int theirs = 0;
+        while (mine < hashes.length || theirs < other.hashes.length) {
+            boolean fromMine = theirs == other.hashes.length
+                    || (mine < hashes.length && hashes[mine] <= other.hashes[theirs]);
+            if (fromMine && theirs < other.hashes.length && hashes[mine] == other.hashes[theirs]) {
+                theirs++;
+            }
+            both[size++] = fromMine ? hashes[mine++] : other.hashes[theirs++];
+        }
+        return new ConflictClasses(Arrays.copyOf(both, size), false);
     }
 
     private static ConflictClasses read(boolean all, long[] hashes) {

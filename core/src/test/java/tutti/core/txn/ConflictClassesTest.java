@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class ConflictClassesTest {
@@ -21,6 +23,21 @@ class ConflictClassesTest {
         assertTrue(some.contains(-3));
         assertFalse(some.contains(3));
         assertTrue(ConflictClasses.ALL.contains(3));
+    }
+
+    @Test
+    void togetherTheyAreThoseOfEitherOnceEach() {
+        List<List<Long>> sets = List.of(List.of(5L), List.of(-3L, 5L, 9L), List.of(4L, 6L, 10L), List.of(9L, 10L, 11L),
+                List.of(Long.MIN_VALUE, Long.MAX_VALUE));
+        for (List<Long> one : sets) {
+            for (List<Long> other : sets) {
+                Set<Long> either = new HashSet<>(one);
+                either.addAll(other);
+                assertEquals(ConflictClasses.of(either), ConflictClasses.of(one).union(ConflictClasses.of(other)));
+            }
+            assertTrue(ConflictClasses.of(one).union(ConflictClasses.ALL).all());
+            assertTrue(ConflictClasses.ALL.union(ConflictClasses.of(one)).all());
+        }
     }
 
     @Test

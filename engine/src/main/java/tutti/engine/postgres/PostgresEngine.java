@@ -74,7 +74,6 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     /** Questions under way, above which no other is asked. */
     private static final int QUESTIONS_MAX = 8;
     /** How long an applier may be busy before it is asked what it waits for, and how often then. */
-    private static final long WATCH_MILLIS = 4;
     private static final BlockedListener NO_LISTENER = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
             "off",
@@ -508,23 +507,24 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid) {
-        return loop.scheduleAtFixedRate(() -> ask(position, backendPid), WATCH_MILLIS, WATCH_MILLIS,
-                TimeUnit.MILLISECONDS);
+        return new WaitWatch(watch -> ask(position, backendPid, watch)).on(loop);
     }
 
     @Override
     public ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits) {
-        return loop.scheduleAtFixedRate(() -> {
+        return new WaitWatch(watch -> {
             if (waits.getAsBoolean()) {
-                ask("a local transaction", backendPid, holders -> listener.blocked(waiter, holders));
+                ask("a local transaction", backendPid, watch, holders -> listener.blocked(waiter, holders));
+            } else {
+                watch.soon();
             }
-        }, WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+        }).on(loop);
     }
 
     @Override
     public ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid) {
-        return loop.scheduleAtFixedRate(
-                () -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {
+        return new WaitWatch(
+                watch -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {
                     Set<LocalTransaction> locals = new LinkedHashSet<>();
                     Set<Applier> others = new LinkedHashSet<>();
                     for (int pid : pids) {
@@ -538,16 +538,19 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                             others.add(other);
                         }
                     }
+                    if (!pids.isEmpty()) {
+                        watch.soon();
+                    }
                     listener.waits(waiter, locals, others);
-                }), WATCH_MILLIS, WATCH_MILLIS, TimeUnit.MILLISECONDS);
+                })).on(loop);
     }
 
-    private void ask(long position, int backendPid) {
-        ask("the applier of position " + position, backendPid,
+    private void ask(long position, int backendPid, WaitWatch watch) {
+        ask("the applier of position " + position, backendPid, watch,
                 holders -> holders.forEach(holder -> listener.blocked(position, holder)));
     }
 
-    private void ask(String waiter, int backendPid, Consumer<Set<LocalTransaction>> heard) {
+    private void ask(String waiter, int backendPid, WaitWatch watch, Consumer<Set<LocalTransaction>> heard) {
         if (!sessions.isEmpty()) {
             blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))", pids -> {
                 Set<LocalTransaction> holders = new LinkedHashSet<>();
@@ -559,6 +562,9 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                     } else {
                         holders.add(holder);
                     }
+                }
+                if (!pids.isEmpty()) {
+                    watch.soon();
                 }
                 if (!holders.isEmpty()) {
                     heard.accept(holders);

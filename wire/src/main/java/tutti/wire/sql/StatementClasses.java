@@ -2,9 +2,11 @@ package tutti.wire.sql;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -277,61 +279,85 @@ public final class StatementClasses {
                 }
             }
         }
-        return divided ? outsideOf(Changes.read(writes.changes()), classes, catalog, references) : null;
+        return divided ? new Rows(classes, catalog, references).outside(Changes.read(writes.changes())) : null;
     }
 
-    private static @Nullable String outsideOf(List<Change> changes, ConflictClasses classes, TableCatalog catalog,
-            References references) {
-        for (Change change : changes) {
-            String found = switch (change) {
-                case Change.Insert(Changes.TableName table, byte[] row) ->
-                    row(table, row, classes, catalog, references);
-                case Change.Update(Changes.TableName table, byte[] row) ->
-                    row(table, row, classes, catalog, references);
-                case Change.Columns(Changes.TableName table, byte[] _, byte[] row) ->
-                    row(table, row, classes, catalog, references);
-                case Change.Delete(Changes.TableName table, byte[] row) ->
-                    row(table, row, classes, catalog, references);
-                case Change.Rekey(Changes.TableName table, byte[] before, byte[] after) -> {
-                    String first = row(table, before, classes, catalog, references);
-                    yield first == null ? row(table, after, classes, catalog, references) : first;
-                }
-                case Change.Truncate(Changes.TableName name) -> {
-                    long hash = TableCatalog.tableKey(name.schema(), name.name());
-                    yield DivisionClasses.all(hash, references).stream().allMatch(classes::contains)
-                            ? null
-                            : name.name();
-                }
-                case Change.Execute _ -> "the schema";
-                case Change.Prepare prepare -> outsideOf(Changes.read(prepare.changes()), classes, catalog, references);
-                case Change.LargeObject _,Change.LargePages _ -> LARGE_OBJECTS;
-                case Change.Notify _,Change.Restart _ -> null;
-            };
-            if (found != null) {
-                return found;
-            }
+    /** Looks at rows of divided tables. For one write set. */
+    private static final class Rows {
+        private final ConflictClasses classes;
+        private final TableCatalog catalog;
+        private final References references;
+        private final Map<Changes.TableName, Optional<Divided>> known = new HashMap<>();
+        private final RowText text = new RowText();
+
+        /**
+         * A table that is divided.
+         *
+         * @param place of the column by which it is; -1 if it is shared
+         */
+        private record Divided(Table table, Division division, int place) {}
+
+        Rows(ConflictClasses classes, TableCatalog catalog, References references) {
+            this.classes = classes;
+            this.catalog = catalog;
+            this.references = references;
         }
-        return null;
-    }
 
-    /** The table and value of a row of a divided table whose class is not among these, or null; of a shared table, if any class is not. */
-    private static @Nullable String row(Changes.TableName name, byte[] row, ConflictClasses classes,
-            TableCatalog catalog, References references) {
-        Table table = catalog.table(name.schema(), name.name());
-        Division division = table == null ? null : references.divisions().get(table.hash());
-        if (table == null || division == null) {
+        @Nullable String outside(List<Change> changes) {
+            for (Change change : changes) {
+                String found = switch (change) {
+                    case Change.Insert(Changes.TableName table, byte[] row) -> row(table, row);
+                    case Change.Update(Changes.TableName table, byte[] row) -> row(table, row);
+                    case Change.Columns(Changes.TableName table, byte[] _, byte[] row) -> row(table, row);
+                    case Change.Delete(Changes.TableName table, byte[] row) -> row(table, row);
+                    case Change.Rekey(Changes.TableName table, byte[] before, byte[] after) -> {
+                        String first = row(table, before);
+                        yield first == null ? row(table, after) : first;
+                    }
+                    case Change.Truncate(Changes.TableName name) -> {
+                        long hash = TableCatalog.tableKey(name.schema(), name.name());
+                        yield DivisionClasses.all(hash, references).stream().allMatch(classes::contains)
+                                ? null
+                                : name.name();
+                    }
+                    case Change.Execute _ -> "the schema";
+                    case Change.Prepare prepare -> outside(Changes.read(prepare.changes()));
+                    case Change.LargeObject _,Change.LargePages _ -> LARGE_OBJECTS;
+                    case Change.Notify _,Change.Restart _ -> null;
+                };
+                if (found != null) {
+                    return found;
+                }
+            }
             return null;
         }
-        String column = division.column();
-        if (column == null) {
-            return division.all().stream().allMatch(classes::contains) ? null : table.displayName();
+
+        /** The table and value of a row of a divided table whose class is not among these, or null; of a shared table, if any class is not. */
+        private @Nullable String row(Changes.TableName name, byte[] row) {
+            Divided divided = known.computeIfAbsent(name, this::divided).orElse(null);
+            if (divided == null) {
+                return null;
+            }
+            Division division = divided.division;
+            String table = divided.table.displayName();
+            if (divided.place < 0) {
+                return division.all().stream().allMatch(classes::contains) ? null : table;
+            }
+            byte[] value = text.parse(row, 0, divided.place + 1).value(divided.place);
+            String written = value == null ? "" : new String(value, StandardCharsets.UTF_8);
+            return RowValue.INTEGER.matcher(written).matches() && classes.contains(division.of(Long.parseLong(written)))
+                    ? null
+                    : table + " with " + division.column() + " = " + written;
         }
-        List<String> columns = table.columns().stream().map(Table.Column::name).toList();
-        byte[] value = new RowText().parse(row, 0).value(columns.indexOf(column));
-        String text = value == null ? "" : new String(value, StandardCharsets.UTF_8);
-        return RowValue.INTEGER.matcher(text).matches() && classes.contains(division.of(Long.parseLong(text)))
-                ? null
-                : table.displayName() + " with " + column + " = " + text;
+
+        private Optional<Divided> divided(Changes.TableName name) {
+            Table table = catalog.table(name.schema(), name.name());
+            Division division = table == null ? null : references.divisions().get(table.hash());
+            return table == null || division == null
+                    ? Optional.empty()
+                    : Optional.of(new Divided(table, division,
+                            table.columns().stream().map(Table.Column::name).toList().indexOf(division.column())));
+        }
     }
 
     /** A table with one of these object ids no class of which is among these, or null. */

@@ -19,11 +19,13 @@ public final class TableCatalog {
     public static final TableCatalog EMPTY = new TableCatalog(Map.of());
 
     private final Map<Long, Table> byOid;
-    private final Map<String, Table> byName = new HashMap<>();
+    /** By schema, then by name. */
+    private final Map<String, Map<String, Table>> byName = new HashMap<>();
 
     TableCatalog(Map<Long, Table> byOid) {
         this.byOid = java.util.Collections.unmodifiableMap(byOid);
-        byOid.values().forEach(table -> byName.put(nameKey(table.schema(), table.name()), table));
+        byOid.values().forEach(
+                table -> byName.computeIfAbsent(table.schema(), _ -> new HashMap<>()).put(table.name(), table));
     }
 
     /** The table with that object id at this node, or null. */
@@ -33,7 +35,7 @@ public final class TableCatalog {
 
     /** The table of that name, or null. */
     public @Nullable Table table(String schema, String name) {
-        return byName.get(nameKey(schema, name));
+        return byName.getOrDefault(schema, Map.of()).get(name);
     }
 
     /** All tables, by schema and name. */
