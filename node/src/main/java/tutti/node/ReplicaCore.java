@@ -121,7 +121,7 @@ final class ReplicaCore {
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members,
                 placements, lostKeys);
         this.copies = new Copies(settings.node(), placements, engine, loop, files, snapshots, outcomes,
-                logKeeping.copy(), order.group(), parts);
+                logKeeping, order.group(), parts);
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, placements, order.group(), settings.protocol(),
                 outcomes, logKeeping, settlement, parts);
