@@ -84,6 +84,7 @@ final class Copies {
     private final NodeFiles files;
     private final Snapshots snapshots;
     private final Outcomes outcomes;
+    private final LogKeeping logKeeping;
     private final CopyRetention retention;
     private final Group group;
     private final Node node;
@@ -92,7 +93,7 @@ final class Copies {
     private final Map<Integer, Long> replacedAt = new HashMap<>();
 
     Copies(int self, Placements placements, Engine engine, Loop loop, NodeFiles files, Snapshots snapshots,
-            Outcomes outcomes, CopyRetention retention, Group group, Node node) {
+            Outcomes outcomes, LogKeeping logKeeping, Group group, Node node) {
         this.self = self;
         this.placements = placements;
         this.engine = engine;
@@ -100,7 +101,8 @@ final class Copies {
         this.files = files;
         this.snapshots = snapshots;
         this.outcomes = outcomes;
-        this.retention = retention;
+        this.logKeeping = logKeeping;
+        this.retention = logKeeping.copy();
         this.group = group;
         this.node = node;
     }
@@ -167,6 +169,7 @@ final class Copies {
         boolean late = outcomes.lastLife(told.node()) > told.life();
         if (!late) {
             group.replaced(told.node(), told.directory(), told.since(), position);
+            logKeeping.beginsAnew(told.node());
         }
         Long before = replacedAt.put(told.node(), position);
         late |= before != null && before > told.since();

@@ -27,6 +27,7 @@ import tutti.runtime.Machine;
  * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
  * with the snapshot compares it with what it had ({@link LogContinuity}). Nodes that are away for too long do not count
  * ({@link LogRetention}), unless they keep a table that too few others keep ({@link KeepersDurability}). A node that gives another one a copy tells nothing meanwhile ({@link CopyRetention}).
+ * The copy may be of a position before what its receiver has told in former lives: none of that counts any more.
  *
  * <p>
  * All methods are called on the node's loop, except {@link #durablePosition}, {@link #givenUp} and {@link #awaitSnapshot}.
@@ -69,7 +70,7 @@ final class LogKeeping {
     private final Loop loop;
     private final NodeFiles files;
     private final Node node;
-    /** From where on each node would need the log after a crash, as it has told. */
+    /** From where on each node would need the log after a crash: the others as they have told, this one as it is. */
     private final long[] restart = new long[256];
     private Set<Integer> replicas;
     private final LogRetention retention;
@@ -182,6 +183,7 @@ final class LogKeeping {
             check(position);
             durablePosition = position;
             long needed = snapshots.stream().filter(at -> at <= position).reduce(0L, Math::max);
+            restart[settings.node()] = needed;
             if (needed > toldRestart && node.isReady() && !copy.keeps()) {
                 toldRestart = needed;
                 node.send(new Control.Restart(needed));
@@ -251,11 +253,20 @@ final class LogKeeping {
         forget();
     }
 
-    /** A node has told from where on it would need the log. */
+    /** A node has told from where on it would need the log. What this one has told may be of a life before its copy, and so does not count. */
     void toldRestart(int sender, long position) {
-        restart[sender] = Math.max(restart[sender], position);
+        if (sender != settings.node()) {
+            restart[sender] = Math.max(restart[sender], position);
+        }
         copy.told(sender);
         forget();
+    }
+
+    /** A node begins anew with a copy, which may be of a position before what its former lives have told. */
+    void beginsAnew(int replica) {
+        if (replica != settings.node()) {
+            restart[replica] = 0;
+        }
     }
 
     /**

@@ -1,12 +1,15 @@
 package tutti.node;
 
 import java.nio.ByteBuffer;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Message;
+import tutti.core.schema.DecodeException;
 import tutti.core.schema.MessageSet;
 import tutti.core.spi.DurableLog;
 import tutti.core.spi.Group;
@@ -17,6 +20,12 @@ import tutti.runtime.Loop;
 /**
  * Takes from the order what concerns this node, reads it, and hands it to the replica's loop, so many deliveries at a time as
  * have come. Called on the order's thread, or on the loop from inside {@link DurableLog#append}.
+ *
+ * <p>
+ * <b>What cannot be read.</b> The bytes of a position are the same at all nodes, and a kind of a version means the same in all releases that know it.
+ * So what is damaged in itself, as no node writes it by its own rules, counts for nothing, at every node. A kind or version that this build does not
+ * know may mean something to the others: then this node stops, before it is of another mind than they. Outside of the order nothing is decided, so
+ * whatever cannot be read there is left out.
  */
 final class OrderInbox implements DurableLog.Reader, Group.Listener {
     private static final Logger LOG = LoggerFactory.getLogger(OrderInbox.class);
@@ -46,12 +55,12 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
      * One ordered message.
      *
      * @param digest of its bytes
-     * @param message none that is {@link Control.Traced}
+     * @param message none that is {@link Control.Traced}; null if it cannot be read and counts for nothing
      * @param context what has gone with it; null for nothing
      * @param nanos when it came, by the machine's clock; only if something has gone with it
      */
-    record Delivery(long position, int sender, int digest, Control message, @Nullable TraceContext context,
-            long nanos) {}
+    record Delivery(long position, int sender, int digest, @Nullable Control message,
+            @Nullable TraceContext context, long nanos) {}
 
     private final int node;
     private final Loop loop;
@@ -62,6 +71,8 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     private final Events events;
     private final ConcurrentLinkedQueue<Delivery> deliveries = new ConcurrentLinkedQueue<>();
     private final AtomicBoolean announced = new AtomicBoolean();
+    /** Those who have sent something outside of the order that could not be read: it is told once. */
+    private final Set<Integer> misread = ConcurrentHashMap.newKeySet();
     private volatile long arrivedPosition;
     private volatile Group.View view = Group.View.NONE;
 
@@ -105,7 +116,7 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     public void delivered(long position, int sender, ByteBuffer payload) {
         int bytes = payload.remaining();
         int digest = LogContinuity.digest(sender, payload);
-        Control read = ordered.read(payload);
+        Control read = read(position, sender, payload);
         backlog.add(bytes);
         deliveries.add(read instanceof Control.Traced(TraceContext context, Message message, var _)
                 ? new Delivery(position, sender, digest, ordered.said(message), context, clock.nanoTime())
@@ -119,6 +130,22 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
         }
     }
 
+    private @Nullable Control read(long position, int sender, ByteBuffer payload) {
+        try {
+            return ordered.read(payload);
+        } catch (DecodeException unreadable) {
+            if (unreadable.mayBeOfAnotherRelease()) {
+                throw new IllegalStateException("node " + node + " does not know what node " + sender
+                        + " has ordered at position " + position + " (" + unreadable.getMessage()
+                        + "), and cannot go on without it: if other nodes run a newer release, upgrade this node to it",
+                        unreadable);
+            }
+            LOG.error("node {}: what node {} has ordered at position {} is damaged and counts for nothing, at all nodes: {}",
+                    node, sender, position, unreadable.getMessage());
+            return null;
+        }
+    }
+
     @Override
     public void view(Group.View now) {
         view = now;
@@ -129,24 +156,39 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void received(int sender, ByteBuffer payload) {
-        if (VisibilityMessage.is(payload)) {
-            VisibilityMessage message = VisibilityMessage.SET.decode(payload);
-            loop.execute(() -> events.received(sender, message));
-            return;
+        try {
+            if (VisibilityMessage.is(payload)) {
+                VisibilityMessage message = VisibilityMessage.SET.decode(payload);
+                loop.execute(() -> events.received(sender, message));
+            } else {
+                Message message = protocol.decode(payload);
+                loop.execute(() -> events.received(sender, message));
+            }
+        } catch (DecodeException unreadable) {
+            tellMisread(sender, unreadable);
         }
-        Message message = protocol.decode(payload);
-        loop.execute(() -> events.received(sender, message));
     }
 
     @Override
     public void tentative(int sender, ByteBuffer payload) {
-        Message message = switch (ordered.read(payload)) {
-            case Control.Said said -> said.message();
-            case Control.Traced said -> said.message();
-            default -> null;
-        };
-        if (message != null) {
-            loop.execute(() -> events.tentative(sender, message));
+        try {
+            Message message = switch (ordered.read(payload)) {
+                case Control.Said said -> said.message();
+                case Control.Traced said -> said.message();
+                default -> null;
+            };
+            if (message != null) {
+                loop.execute(() -> events.tentative(sender, message));
+            }
+        } catch (DecodeException unreadable) {
+            tellMisread(sender, unreadable);
+        }
+    }
+
+    private void tellMisread(int sender, DecodeException unreadable) {
+        if (misread.add(sender)) {
+            LOG.warn("node {}: a message of node {} outside of the order cannot be read and is left out, as will be further ones: {}",
+                    node, sender, unreadable.getMessage());
         }
     }
 

@@ -30,7 +30,7 @@ final class ReadsAtPosition {
     }
 
     /** No effects are made at a position; who was asked to looks at what there is. */
-    void decide(long position, Control message) {
+    void decide(long position, @Nullable Control message) {
         PositionReader look = message instanceof Control.Look(long ordered) && ordered == number ? expected : null;
         if (look == null) {
             pipeline.skip(position);

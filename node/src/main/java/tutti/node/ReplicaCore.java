@@ -121,7 +121,7 @@ final class ReplicaCore {
         this.snapshots = new Snapshots(files, this.protocol, outcomes, ballots, continuity, members,
                 placements, lostKeys);
         this.copies = new Copies(settings.node(), placements, engine, loop, files, snapshots, outcomes,
-                logKeeping.copy(), order.group(), parts);
+                logKeeping, order.group(), parts);
         this.readsAtPosition = new ReadsAtPosition(loop, pipeline);
         this.changes = new MemberChanges(settings.node(), members, placements, order.group(), settings.protocol(),
                 outcomes, logKeeping, settlement, parts);
@@ -559,8 +559,8 @@ final class ReplicaCore {
                 deliveredPosition = next.position();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
-                } else {
-                    controlMessages.deliveredToExcluded(next.position(), next.sender(), next.message());
+                } else if (next.message() instanceof Control message) {
+                    controlMessages.deliveredToExcluded(next.position(), next.sender(), message);
                 }
             }
         }
@@ -579,15 +579,16 @@ final class ReplicaCore {
     }
 
     private void take(OrderInbox.Delivery next) {
-        if (!members.has(next.sender())) {
+        Control control = next.message();
+        if (control == null || !members.has(next.sender())) {
             skipUnlessListening(next);
             return;
         }
         boolean counts = outcomes.counts(next.sender());
-        if (next.message() instanceof Control.Said && settlement.listens()) {
+        if (control instanceof Control.Said && settlement.listens()) {
             return;
         }
-        if (counts && next.message() instanceof Control.Said(Message message, var _)) {
+        if (counts && control instanceof Control.Said(Message message, var _)) {
             if (next.context() != null && !pipeline.engineHeld(next.position())) {
                 traces.delivered(next.position(), message.transaction(), next.context(),
                         clock.nanoTime() - next.nanos());
@@ -600,8 +601,8 @@ final class ReplicaCore {
             return;
         }
         skipUnlessListening(next);
-        if (counts || next.message() instanceof Control.Hello) {
-            controlMessages.delivered(next.position(), next.sender(), next.message());
+        if (counts || control instanceof Control.Hello) {
+            controlMessages.delivered(next.position(), next.sender(), control);
         }
     }
 

@@ -113,6 +113,61 @@ class StateCopyTest extends ReplicaTrio {
         assertSame();
     }
 
+    /**
+     * Node 2 takes snapshots more often than the others, and has told so; it loses all, and begins with an earlier one of theirs. It takes none in the life
+     * that begins so.
+     *
+     * @return the copy's position
+     */
+    private long beginBeforeWhatTheFormerLifeHasTold() throws IOException {
+        open(SnapshotIsolation.NAME, 0);
+        open(SnapshotIsolation.NAME, 1);
+        snapshotPositions = 3;
+        openReady(SnapshotIsolation.NAME, 2);
+        write(0, "before", 2 * (int) SNAPSHOT_POSITIONS + 15);
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        long told = newestSnapshot(2);
+        stopAndLose(2);
+        StateCopy state = copy(0, 2);
+        assertTrue(0 < state.position() && state.position() < told, state.position() + ", told " + told);
+        ListEngine rows = engines.get(0).copy(machine);
+        nodes.get(0).copied(2, true);
+        snapshotPositions = 1000;
+        begin(2, state, rows);
+        return state.position();
+    }
+
+    private long newestSnapshot(int node) throws IOException {
+        try (Stream<Path> all = Files.list(files(node))) {
+            return all.map(file -> file.getFileName().toString()).filter(name -> name.endsWith(".snapshot"))
+                    .mapToLong(name -> Long.parseLong(name.replaceAll("\\D", ""))).max().orElseThrow();
+        }
+    }
+
+    private void crashAndBeginAgain(int node) throws IOException {
+        nodes.remove(node).close();
+        openReady(SnapshotIsolation.NAME, node);
+        write(node, "in its next life", 3);
+        assertSame();
+    }
+
+    @Test
+    void whatAFormerLifeHasToldCostsNobodyTheSnapshotOfItsCopy() throws IOException {
+        long begun = beginBeforeWhatTheFormerLifeHasTold();
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        assertEquals(begun, newestSnapshot(2));
+        crashAndBeginAgain(2);
+    }
+
+    @Test
+    void whatAFormerLifeHasToldCostsNobodyTheLogBehindItsCopy() throws IOException {
+        long begun = beginBeforeWhatTheFormerLifeHasTold();
+        write(1, "more", 5 * (int) SNAPSHOT_POSITIONS);
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        assertTrue(firstRetained() <= begun, firstRetained() + " for " + begun);
+        crashAndBeginAgain(2);
+    }
+
     /** In a cluster with little to do a receiver says nothing for long. */
     @Test
     void whoHasGivenACopyIsBackedUpAndKeepsTheLogForItsReceiver() throws IOException {

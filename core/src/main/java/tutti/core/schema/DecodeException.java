@@ -7,6 +7,7 @@ public final class DecodeException extends IllegalArgumentException {
     private static final long serialVersionUID = 1;
 
     private final String reason;
+    private boolean mayBeOfAnotherRelease;
     private String path = "";
     private String what = "";
 
@@ -17,6 +18,20 @@ public final class DecodeException extends IllegalArgumentException {
     DecodeException(@Nullable String reason, @Nullable Throwable cause) {
         super(reason, cause);
         this.reason = reason == null ? "it cannot be" : reason;
+    }
+
+    /** Another release may know it. */
+    DecodeException asOfAnotherRelease() {
+        mayBeOfAnotherRelease = true;
+        return this;
+    }
+
+    /**
+     * Whether it is of a version or kind that this build does not know, so that another release may read it; otherwise no release that
+     * knows version and kind does.
+     */
+    public boolean mayBeOfAnotherRelease() {
+        return mayBeOfAnotherRelease;
     }
 
     /** It happened in this field. */

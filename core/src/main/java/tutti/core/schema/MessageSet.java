@@ -84,12 +84,13 @@ public final class MessageSet<M extends Encoded> extends Type<M> {
         int version = Byte.toUnsignedInt(from.get());
         int kind = Byte.toUnsignedInt(from.get(from.position()));
         if (!versions.has(version)) {
-            throw new DecodeException("kind " + kind + " in wire version " + version + ", but this build reads "
-                    + versions + ": " + (version > versions.newest()
+            DecodeException foreign = new DecodeException("kind " + kind + " in wire version " + version
+                    + ", but this build reads " + versions + ": " + (version > versions.newest()
                             ? "it was written by a newer release, so upgrade this node to that one"
                             : "it was written by an older release, or is something else; go through a release that"
                                     + " reads both"))
                     .reading(name);
+            throw version == 0 ? foreign : foreign.asOfAnotherRelease();
         }
         try {
             M message = read(new Input(from, version));
@@ -166,7 +167,8 @@ public final class MessageSet<M extends Encoded> extends Type<M> {
         if (schema == null) {
             List<String> known = new ArrayList<>();
             schemas.forEach(one -> known.add(one.kind() + " " + one.name()));
-            throw new DecodeException("unknown kind " + kind + "; " + name + " has " + String.join(", ", known));
+            throw new DecodeException("unknown kind " + kind + "; " + name + " has " + String.join(", ", known))
+                    .asOfAnotherRelease();
         }
         return ((Schema<? extends M>) schema).read(from);
     }
