@@ -140,7 +140,8 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
                         + "), and cannot go on without it: if other nodes run a newer release, upgrade this node to it",
                         unreadable);
             }
-            LOG.error("node {}: what node {} has ordered at position {} is damaged and counts for nothing, at all nodes: {}",
+            LOG.error(
+                    "node {}: what node {} has ordered at position {} is damaged and counts for nothing, at all nodes: {}",
                     node, sender, position, unreadable.getMessage());
             return null;
         }
@@ -187,7 +188,8 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     private void tellMisread(int sender, DecodeException unreadable) {
         if (misread.add(sender)) {
-            LOG.warn("node {}: a message of node {} outside of the order cannot be read and is left out, as will be further ones: {}",
+            LOG.warn(
+                    "node {}: a message of node {} outside of the order cannot be read and is left out, as will be further ones: {}",
                     node, sender, unreadable.getMessage());
         }
     }

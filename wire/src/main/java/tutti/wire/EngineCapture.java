@@ -246,9 +246,9 @@ public final class EngineCapture implements Capture {
         Judged known = judged(tables);
         return refreshing.get() > 0 || !known.readsAreReads()
                 || known.hidden().in(sql, 0, length, standardStrings, true)
-                ? null
-                : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
-                        table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
+                        ? null
+                        : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
+                                table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
     }
 
     @Override

@@ -303,7 +303,8 @@ public final class StatementClasses {
             this.references = references;
         }
 
-        @Nullable String outside(List<Change> changes) {
+        @Nullable
+        String outside(List<Change> changes) {
             for (Change change : changes) {
                 String found = switch (change) {
                     case Change.Insert(Changes.TableName table, byte[] row) -> row(table, row);

@@ -57,7 +57,8 @@ final class DatabaseChanges {
 
     private BackendConnection connect(BackendSettings to) throws IOException, InterruptedException {
         try {
-            return BackendConnection.connect(loops.next(), OwnSessions.superuser(to, "tutti databases")).get(TIMEOUT.toSeconds(),
+            return BackendConnection.connect(loops.next(), OwnSessions.superuser(to, "tutti databases")).get(
+                    TIMEOUT.toSeconds(),
                     TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException failed) {
             throw new IOException("cannot connect to PostgreSQL at " + settings.address() + ": " + failed.getMessage(),
