@@ -256,8 +256,10 @@ final class SqlwareCommand implements Callable<Integer> {
         }
     }
 
-    /** Waits until nothing is left that was logged and not executed, and all copies have what was ordered. */
-    /** Looks the more often the less there is: the nodes that are measured write the pages that are looked at. */
+    /**
+     * Waits until nothing is left that was logged and not executed, and all copies have what was ordered. Looks the more often the less there is: the
+     * nodes that are measured write the pages that are looked at.
+     */
     private static void drain(Contender.Running started, HybridGauges gauges)
             throws SQLException, InterruptedException {
         long deadline = System.nanoTime() + DRAIN_PATIENCE.toNanos();

@@ -559,8 +559,8 @@ final class ReplicaCore {
                 deliveredPosition = next.position();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
-                } else if (next.message() instanceof Control message) {
-                    controlMessages.deliveredToExcluded(next.position(), next.sender(), message);
+                } else if (next.message() != null) {
+                    controlMessages.deliveredToExcluded(next.position(), next.sender(), next.message());
                 }
             }
         }
