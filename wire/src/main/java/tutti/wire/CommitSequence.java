@@ -63,6 +63,8 @@ final class CommitSequence {
     private long rowsInBand = -1;
     /** The engine is about to change the schema; to be run when it has, or has not. */
     private Runnable schemaSettled = () -> {};
+    /** Run when the engine's COMMIT is over. */
+    private Runnable limit = () -> {};
     /** The node waits for the engine's COMMIT. */
     private @Nullable Completion<Void> done;
 
@@ -442,6 +444,7 @@ final class CommitSequence {
         }
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
+                limit = session.limitCommit();
                 backend.batch().record(position, rowsInBand).commit(portal()).sync(this::committed);
             }
         });
@@ -472,6 +475,7 @@ final class CommitSequence {
     private void committed(BackendReply reply) {
         Completion<Void> waiting = Objects.requireNonNull(done, "a commit is under way");
         done = null;
+        limit.run();
         settleSchema();
         ErrorFields error = reply.error();
         if (reply.committed()) {
@@ -503,6 +507,7 @@ final class CommitSequence {
     boolean engineLost() {
         Completion<Void> waiting = done;
         done = null;
+        limit.run();
         settleSchema();
         if (waiting == null) {
             return false;
