@@ -557,10 +557,11 @@ final class ReplicaCore {
         for (OrderInbox.Delivery next = inbox.poll(); next != null; next = inbox.poll()) {
             if (continuity.isNew(next.position(), next.digest())) {
                 deliveredPosition = next.position();
+                Control message = next.message();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
-                } else if (next.message() != null) {
-                    controlMessages.deliveredToExcluded(next.position(), next.sender(), next.message());
+                } else if (message != null) {
+                    controlMessages.deliveredToExcluded(next.position(), next.sender(), message);
                 }
             }
         }

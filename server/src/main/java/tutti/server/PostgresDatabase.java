@@ -24,6 +24,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -59,6 +60,8 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Transport;
+import tutti.runtime.DataFile;
+import tutti.runtime.real.PathDirectory;
 import tutti.server.config.NodeConfig;
 import tutti.server.config.PostgresUrl;
 import tutti.server.http.NodeStatus;
@@ -210,9 +213,20 @@ final class PostgresDatabase implements NodeDatabase {
             }
             Path label = Files.writeString(staging.resolve("backup_label"), rest.label());
             List<CopySource.Entry> entries = new ArrayList<>();
-            entries.add(DatabaseCopies.file(label, PART + "/backup_label"));
             rest.wal().forEach(wal -> entries.add(DatabaseCopies.file(data.resolve(wal), PART + "/" + wal)));
+            entries.add(new CopySource.Entry(PART + "/backup_label", () -> checked(label)));
             return entries;
+        }
+
+        /** The label comes last, and only if all of the log has come. */
+        private DataFile checked(Path label) throws IOException {
+            try {
+                backup.check();
+            } catch (InterruptedException interrupted) {
+                Thread.currentThread().interrupt();
+                throw new IOException("the node is stopping", interrupted);
+            }
+            return PathDirectory.read(label);
         }
 
         @Override
@@ -328,6 +342,14 @@ final class PostgresDatabase implements NodeDatabase {
         public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
             ScheduledFuture<?> watching = engine.watch(loop, waiter, processId, waits);
             return () -> watching.cancel(false);
+        }
+
+        /** As where rows are applied, code in a COMMIT must end in time: a held cursor's query, a foreign table of this very node. */
+        @Override
+        public Runnable commits(EventLoop loop, int processId) {
+            ScheduledFuture<?> end = loop.schedule(() -> engine.end(processId), engine.rowsTime().toMillis(),
+                    TimeUnit.MILLISECONDS);
+            return () -> end.cancel(false);
         }
 
         @Override

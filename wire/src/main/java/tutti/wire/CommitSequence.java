@@ -66,6 +66,8 @@ final class CommitSequence {
     private long rowsInBand = -1;
     /** The engine is about to change the schema; to be run when it has, or has not. */
     private Runnable schemaSettled = () -> {};
+    /** Run when the engine's COMMIT is over, which may not last for ever. */
+    private Runnable ended = () -> {};
     /** The node waits for the engine's COMMIT. */
     private @Nullable Completion<Void> done;
     /** Of the COMMIT for which it waits, if something of the client's can run in it. */
@@ -449,6 +451,7 @@ final class CommitSequence {
         }
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
+                ended = session.limitCommit();
                 backend.batch().record(position, rowsInBand).commit(portal())
                         .sync(reply -> backend.whenNoCancels(() -> committed(reply)));
                 if (rowsInBand < 0) {
@@ -485,6 +488,7 @@ final class CommitSequence {
         Completion<Void> waiting = done;
         done = null;
         limit.cancel(false);
+        ended.run();
         settleSchema();
         return waiting;
     }

@@ -78,6 +78,17 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         }
 
         /**
+         * A session's transaction is being committed, and everything behind it waits. If that takes too long, the engine is to end the server
+         * process: what has been decided is applied then as at other nodes.
+         *
+         * @param loop of the session
+         * @return run when that is over
+         */
+        default Runnable commits(EventLoop loop, int processId) {
+            return () -> {};
+        }
+
+        /**
          * Sequences that the node asks for values of, and which have some that no node has been given.
          *
          * @param error what the engine has said of one that has none left; null to ask ahead of time

@@ -396,6 +396,11 @@ final class Session {
         return services.registry().watch(loop, connection.processId(), running, () -> !backend.idle());
     }
 
+    /** Has the engine see to it that COMMIT, which follows, ends in time. Returns what is run when it has. */
+    Runnable limitCommit() {
+        return services.registry().commits(loop, connection.processId());
+    }
+
     /**
      * The engine has completed a client's simple query or Sync.
      *

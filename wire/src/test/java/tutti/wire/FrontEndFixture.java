@@ -34,6 +34,8 @@ final class FrontEndFixture implements AutoCloseable {
     final PostgresFrontEnd frontEnd;
     final InetSocketAddress address;
     final BlockingQueue<LocalTransaction> watched = new LinkedBlockingQueue<>();
+    /** Server processes of sessions whose COMMIT is under way. */
+    final BlockingQueue<Integer> committing = new LinkedBlockingQueue<>();
     final BackendConnection admin;
 
     FrontEndFixture() throws Exception {
@@ -71,6 +73,12 @@ final class FrontEndFixture implements AutoCloseable {
         public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
             watched.add(waiter);
             return () -> {};
+        }
+
+        @Override
+        public Runnable commits(EventLoop loop, int processId) {
+            committing.add(processId);
+            return () -> committing.remove(processId);
         }
     }
 

@@ -15,6 +15,8 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
@@ -137,6 +139,38 @@ class LostSessionsTest extends OnFrontEnd {
             assertTrue(System.nanoTime() < deadline, "sessions of this test, or of one that failed before, stay open");
             Thread.onSpinWait();
         }
+    }
+
+    /** A held cursor's query runs in COMMIT, which everything behind it waits for: the engine hears of it, and may end it. */
+    @Test
+    void aCommitThatDoesNotEndIsTheEnginesToEnd() throws Exception {
+        BackendConnection client = fixture.client();
+        fixture.node.manual = true;
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        simple(client, "declare held cursor with hold for select pg_sleep(3600)");
+        CompletableFuture<String> waiting = send(client, out -> Frontend.query(out, "commit"));
+        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        open.transaction.commit(5, new Completion<>() {
+            @Override
+            public void succeeded(Void result) {
+                done.complete(null);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                done.completeExceptionally(new IllegalStateException(failure.sqlState()));
+            }
+        });
+        fixture.awaitSleeping();
+        assertEquals(client.processId(), fixture.committing.peek());
+        fixture.admin.execute("select pg_terminate_backend(" + client.processId() + ")", PATIENCE);
+        assertTrue(assertThrows(ExecutionException.class, () -> done.get(20, TimeUnit.SECONDS)).getMessage()
+                .contains("08006"));
+        assertTrue(fixture.committing.isEmpty(), "its time is over");
+        open.transaction.answer(new tutti.core.txn.Outcome.Committed(5));
+        waiting.exceptionally(_ -> "").get(20, TimeUnit.SECONDS);
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -19,17 +20,22 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
+import tutti.pgwire.PostgresException;
 
 /**
  * A base backup of a server of our own, while it serves: PostgreSQL's low-level interface for that ("Making a Base Backup Using the
  * Low Level API" of its manual). What the files hold may be of any moment since the beginning; with the label and the write-ahead log up
  * to the end, a server that starts on them recovers to what was committed at the end, or later. A temporary replication slot keeps that
- * log; it goes with the connection, as the backup does. For one thread at a time; methods block.
+ * log, up to {@code max_slot_wal_keep_size}; it goes with the connection, as the backup does. Its name is of random digits, so that
+ * nobody's slot is in its way. For one thread at a time; methods block.
  */
 public final class PostgresBackup implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofMinutes(10);
     private static final Pattern WAL = Pattern.compile("[0-9A-F]{24}");
     private static final String WAL_DIRECTORY = "pg_wal";
+    private static final String NOT_KEPT = "the server has ended the session that copies it: most likely more was written to its log"
+            + " meanwhile than max_slot_wal_keep_size lets it keep. Copy faster (copies.bytes-per-second), or set a larger one among"
+            + " postgres.embedded.parameters";
     /** Directories of which only the names are copied, as the manual says. */
     private static final Set<String> EMPTIED = Set.of(WAL_DIRECTORY, "pg_replslot", "pg_dynshmem", "pg_notify",
             "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans");
@@ -42,13 +48,15 @@ public final class PostgresBackup implements AutoCloseable {
 
     private final Path data;
     private final BackendConnection connection;
+    private final String slot;
     private final String firstWal;
     private final List<String> files;
 
     private PostgresBackup(Path data, BackendConnection connection) throws IOException, InterruptedException {
         this.data = data;
         this.connection = connection;
-        connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('tutti_copy', true, true)", TIMEOUT);
+        slot = "tutti_copy_" + UUID.randomUUID().toString().replace('-', '_');
+        connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('" + slot + "', true, true)", TIMEOUT);
         firstWal = value(connection
                 .execute("SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_backup_start('tutti copy', true))", TIMEOUT)
                 .value());
@@ -152,9 +160,8 @@ public final class PostgresBackup implements AutoCloseable {
 
     /** Ends it, when all files have been copied; what is told must be copied before it is closed. */
     public Rest end() throws IOException, InterruptedException {
-        List<@Nullable String> told = connection.execute(
-                "SELECT labelfile, pg_catalog.pg_walfile_name(lsn) FROM pg_catalog.pg_backup_stop(false)", TIMEOUT)
-                .rows().getFirst();
+        List<@Nullable String> told = ask(
+                "SELECT labelfile, pg_catalog.pg_walfile_name(lsn) FROM pg_catalog.pg_backup_stop(false)").getFirst();
         String lastWal = value(told.get(1));
         try (Stream<Path> wal = Files.list(data.resolve(WAL_DIRECTORY))) {
             List<String> names = wal.map(each -> each.getFileName().toString())
@@ -162,6 +169,30 @@ public final class PostgresBackup implements AutoCloseable {
                             && name.compareTo(lastWal) <= 0)
                     .sorted().map(name -> WAL_DIRECTORY + "/" + name).toList();
             return new Rest(value(told.getFirst()), names);
+        }
+    }
+
+    /**
+     * Looks whether the server still has all of the log that the backup needs. Asked when that has been copied: a file that the server
+     * does not keep any more becomes another one while it is read.
+     *
+     * @throws IOException if it has not
+     */
+    public void check() throws IOException, InterruptedException {
+        if (ask("SELECT wal_status FROM pg_catalog.pg_replication_slots WHERE wal_status <> 'lost' AND slot_name = '"
+                + slot + "'").isEmpty()) {
+            throw new IOException(NOT_KEPT);
+        }
+    }
+
+    /** A server that drops the log ends the session whose slot kept it. */
+    private List<List<@Nullable String>> ask(String sql) throws IOException, InterruptedException {
+        try {
+            return connection.execute(sql, TIMEOUT).rows();
+        } catch (PostgresException failed) {
+            throw failed.sqlState().equals("57P01") ? new IOException(NOT_KEPT, failed) : new IOException(failed);
+        } catch (IOException failed) {
+            throw connection.closed().isDone() ? new IOException(NOT_KEPT, failed) : failed;
         }
     }
 

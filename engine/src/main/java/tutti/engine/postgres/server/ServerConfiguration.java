@@ -94,6 +94,8 @@ public record ServerConfiguration(
         all.put("synchronous_commit", "off");
         all.put("wal_level", "replica");
         all.put("max_wal_senders", "4");
+        // A role's slot that nobody reads must not fill the disk; a copy's is read within the time of a copy.
+        all.put("max_slot_wal_keep_size", "16GB");
         all.put("max_connections", "200");
         all.put("shared_buffers", "128MB");
         all.put("max_wal_size", "2GB");
