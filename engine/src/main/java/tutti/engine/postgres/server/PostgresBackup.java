@@ -56,7 +56,8 @@ public final class PostgresBackup implements AutoCloseable {
         this.data = data;
         this.connection = connection;
         slot = "tutti_copy_" + UUID.randomUUID().toString().replace('-', '_');
-        connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('" + slot + "', true, true)", TIMEOUT);
+        connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('" + slot + "', true, true)",
+                TIMEOUT);
         firstWal = value(connection
                 .execute("SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_backup_start('tutti copy', true))", TIMEOUT)
                 .value());

@@ -34,7 +34,8 @@ class PostgresBackupTest {
                 .with("min_wal_size", "32MB");
         EventLoopGroup loops = Transport.eventLoops(1, "backup-test");
         try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
-            BackendSettings settings = BackendSettings.of(new InetSocketAddress(server.host(), server.port()), "postgres",
+            BackendSettings settings = BackendSettings.of(new InetSocketAddress(server.host(), server.port()),
+                    "postgres",
                     "postgres", new Credentials.Password("secret"));
             BackendConnection client = BackendConnection.connect(loops.next(), settings).get(30, TimeUnit.SECONDS);
             assertEquals("16GB", client.execute("SHOW max_slot_wal_keep_size", PATIENCE).value(),
@@ -48,7 +49,8 @@ class PostgresBackupTest {
             client.close();
         }
         try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration.with("max_slot_wal_keep_size", "16MB"))) {
-            BackendSettings settings = BackendSettings.of(new InetSocketAddress(server.host(), server.port()), "postgres",
+            BackendSettings settings = BackendSettings.of(new InetSocketAddress(server.host(), server.port()),
+                    "postgres",
                     "postgres", new Credentials.Password("secret"));
             BackendConnection client = BackendConnection.connect(loops.next(), settings).get(30, TimeUnit.SECONDS);
             try (PostgresBackup backup = PostgresBackup.begin(loops, settings, configuration.dataDirectory())) {
