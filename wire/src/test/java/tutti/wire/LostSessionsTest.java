@@ -141,14 +141,24 @@ class LostSessionsTest extends OnFrontEnd {
         }
     }
 
-    /** A held cursor's query runs in COMMIT, which everything behind it waits for: the engine hears of it, and may end it. */
+    /** What runs in COMMIT, which everything behind it waits for, may catch that it is cancelled: the engine hears of it, and may end it. */
     @Test
     void aCommitThatDoesNotEndIsTheEnginesToEnd() throws Exception {
         BackendConnection client = fixture.client();
+        fixture.admin.execute("""
+                create or replace function stubborn() returns int language plpgsql as $$
+                begin
+                    loop
+                        begin
+                            perform pg_sleep(3600);
+                        exception when query_canceled then null;
+                        end;
+                    end loop;
+                end $$""", PATIENCE);
         fixture.node.manual = true;
         simple(client, "begin");
         simple(client, "insert into account values (1, 1)");
-        simple(client, "declare held cursor with hold for select pg_sleep(3600)");
+        simple(client, "declare held cursor with hold for select stubborn()");
         CompletableFuture<String> waiting = send(client, out -> Frontend.query(out, "commit"));
         ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
         CompletableFuture<Void> done = new CompletableFuture<>();

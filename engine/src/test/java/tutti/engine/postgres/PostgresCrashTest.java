@@ -127,6 +127,9 @@ class PostgresCrashTest {
         for (int database = 0; database < DATABASES; database++) {
             execute(applier, DATABASES + database, DatabaseTag.tag(database, table));
         }
+        Result<Long> flushed = new Result<>();
+        engine.durablePosition(flushed);
+        assertEquals(2 * DATABASES - 1, flushed.success(), "the tables are there to stay");
         for (int position = 2 * DATABASES; position <= POSITIONS; position++) {
             Result<Void> committed = new Result<>();
             applier.applyAndCommit(position, List.of(DatabaseTag.tag(position % DATABASES, insert(position))), position,
