@@ -428,7 +428,7 @@ public final class Hybrid implements Protocol {
     /** The first outcome of a request that is delivered is its outcome; one of several counts if it is the first of each, and names none twice. */
     private void done(long position, Done done) {
         List<TransactionId> names = OwnerRuns.names(done);
-        if (!names.stream().allMatch(this::undecided) || names.stream().distinct().count() < names.size()) {
+        if (names.stream().distinct().count() < names.size() || !names.stream().allMatch(this::undecided)) {
             world.skip(position);
             return;
         }

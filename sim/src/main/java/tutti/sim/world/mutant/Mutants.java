@@ -147,7 +147,7 @@ public final class Mutants {
                     ideal("hybrid", "none"), new Finder(By.WORLD, "decisions"), 5),
             one("successor-idle", "Who takes a log over does not look what is in it.",
                     Edit.of(PROTOCOL + "Hybrid", "takenOver", new Change.LeftOut("forEach")).at(2, 2),
-                    ideal("hybrid", "crash,kill"), new Finder(By.LIVENESS, "open"), 20),
+                    ideal("hybrid", "crash,kill"), new Finder(By.LIVENESS, "open"), 40),
             one("divided-and-idle", "Who owns other logs by another division does not look what is in them.",
                     Edit.of(PROTOCOL + "Hybrid", "divided", new Change.LeftOut("forEach")),
                     ideal("hybrid", "parameters"), new Finder(By.LIVENESS, "open"), 20),
