@@ -44,14 +44,22 @@ class PostgresCrashTest {
     @TempDir
     private Path directory;
 
-    @Test
-    void positionAndContentsAgreeAfterACrash() throws Exception {
-        ServerConfiguration configuration = ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"),
-                Ports.free(), "postgres", "secret");
-        EventLoopGroup loops = TestServer.loops();
-        BackendSettings reach = BackendSettings.of(
+    private ServerConfiguration configuration() throws Exception {
+        return ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), "postgres",
+                "secret");
+    }
+
+    private static BackendSettings reach(ServerConfiguration configuration) {
+        return BackendSettings.of(
                 new InetSocketAddress(java.net.InetAddress.getLoopbackAddress(), configuration.port()), "postgres",
                 "postgres", new BackendSettings.Credentials.Password("secret"));
+    }
+
+    @Test
+    void positionAndContentsAgreeAfterACrash() throws Exception {
+        ServerConfiguration configuration = configuration();
+        EventLoopGroup loops = TestServer.loops();
+        BackendSettings reach = reach(configuration);
         CaptureInstaller.Settings capture = new CaptureInstaller.Settings(0, 16, "s", 1 << 20);
         EmbeddedPostgres server = EmbeddedPostgres.start(configuration);
         BackendConnection admin = BackendConnection.connect(loops.next(), reach).get(20, TimeUnit.SECONDS);
@@ -109,12 +117,9 @@ class PostgresCrashTest {
     /** What {@link ServerEngine} relies on: whatever database has the highest position that is left, no position before it is missing in another. */
     @Test
     void databasesOfAServerLoseOneSuffixTogether() throws Exception {
-        ServerConfiguration configuration = ServerConfiguration.of(ServerBinaries.unpacked(), directory.resolve("data"),
-                Ports.free(), "postgres", "secret");
+        ServerConfiguration configuration = configuration();
         EventLoopGroup loops = TestServer.loops();
-        BackendSettings reach = BackendSettings.of(
-                new InetSocketAddress(java.net.InetAddress.getLoopbackAddress(), configuration.port()), "postgres",
-                "postgres", new BackendSettings.Credentials.Password("secret"));
+        BackendSettings reach = reach(configuration);
         EmbeddedPostgres server = EmbeddedPostgres.start(configuration);
         ServerEngine engine = serverEngine(loops, reach);
         Applier applier = engine.openApplier();
