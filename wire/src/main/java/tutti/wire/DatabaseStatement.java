@@ -141,6 +141,11 @@ record DatabaseStatement(DatabaseChange change, boolean forced, @Nullable String
         /** Takes an option; answers why it cannot be. */
         private static @Nullable String option(String option, String value, List<String> options) {
             String plain = lower(value.replace("'", "").replace("\"", ""));
+            // nodes execute it in sessions of their own, where another standard_conforming_strings could end the string elsewhere
+            if (value.contains("\\")) {
+                return "values of CREATE DATABASE have no backslashes: leave out " + option.toUpperCase(Locale.ROOT) + " "
+                        + value;
+            }
             if (PASSED_ON.contains(option)) {
                 if (!plain.equals("default")) {
                     options.add(" " + option + " = " + value);

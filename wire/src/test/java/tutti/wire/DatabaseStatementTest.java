@@ -35,6 +35,16 @@ class DatabaseStatementTest {
         assertNotNull(DatabaseStatement.of(written, true).refusal());
     }
 
+    /** Nodes read strings in the standard's way; a client may read them in another, in which this one goes on behind the backslash. */
+    @ParameterizedTest
+    @ValueSource(strings = {"COLLATION_VERSION = 'x\\' ALLOW_CONNECTIONS false --'", "OWNER U&\"\\0061\"",
+            "LOCALE E'\\x43'"})
+    void noOptionIsHiddenInAString(String options) {
+        for (boolean standardStrings : new boolean[]{true, false}) {
+            assertNotNull(DatabaseStatement.of("CREATE DATABASE a " + options, standardStrings).refusal());
+        }
+    }
+
     @Test
     void aLongNameIsCutAsPostgresDoes() {
         assertEquals("a".repeat(61), DatabaseStatement.of("DROP DATABASE " + "a".repeat(61) + "\u20acb", true).change()
