@@ -77,9 +77,9 @@ record DatabaseStatement(DatabaseChange change, boolean forced, @Nullable String
             return here;
         }
 
-        /** An identifier as SQL writes it; null if there is none. */
+        /** An identifier as SQL writes it, but for those with escapes; null if there is none. */
         private @Nullable String name() {
-            if (!sql.atWord() && !sql.atQuoted()) {
+            if (!sql.atWord() && !(sql.atQuoted() && bytes[sql.start()] == '"')) {
                 return null;
             }
             String written = next();
@@ -112,7 +112,7 @@ record DatabaseStatement(DatabaseChange change, boolean forced, @Nullable String
         private DatabaseStatement create() {
             String name = name();
             if (name == null) {
-                return refused(true, "CREATE DATABASE needs the name of a database");
+                return refused(true, "CREATE DATABASE needs the name of a database, without U&");
             }
             skip("with");
             List<String> options = new ArrayList<>();
@@ -172,7 +172,7 @@ record DatabaseStatement(DatabaseChange change, boolean forced, @Nullable String
             boolean lenient = skip("if") && skip("exists");
             String name = name();
             if (name == null) {
-                return refused(false, "DROP DATABASE needs the name of a database");
+                return refused(false, "DROP DATABASE needs the name of a database, without U&");
             }
             boolean forced = false;
             while (sql.inStatement()) {

@@ -30,7 +30,7 @@ class DatabaseStatementTest {
             "CREATE DATABASE a CONNECTION LIMIT 3", "CREATE DATABASE a TABLESPACE fast",
             "CREATE DATABASE a IS_TEMPLATE true",
             "CREATE DATABASE a ALLOW_CONNECTIONS = false", "CREATE DATABASE", "CREATE DATABASE a OID 5",
-            "DROP DATABASE 'a'"})
+            "DROP DATABASE 'a'", "DROP DATABASE U&\"a\"", "CREATE DATABASE u&\"a\""})
     void whatIsRefused(String written) {
         assertNotNull(DatabaseStatement.of(written, true).refusal());
     }
