@@ -17,6 +17,7 @@ import tutti.core.spi.EngineFailure;
 import tutti.node.Ballots.Ballot;
 import tutti.node.Ballots.Verdict;
 import tutti.node.Control.Vote;
+import tutti.node.copy.CopyNeededException;
 
 /**
  * This node's part in {@link Ballots}: asks the others about what its engine refuses, answers what they ask, and does as is
@@ -191,6 +192,12 @@ final class Settlement {
     void refused(Slot slot, Set<Long> tables, EngineFailure why) {
         long position = slot.position();
         boolean everywhere = slot.kind() == Slot.Kind.BARRIER;
+        if (everywhere && why.sqlState().equals(Engine.NEEDS_COPY)) {
+            // Nothing that the others have to judge: they have the rows.
+            node.fail(new CopyNeededException("position " + position + " has this node keep more: " + why.message()),
+                    false);
+            return;
+        }
         Ballot ballot = ballot(position);
         Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
         // Clients see it, who need not be allowed to see the rows that an error may name.

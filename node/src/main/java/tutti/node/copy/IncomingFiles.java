@@ -71,7 +71,8 @@ public final class IncomingFiles {
     /** Whether a new start with a copy helps a node that cannot go on for this reason. */
     public static boolean helps(Throwable cause) {
         for (Throwable each = cause; each != null; each = each.getCause()) {
-            if (each instanceof LostDirectoryException || each instanceof DurableLog.TruncatedException) {
+            if (each instanceof LostDirectoryException || each instanceof DurableLog.TruncatedException
+                    || each instanceof CopyNeededException) {
                 return true;
             }
         }
