@@ -327,6 +327,25 @@ class PlacedTablesTest {
         assertEquals("0", lacking.ask("SELECT count(*) FROM part"));
     }
 
+    /** Who lacks the rows refuses to keep the table, and begins anew with a copy of the other's database. */
+    @Test
+    void aNodeThatIsToKeepMoreNeedsACopy() throws Exception {
+        place();
+        byte[] more = lacking.prepare("part", Set.of(0, 1)).statement();
+        position++;
+        assertEquals("", keeper.execute(position, more));
+        assertEquals(Engine.NEEDS_COPY, lacking.execute(position, more));
+        assertEquals(LACKED, lacking.ask("SELECT * FROM part"));
+        transaction("INSERT INTO other VALUES (3, 'three')");
+        keeper.reopen(1);
+        assertEquals("2", keeper.ask("SELECT count(*) FROM part"));
+        assertEquals("", keeper.execute(++position, more), "it has them now");
+        // What was dropped meanwhile needs nothing, and stays placed.
+        assertEquals("", keeper.execute(++position,
+                new Statement("DROP TABLE part CASCADE", TestServer.USER, Map.of("search_path", "public")).toBytes()));
+        assertEquals("", keeper.execute(++position, keeper.prepare("part", Set.of(0, 1)).statement()));
+    }
+
     @Test
     void placementsAreRefusedAlike() throws Exception {
         assertEquals("42P01", keeper.refusal("missing", Set.of(0)).sqlState());
