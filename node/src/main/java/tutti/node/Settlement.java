@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 import tutti.core.spi.Completion;
+import tutti.core.spi.CopyNeededException;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.node.Ballots.Ballot;
 import tutti.node.Ballots.Verdict;
 import tutti.node.Control.Vote;
-import tutti.node.copy.CopyNeededException;
 
 /**
  * This node's part in {@link Ballots}: asks the others about what its engine refuses, answers what they ask, and does as is

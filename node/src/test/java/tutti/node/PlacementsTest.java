@@ -15,11 +15,11 @@ import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.spi.CopyNeededException;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TablePlacement;
-import tutti.node.copy.CopyNeededException;
 
 /** Tables that are placed on some nodes only while these serve. */
 class PlacementsTest extends ReplicaTrio {

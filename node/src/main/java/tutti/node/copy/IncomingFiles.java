@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.CopyNeededException;
 import tutti.core.spi.DurableLog;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;

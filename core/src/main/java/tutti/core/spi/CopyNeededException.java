@@ -1,4 +1,4 @@
-package tutti.node.copy;
+package tutti.core.spi;
 
 /** A node cannot go on with its own database, which lacks what the node is to keep; a copy of another node's has it. */
 public final class CopyNeededException extends Exception {
