@@ -208,7 +208,9 @@ final class Placements {
         if (before == null) {
             return nodes.isEmpty() ? "table " + name + " is kept on all nodes" : null;
         }
-        boolean waits = before.coming().isEmpty() ? !before.isMade() : before.coming().stream().anyMatch(members::contains);
+        boolean waits = before.coming().isEmpty()
+                ? !before.isMade()
+                : before.coming().stream().anyMatch(members::contains);
         if (waits && !nodes.equals(before.nodes)) {
             return "table " + name + " is being placed on nodes " + people(before.nodes)
                     + ": wait until that is over, or give the same command again if whoever has given it is gone";

@@ -221,8 +221,8 @@ final class ListEngine implements Engine {
     public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
         SortedMap<String, Long> keys = new TreeMap<>();
         tables.forEach(table -> keys.put("table " + numberOf(table), numberOf(table)));
-        String statement = PLACE + tables.stream().map(each -> " " + numberOf(each)).collect(Collectors.joining()) + " on "
-                + new TreeSet<>(keepers);
+        String statement = PLACE + tables.stream().map(each -> " " + numberOf(each)).collect(Collectors.joining())
+                + " on " + new TreeSet<>(keepers);
         loop.execute(() -> done.succeeded(
                 new PlacementPlan(keys, statement.getBytes(StandardCharsets.UTF_8), KeySet.EMPTY)));
     }

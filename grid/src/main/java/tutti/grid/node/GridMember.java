@@ -231,8 +231,8 @@ final class GridMember implements Reads.World {
     /** Figures. */
     GridStatus status() {
         return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
-                store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()), links.unsentBytes(there()),
-                commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
+                store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
+                links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
                 counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
                 counts.messages, l1.status());
     }
@@ -351,7 +351,8 @@ final class GridMember implements Reads.World {
         if (isOver(answer)) {
             return;
         }
-        GridException refusal = OwnersLeft.refusal(config, layouts.present(), this::isThere, heartbeats::isFull, request);
+        GridException refusal = OwnersLeft.refusal(config, layouts.present(), this::isThere, heartbeats::isFull,
+                request);
         if (refusal != null) {
             later(() -> answer.failed(refusal));
             return;
@@ -489,13 +490,9 @@ final class GridMember implements Reads.World {
             agreement.tell(from);
         } else {
             heartbeats.said(from, heartbeat);
-            hearTimes();
+            times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
             relocation.heard(from, heartbeat.moving());
         }
-    }
-
-    private void hearTimes() {
-        times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
     }
 
     /** To be called with each heartbeat. */
@@ -588,7 +585,7 @@ final class GridMember implements Reads.World {
         relocation.installed(view);
         reads.ownersChanged();
         scans.ownersChanged();
-        hearTimes();
+        times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
         later(this::dispatchHeld);
     }
 

@@ -200,7 +200,8 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
         if (!placement.isEverywhere()) {
-            text.append(", ").append(Placements.describe(placement)).append(placesLater() ? " later" : "").append(bringsBack() ? ", one node more at last" : "");
+            text.append(", ").append(Placements.describe(placement)).append(placesLater() ? " later" : "")
+                    .append(bringsBack() ? ", one node more at last" : "");
         }
         if (!membersMayChange(protocol, order)) {
             text.append(", members that stay");

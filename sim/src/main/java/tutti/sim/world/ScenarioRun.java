@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
-import tutti.core.txn.TablePlacement;
 import tutti.node.ReplicaNode;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.disk.Disk;
