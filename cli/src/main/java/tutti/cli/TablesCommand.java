@@ -61,7 +61,8 @@ final class TablesCommand {
     /** Places some. */
     @Command(name = "place", description = "Keep tables on some nodes only, from one position of the order on, while the cluster serves: the others drop"
             + " their rows, and refuse statements that name them. Tables that foreign keys join are placed together. Two nodes at least"
-            + " keep each. Exit status 1 if they stay where they are.")
+            + " keep each. A node that is named and does not have the rows begins anew with a copy of another one's database: one"
+            + " node at a time, in a cluster of three or more. Exit status 1 if they stay where they are.")
     static final class Place implements Callable<Integer> {
         @Mixin
         private ChosenNodes nodes = new ChosenNodes();

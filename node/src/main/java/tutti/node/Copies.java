@@ -2,6 +2,7 @@ package tutti.node;
 
 import java.io.IOException;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -116,9 +117,8 @@ final class Copies {
         if (refusal == null && node.view().members().contains(receiver)) {
             refusal = "node " + receiver + " takes part in the order: stop it first";
         }
-        if (refusal == null && !placements.now().mayGiveCopy(self, receiver)) {
-            refusal = "node " + receiver + " keeps tables that this node lacks: only nodes "
-                    + placements.now().donors(receiver, node.members()) + " can give it a copy";
+        if (refusal == null) {
+            refusal = lacks(receiver);
         }
         if (refusal != null) {
             done.failed(new EngineFailure("57P03", refusal, true));
@@ -129,6 +129,13 @@ final class Copies {
         begun = new Begun(receiver, directory, done);
         retention.begin(receiver);
         node.send(new Control.Replaced(receiver, directory, outcomes.lastLife(receiver), node.deliveredPosition()));
+    }
+
+    private @Nullable String lacks(int receiver) {
+        return placements.donors(receiver, List.of(self)).isEmpty()
+                ? "node " + receiver + " keeps tables that this node lacks: only nodes "
+                        + placements.donors(receiver, node.members()) + " can give it a copy"
+                : null;
     }
 
     private void abandon(String why) {
@@ -180,8 +187,12 @@ final class Copies {
         }
         Begun now = begun;
         if (now != null && sender == self && told.node() == now.receiver && told.directory() == now.directory) {
-            if (late) {
-                abandon("node " + now.receiver + " has begun meanwhile, or another node gives it a copy; ask again");
+            // It may have been placed meanwhile, or before in the order, what this node had not been delivered yet.
+            String lacks = lacks(now.receiver);
+            if (late || lacks != null) {
+                abandon(late
+                        ? "node " + now.receiver + " has begun meanwhile, or another node gives it a copy; ask again"
+                        : String.valueOf(lacks));
             } else {
                 now.ordered = true;
             }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,6 +22,8 @@ import tutti.runtime.Loop;
 final class PlacementChanges {
     private static final Logger LOG = LoggerFactory.getLogger(PlacementChanges.class);
     private static final long PATIENCE_NANOS = 5_000_000_000L;
+    /** So long after a failure a node tries again to keep what it is to keep. */
+    private static final long AGAIN_NANOS = 1_000_000_000L;
     private static final String LATER = "; `tutti tables list` tells later what became of it, and the same command completes it";
 
     /** What of the node is needed here. */
@@ -39,6 +42,9 @@ final class PlacementChanges {
 
         /** All nodes of the cluster. */
         Set<Integer> members();
+
+        /** Whom it reaches. */
+        Group.View view();
 
         void schedule(long delayNanos, Runnable task);
     }
@@ -62,6 +68,9 @@ final class PlacementChanges {
     private @Nullable Asked asked;
     /** What this node's database has answered, and the others have not been told yet. */
     private final List<Answered> answered = new ArrayList<>();
+    /** Whether this node is about to find out if it has the rows of what it is to keep. */
+    private boolean looks;
+    private boolean waits;
 
     PlacementChanges(int self, Placements placements, Engine engine, Loop loop, Group group, LogKeeping logKeeping,
             Settlement settlement, Node node) {
@@ -79,7 +88,7 @@ final class PlacementChanges {
     List<ReplicaNode.PlacedTable> list() {
         List<ReplicaNode.PlacedTable> list = new ArrayList<>();
         placements.tables().values().forEach(table -> list
-                .add(new ReplicaNode.PlacedTable(table.name(), table.nodes(), table.isMade(), table.since())));
+                .add(new ReplicaNode.PlacedTable(table.name(), table.keepers(), table.isMade(), table.since())));
         list.sort(Comparator.comparing(ReplicaNode.PlacedTable::name));
         return list;
     }
@@ -115,6 +124,9 @@ final class PlacementChanges {
         if (refusal == null) {
             refusal = placements.refusal(wanted, node.members());
         }
+        if (refusal == null) {
+            refusal = away(wanted);
+        }
         if (refusal != null) {
             done.failed(new EngineFailure("55000", refusal, false));
             return;
@@ -131,6 +143,14 @@ final class PlacementChanges {
         });
     }
 
+    /** Which of those that are to get rows is not there; null if all are. */
+    private @Nullable String away(Control.Place wanted) {
+        Set<Integer> away = new TreeSet<>(wanted.nodes());
+        away.removeAll(node.view().members());
+        away.removeIf(each -> wanted.tables().keySet().stream().allMatch(table -> placements.now().keeps(each, table)));
+        return away.isEmpty() ? null : "nodes " + away + " are to get rows, and are not there: start them first";
+    }
+
     // ------------------------------------------------------------------------------------------ what is delivered
 
     /** Somebody asks for a placement. */
@@ -142,6 +162,7 @@ final class PlacementChanges {
                     told.nodes());
             placements.placing(position, told);
             follow(position);
+            come();
         }
         Asked mine = asked;
         if (mine == null || sender != self || !told.equals(mine.wanted)) {
@@ -150,6 +171,11 @@ final class PlacementChanges {
         asked = null;
         if (refusal != null) {
             mine.done.failed(new EngineFailure("55000", refusal, false));
+            return;
+        }
+        if (told.tables().keySet().stream().anyMatch(placements::isComing)) {
+            // Whoever is to get the rows goes on with it by itself.
+            mine.done.succeeded(list());
             return;
         }
         node.barrier(mine.plan.statement(), mine.plan.keys(),
@@ -171,6 +197,8 @@ final class PlacementChanges {
                 told.tookEffect() ? "are" : "are not", told.nodes());
         placements.placed(position, told);
         follow(position);
+        looks &= sender != self;
+        come();
         if (sender == self && !answered.isEmpty() && answered.getFirst().told.equals(told)) {
             Answered mine = answered.removeFirst();
             if (mine.refusal == null) {
@@ -178,6 +206,64 @@ final class PlacementChanges {
             } else {
                 mine.done.failed(mine.refusal);
             }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ what this node is to keep
+
+    /**
+     * Has all databases execute what has this node keep more tables, if it is to. One that does not have the rows refuses that
+     * ({@link Engine#NEEDS_COPY}), after which the node begins anew with the copy of one that does; then it is here again, and tells the others.
+     * Waits until there is a majority without it.
+     */
+    void come() {
+        Map<Long, Placements.Table> coming = placements.coming(self);
+        if (coming.isEmpty() || looks) {
+            return;
+        }
+        String refusal = node.refusal();
+        if (refusal != null) {
+            again(refusal);
+            return;
+        }
+        Set<Integer> others = new TreeSet<>(node.members());
+        others.retainAll(node.view().members());
+        others.remove(self);
+        if (2 * others.size() <= node.members().size()) {
+            again("nodes " + others + " are no majority without it");
+            return;
+        }
+        looks = true;
+        Set<Integer> nodes = coming.values().iterator().next().nodes();
+        Map<Long, String> names = new TreeMap<>();
+        coming.forEach((key, table) -> names.put(key, table.name()));
+        LOG.info("node {}: is to keep tables {}, too", self, names.values());
+        engine.preparePlacement(List.copyOf(names.values()), nodes, new LoopCompletion<>(loop,
+                plan -> node.barrier(plan.statement(), plan.keys(), new LoopCompletion<>(loop,
+                        result -> node.send(new Control.Placed(names, nodes, result.tookEffect())), this::again)),
+                failure -> {
+                    if (failure.transientFailure()) {
+                        again(failure);
+                    } else {
+                        LOG.warn("node {}: cannot keep tables {}: {}", self, names.values(), failure.message());
+                        node.send(new Control.Placed(names, nodes, false));
+                    }
+                }));
+    }
+
+    private void again(EngineFailure failure) {
+        looks = false;
+        again(failure.message());
+    }
+
+    private void again(String why) {
+        if (!waits) {
+            waits = true;
+            LOG.debug("node {}: does not keep what it is to keep yet: {}", self, why);
+            node.schedule(AGAIN_NANOS, () -> {
+                waits = false;
+                come();
+            });
         }
     }
 

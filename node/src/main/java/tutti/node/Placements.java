@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Field;
@@ -26,8 +27,9 @@ import tutti.core.txn.TablePlacement;
  * same request completes it.
  *
  * <p>
- * <b>Fewer keepers only.</b> No rows are brought to a node by a message. A placement is forgotten only where the databases agree: its table is
- * gone.
+ * <b>One more keeper.</b> No rows are brought to a node by a message: it begins anew with a copy of a keeper's database. So until it says itself that
+ * it keeps the table, nobody counts on it, gives copies as if it did not have to have the table, or lets another node leave for a copy. A placement is
+ * forgotten only where the databases agree: its table is gone.
  *
  * <p>
  * Changed on the replica's loop; any thread may look.
@@ -35,6 +37,8 @@ import tutti.core.txn.TablePlacement;
 final class Placements {
     /** So many tables there may be that some nodes lack. */
     static final int TABLES_MAX = 1 << 16;
+    /** One of so many may be away, and there is a majority. */
+    private static final int MEMBERS_MIN = 3;
 
     /**
      * A table that is placed.
@@ -60,11 +64,28 @@ final class Placements {
         boolean isMade() {
             return nodes.equals(made);
         }
+
+        /** Those that have its rows now, and go on having them. */
+        Set<Integer> keepers() {
+            Set<Integer> keepers = new TreeSet<>(nodes);
+            if (!made.isEmpty()) {
+                keepers.retainAll(made);
+            }
+            return keepers;
+        }
+
+        /** Those that are to keep it, and do not have its rows yet. */
+        Set<Integer> coming() {
+            Set<Integer> coming = new TreeSet<>(nodes);
+            coming.removeAll(keepers());
+            return coming;
+        }
     }
 
     private final TablePlacement founding;
     private volatile SortedMap<Long, Table> tables = new TreeMap<>();
     private volatile TablePlacement now = TablePlacement.EVERYWHERE;
+    private TablePlacement wanted = TablePlacement.EVERYWHERE;
     private TablePlacement made = TablePlacement.EVERYWHERE;
 
     /** @param founding placement with which the cluster began */
@@ -83,19 +104,20 @@ final class Placements {
     void restore(Map<Long, Table> image) {
         SortedMap<Long, Table> copy = new TreeMap<>(image);
         tables = copy;
-        now = new TablePlacement(nodes(copy, false));
-        made = new TablePlacement(nodes(copy, true));
+        now = placement(copy, Table::keepers);
+        wanted = placement(copy, Table::nodes);
+        made = placement(copy, Table::made);
     }
 
-    private static Map<Long, Set<Integer>> nodes(Map<Long, Table> tables, boolean made) {
+    private static TablePlacement placement(Map<Long, Table> tables, Function<Table, Set<Integer>> of) {
         Map<Long, Set<Integer>> nodes = new TreeMap<>();
         tables.forEach((key, table) -> {
-            Set<Integer> keepers = made ? table.made : table.nodes;
+            Set<Integer> keepers = of.apply(table);
             if (!keepers.isEmpty()) {
                 nodes.put(key, keepers);
             }
         });
-        return nodes;
+        return new TablePlacement(nodes);
     }
 
     /** By the keys that write sets name them by. Any thread. */
@@ -118,6 +140,35 @@ final class Placements {
         return made;
     }
 
+    /** Those of some nodes that have all that another one keeps or is to keep. */
+    Set<Integer> donors(int receiver, Collection<Integer> nodes) {
+        return donors(wanted, receiver, nodes);
+    }
+
+    private Set<Integer> donors(TablePlacement to, int receiver, Collection<Integer> nodes) {
+        Set<Integer> donors = new TreeSet<>(nodes);
+        donors.remove(receiver);
+        Set<Long> kept = to.keepers().keySet().stream().filter(table -> to.keeps(receiver, table))
+                .collect(Collectors.toSet());
+        donors.removeIf(donor -> !now.keepsAll(donor, kept));
+        return donors;
+    }
+
+    /** The tables of the first request by which a node is to keep more, if it does not have their rows yet; otherwise none. */
+    Map<Long, Table> coming(int node) {
+        Map<Long, Table> coming = new TreeMap<>(tables);
+        coming.values().removeIf(table -> !table.coming().contains(node));
+        long first = coming.values().stream().mapToLong(Table::since).min().orElse(0);
+        coming.values().removeIf(table -> table.since != first);
+        return coming;
+    }
+
+    /** Whether a node is to keep a table that does not have its rows yet. */
+    boolean isComing(long key) {
+        Table table = tables.get(key);
+        return table != null && !table.coming().isEmpty();
+    }
+
     /** Why a placement cannot be, whoever asks for it; null if it can. */
     @Nullable
     String refusal(Control.Place wanted, Set<Integer> members) {
@@ -127,17 +178,24 @@ final class Placements {
             return "there are no nodes " + unknown + ", only " + new TreeSet<>(members);
         }
         for (Map.Entry<Long, String> each : wanted.tables().entrySet()) {
-            String why = refusal(each.getKey(), each.getValue(), wanted.nodes());
+            String why = refusal(each.getKey(), each.getValue(), wanted.nodes(), members);
             if (why != null) {
                 return why;
             }
         }
-        Map<Long, Set<Integer>> then = new TreeMap<>(now.keepers());
+        Map<Long, Set<Integer>> then = new TreeMap<>(this.wanted.keepers());
         wanted.tables().keySet().forEach(key -> then.put(key, wanted.nodes()));
         Set<Integer> alone = wanted.nodes().isEmpty() ? Set.of() : new TablePlacement(then).withoutDonor(members);
         if (!alone.isEmpty()) {
             return "nobody could give a copy to nodes " + alone
                     + ": no other node keeps all the tables that one of them keeps; place some tables on one node more";
+        }
+        Set<Integer> withoutRows = new TreeSet<>(wanted.nodes());
+        withoutRows.removeIf(node -> wanted.tables().keySet().stream().allMatch(table -> now.keeps(node, table))
+                || !donors(new TablePlacement(then), node, members).isEmpty());
+        if (!withoutRows.isEmpty()) {
+            return "nobody could give nodes " + withoutRows
+                    + " the rows: no other node has all the tables that one of them would keep";
         }
         return tables.size() + wanted.tables().size() <= TABLES_MAX
                 ? null
@@ -145,21 +203,40 @@ final class Placements {
                         + TABLES_MAX;
     }
 
-    private @Nullable String refusal(long key, String name, Set<Integer> nodes) {
+    private @Nullable String refusal(long key, String name, Set<Integer> nodes, Set<Integer> members) {
         Table before = tables.get(key);
         if (before == null) {
             return nodes.isEmpty() ? "table " + name + " is kept on all nodes" : null;
         }
-        if (!before.isMade() && !nodes.equals(before.nodes)) {
+        boolean waits = before.coming().isEmpty()
+                ? !before.isMade()
+                : before.coming().stream().anyMatch(members::contains);
+        if (waits && !nodes.equals(before.nodes)) {
             return "table " + name + " is being placed on nodes " + people(before.nodes)
                     + ": wait until that is over, or give the same command again if whoever has given it is gone";
         }
-        return before.nodes.containsAll(nodes)
+        Set<Integer> more = new TreeSet<>(nodes);
+        more.removeAll(before.keepers());
+        return more.isEmpty() ? null : refusesMore(name, before, nodes, more, members);
+    }
+
+    /** Why no more nodes can keep a table; null if they can. */
+    private @Nullable String refusesMore(String name, Table before, Set<Integer> nodes, Set<Integer> more,
+            Set<Integer> members) {
+        String what = "table " + name + " is kept on nodes " + people(before.keepers()) + " only";
+        Set<Integer> others = tables.values().stream().flatMap(table -> table.coming().stream())
+                .filter(members::contains).collect(Collectors.toCollection(TreeSet::new));
+        others.removeAll(more);
+        if (members.size() < MEMBERS_MIN) {
+            return what + ", and whoever is to keep it, too, is away for a copy meanwhile, which takes a cluster of "
+                    + MEMBERS_MIN + " nodes";
+        }
+        if (more.size() > 1 || !nodes.containsAll(before.keepers())) {
+            return what + ": name these and one more node, which gets its rows, and others later";
+        }
+        return others.isEmpty()
                 ? null
-                : "table " + name + " is kept on nodes " + people(before.nodes)
-                        + " only, and its rows are not brought to others while the cluster serves: dump the table at one of these,"
-                        + " drop it, forget where it was (`tutti tables place " + name
-                        + " --nodes all`), and restore it";
+                : what + ", and nodes " + people(others) + " get the rows of other tables: wait until that is over";
     }
 
     /** Somebody asks for a placement that is not {@linkplain #refusal refused}. */
@@ -198,7 +275,7 @@ final class Placements {
     @Nullable
     String refusesToLose(int node, Set<Integer> members) {
         Set<String> lost = tables.values().stream()
-                .filter(table -> members.stream().filter(table.nodes::contains).toList().equals(List.of(node)))
+                .filter(table -> members.stream().filter(table.keepers()::contains).toList().equals(List.of(node)))
                 .map(Table::name).collect(Collectors.toCollection(TreeSet::new));
         return lost.isEmpty()
                 ? null

@@ -624,6 +624,7 @@ final class ReplicaCore {
     private void maybeReady() {
         if (arrival.complete(pipeline.visible()) && changes.decides() && lifecycle.catchesUp()) {
             LOG.info("node {} is ready at position {}", settings.node(), pipeline.visible());
+            placementChanges.come();
         }
     }
 

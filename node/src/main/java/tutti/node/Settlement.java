@@ -12,6 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 import tutti.core.spi.Completion;
+import tutti.core.spi.CopyNeededException;
 import tutti.core.spi.Engine;
 import tutti.core.spi.EngineFailure;
 import tutti.node.Ballots.Ballot;
@@ -191,6 +192,12 @@ final class Settlement {
     void refused(Slot slot, Set<Long> tables, EngineFailure why) {
         long position = slot.position();
         boolean everywhere = slot.kind() == Slot.Kind.BARRIER;
+        if (everywhere && why.sqlState().equals(Engine.NEEDS_COPY)) {
+            // Nothing that the others have to judge: they have the rows.
+            node.fail(new CopyNeededException("position " + position + " has this node keep more: " + why.message()),
+                    false);
+            return;
+        }
         Ballot ballot = ballot(position);
         Verdict verdict = ballot == null ? Verdict.OPEN : ballot.verdict();
         // Clients see it, who need not be allowed to see the rows that an error may name.

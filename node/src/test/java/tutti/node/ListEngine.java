@@ -69,7 +69,12 @@ final class ListEngine implements Engine {
 
     /** Another one with the same in it. */
     synchronized ListEngine copy(Machine machine) {
-        ListEngine copy = new ListEngine(machine);
+        return copy(machine, -1);
+    }
+
+    /** Likewise, of another node. */
+    synchronized ListEngine copy(Machine machine, int of) {
+        ListEngine copy = new ListEngine(machine, of);
         copy.commit(applied, committed);
         copy.skipped.addAll(skipped);
         return copy;
@@ -207,25 +212,33 @@ final class ListEngine implements Engine {
 
     private static final String PLACE = "place";
 
+    private static long numberOf(String table) {
+        return Long.parseLong(table.replace("table ", ""));
+    }
+
     /** Tables are named by their keys. */
     @Override
     public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
         SortedMap<String, Long> keys = new TreeMap<>();
-        tables.forEach(table -> keys.put("table " + table, Long.parseLong(table)));
-        String statement = PLACE + tables.stream().map(each -> " " + each).collect(Collectors.joining()) + " on "
-                + new TreeSet<>(keepers);
+        tables.forEach(table -> keys.put("table " + numberOf(table), numberOf(table)));
+        String statement = PLACE + tables.stream().map(each -> " " + numberOf(each)).collect(Collectors.joining())
+                + " on " + new TreeSet<>(keepers);
         loop.execute(() -> done.succeeded(
                 new PlacementPlan(keys, statement.getBytes(StandardCharsets.UTF_8), KeySet.EMPTY)));
     }
 
-    private void place(String statement) {
+    /** False if the node is to keep what it lacks. */
+    private boolean place(String statement) {
         String[] words = statement.split("[ \\[\\],]+");
         List<String> all = List.of(words);
         int on = all.indexOf("on");
         Set<Long> now = new TreeSet<>(lacks);
-        boolean here = on == all.size() - 1 || all.subList(on + 1, all.size()).contains(String.valueOf(node));
+        List<String> keepers = all.subList(on + 1, all.size());
+        boolean here = keepers.isEmpty() || keepers.contains(String.valueOf(node));
         all.subList(1, on).stream().map(Long::parseLong).forEach(here ? now::remove : now::add);
-        lacks = now;
+        boolean possible = keepers.isEmpty() || now.containsAll(lacks);
+        lacks = possible ? now : lacks;
+        return possible;
     }
 
     @Override
@@ -274,8 +287,9 @@ final class ListEngine implements Engine {
                         done.succeeded(new ExecuteResult(REFUSED, statement));
                         return;
                     }
-                    if (text.startsWith(PLACE)) {
-                        place(text);
+                    if (text.startsWith(PLACE) && !place(text)) {
+                        done.succeeded(new ExecuteResult(new EngineFailure(NEEDS_COPY, "no rows", false), statement));
+                        return;
                     }
                     ListEngine.this.commit(position, List.of(text));
                     done.succeeded(ExecuteResult.done(statement));

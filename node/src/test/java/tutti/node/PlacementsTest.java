@@ -1,6 +1,7 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -11,8 +12,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletionException;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import tutti.core.protocol.SnapshotIsolation;
+import tutti.core.spi.CopyNeededException;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -86,11 +89,64 @@ class PlacementsTest extends ReplicaTrio {
         assertTrue(refusal(0, 2).contains("nobody could give a copy to nodes [2]"));
         assertTrue(refusal(0).contains("table 77 is kept on all nodes"));
         place(0, Set.of(0, 2));
-        assertTrue(refusal(0, 1, 2).contains("kept on nodes [0, 2] only"));
+        assertTrue(refusal(0, 1, 2).contains("name these and one more node"));
         assertEquals("[table 77 on [0, 2]]", nodesOf(place(1, Set.of(0, 2))), "what is so already is no error");
         assertEquals("[]", nodesOf(place(1, Set.of())), "the database has agreed");
         awaitVisible(commit(0, "everywhere"));
         assertEquals("everywhere", engines.get(1).changes().getLast());
+    }
+
+    /** Its database has not got the rows; so it ends, gets a copy of one that has, and then says itself that it keeps the table. */
+    @Test
+    void aNodeThatIsToKeepMoreBeginsAnewWithACopy() throws IOException {
+        openAll(PROTOCOL);
+        commit(0, "before");
+        place(0, Set.of(0, 2));
+        nodes.remove(1).close();
+        assertTrue(refusal(0, 0, 1, 2).contains("nodes [1] are to get rows, and are not there"));
+        openReady(PROTOCOL, 1);
+        assertEquals("[table 77 on [0, 2] to be made]", nodesOf(place(0, ALL)));
+        assertInstanceOf(CopyNeededException.class, end(1).cause());
+        nodes.remove(1).close();
+        commit(2, "after");
+        assertEquals("[table 77 on [0, 2] to be made]", nodesOf(nodes.get(2).placements()));
+        assertTrue(refusal(2, 2).contains("is being placed on nodes [0, 1, 2]"));
+        assertTrue(nodes.get(2).lacks().isEmpty());
+
+        // It comes with its old database, and has to go again: only with a copy it stays.
+        open(PROTOCOL, 1);
+        assertInstanceOf(CopyNeededException.class, end(1).cause());
+        nodes.remove(1).close();
+        await(() -> engines.get(2).changes().equals(engines.get(0).changes()));
+        engines.remove(1).close();
+        engines.put(1, engines.get(2).copy(machine, 1));
+        openReady(PROTOCOL, 1);
+        nodes.values().forEach(node -> await(() -> nodesOf(node.placements()).equals("[table 77 on [0, 1, 2]]")));
+        awaitVisible(commit(1, "at the new keeper"));
+        assertEquals(engines.get(0).changes(), engines.get(1).changes());
+    }
+
+    /** Who is on the way to keep a table is not counted on, and gets a copy only of one that has all. */
+    @Test
+    void whoeverIsToKeepATableDoesNotCountBeforeItSaysSo() {
+        Placements placements = new Placements(new TablePlacement(Map.of(EVENTS, Set.of(0, 2), 78L, Set.of(0, 1))));
+        Map<Long, String> events = Map.of(EVENTS, "events");
+        Set<Integer> members = Set.of(0, 1, 2, 3);
+        assertNull(placements.refusal(new Control.Place(events, Set.of(0, 1, 2)), members));
+        assertTrue(String.valueOf(placements.refusal(new Control.Place(events, ALL), ALL.stream().limit(2)
+                .collect(Collectors.toSet()))).contains("there are no nodes [2]"));
+        placements.placing(10, new Control.Place(events, ALL));
+        assertEquals(Set.of(0, 2), placements.now().keepers().get(EVENTS));
+        assertEquals(Set.of(EVENTS), placements.coming(1).keySet());
+        assertEquals(Set.of(0), placements.donors(1, members));
+        assertTrue(String.valueOf(placements.refusal(new Control.Place(Map.of(78L, "78"), Set.of(0, 1, 3)), members))
+                .contains("nodes [1] get the rows of other tables"));
+        placements.placed(12, new Control.Placed(events, ALL, false));
+        assertEquals(Set.of(0, 2), placements.tables().get(EVENTS).nodes());
+        placements.placing(14, new Control.Place(events, ALL));
+        placements.placed(15, new Control.Placed(events, ALL, true));
+        assertEquals(ALL, placements.now().keepers().get(EVENTS));
+        assertTrue(placements.coming(1).isEmpty());
     }
 
     @Test

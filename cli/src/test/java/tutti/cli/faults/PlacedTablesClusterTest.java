@@ -73,7 +73,16 @@ class PlacedTablesClusterTest {
 
             assertTrue(tutti(Program.FAILURE, "nodes", "remove", "9").contains("there is no node 9"));
             assertTrue(tutti(Program.FAILURE, "tables", "place", "events", "--nodes", "all")
-                    .contains("cannot be brought"));
+                    .contains("that is forgotten of a table that does not exist"));
+            String brought = tutti(Program.OK, "tables", "place", "events", "--nodes", "0,1,2");
+            assertTrue(brought.contains("being placed"), brought);
+            FaultCluster.await("its rows at node 1",
+                    () -> run("tables", "list").text().matches("(?s).*events\\s+0,1,2\\s.*placed.*"));
+            cluster.awaitReady();
+            cluster.execute(1, "insert into events values (1001, 'at the new keeper', 9)");
+            assertEquals(152, count(cluster, 1));
+            FaultCluster.await("equal nodes", () -> same());
+            assertTrue(!tutti(Program.OK, "status").contains("lacks"));
             cluster.execute(1, "drop table events");
             assertTrue(tutti(Program.OK, "tables", "place", "events", "--nodes", "all").contains("all nodes keep all"));
             cluster.execute(1, "create table events (id int primary key)", "insert into events values (1)");

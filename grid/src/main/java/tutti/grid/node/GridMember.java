@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -109,8 +108,7 @@ final class GridMember implements Reads.World {
     private Set<Integer> silent = Set.of();
     private final Set<Integer> gone = new TreeSet<>();
     private final Times times;
-    /** What each member has said of itself in the present view. */
-    private final Map<Integer, GridMessage.Heartbeat> heartbeats = new HashMap<>();
+    private final Heartbeats heartbeats = new Heartbeats();
     private final long process;
     private final long incarnation;
     private volatile @Nullable GridException over;
@@ -138,7 +136,7 @@ final class GridMember implements Reads.World {
         this.held = held;
         held.retain(first.members());
         this.world = world;
-        this.times = new Times(machineClock);
+        this.times = new Times(machineClock, first.number() == 0);
         this.degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
         int degreeMax = Arrays.stream(degrees).max().orElse(1);
         GroupOwners groups = new GroupOwners(config.nodes().keySet(), degreeMax);
@@ -204,6 +202,11 @@ final class GridMember implements Reads.World {
         return store.newest(key);
     }
 
+    /** Whether transactions may begin. */
+    boolean isReady() {
+        return times.isKnown();
+    }
+
     boolean hasForeignKeys() {
         return !store.keys(key -> !owners().isWriter(config.self(), key)).isEmpty();
     }
@@ -219,12 +222,6 @@ final class GridMember implements Reads.World {
         return view().has(node) && !silent.contains(node);
     }
 
-    /** Whether a node has stored as much as it may, as of its last heartbeat. */
-    private boolean isFull(int node) {
-        GridMessage.Heartbeat last = heartbeats.get(node);
-        return last != null && last.full();
-    }
-
     private Set<Integer> there() {
         Set<Integer> there = new TreeSet<>(view().members());
         there.removeAll(silent);
@@ -234,8 +231,8 @@ final class GridMember implements Reads.World {
     /** Figures. */
     GridStatus status() {
         return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
-                store.size(), store.bytes(), store.expired(), isFull(config.self()), links.unsentBytes(there()),
-                commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
+                store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
+                links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
                 counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
                 counts.messages, l1.status());
     }
@@ -354,7 +351,8 @@ final class GridMember implements Reads.World {
         if (isOver(answer)) {
             return;
         }
-        GridException refusal = OwnersLeft.refusal(config, layouts.present(), this::isThere, this::isFull, request);
+        GridException refusal = OwnersLeft.refusal(config, layouts.present(), this::isThere, heartbeats::isFull,
+                request);
         if (refusal != null) {
             later(() -> answer.failed(refusal));
             return;
@@ -491,7 +489,8 @@ final class GridMember implements Reads.World {
         if (heartbeat.view() < view().number()) {
             agreement.tell(from);
         } else {
-            heartbeats.put(from, heartbeat);
+            heartbeats.said(from, heartbeat);
+            times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
             relocation.heard(from, heartbeat.moving());
         }
     }
@@ -519,7 +518,7 @@ final class GridMember implements Reads.World {
         GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
                 Math.min(commits.settled(), begins.lowest(l1.lowestBegin(commits.present()))), times.earliest(),
                 store.bytes() >= config.storedBytesMax(), moving);
-        heartbeats.put(config.self(), heartbeat);
+        heartbeats.said(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
             send(node, heartbeat);
             if (byGroups && commits.present() > told) {
@@ -527,15 +526,11 @@ final class GridMember implements Reads.World {
             }
         });
         told = commits.present();
-        if (heartbeats.keySet().containsAll(members)) {
-            forget(members.stream().map(heartbeats::get).toList());
+        if (heartbeats.areOf(members)) {
+            store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
+                    heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
         }
         expire(now);
-    }
-
-    private void forget(List<GridMessage.Heartbeat> ofAll) {
-        store.trim(commits.forget(ofAll.stream().mapToLong(GridMessage.Heartbeat::settled).min().orElse(0)),
-                ofAll.stream().mapToLong(GridMessage.Heartbeat::timeMillis).min().orElse(0));
     }
 
     /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
@@ -590,6 +585,7 @@ final class GridMember implements Reads.World {
         relocation.installed(view);
         reads.ownersChanged();
         scans.ownersChanged();
+        times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
         later(this::dispatchHeld);
     }
 

@@ -141,12 +141,14 @@ public final class GridNode implements AutoCloseable {
         GridMember now = member;
         if (now == null) {
             GridException why = over;
-            throw why != null
-                    ? new GridException(why)
-                    : new GridException(GridException.Reason.JOINING,
-                            "node " + config.self() + " is not a member of the grid yet: wait until it is");
+            throw why != null ? new GridException(why) : notYet();
         }
         return now;
+    }
+
+    private GridException notYet() {
+        return new GridException(GridException.Reason.JOINING,
+                "node " + config.self() + " is not a member of the grid yet: wait until it is");
     }
 
     /**
@@ -178,9 +180,10 @@ public final class GridNode implements AutoCloseable {
         return member().hasForeignKeys();
     }
 
-    /** Whether it is a member: it has its keys, or is being given them. Any thread. */
+    /** Whether it is a member that begins transactions: it has its keys, or is being given them. Any thread. */
     public boolean isMember() {
-        return member != null;
+        GridMember now = member;
+        return now != null && now.isReady();
     }
 
     /** Why it has ended, if it has. Any thread. */
@@ -243,7 +246,11 @@ public final class GridNode implements AutoCloseable {
         if (why != null) {
             throw new GridException(why);
         }
-        return member().begin(level, readOnly);
+        GridMember now = member();
+        if (!now.isReady()) {
+            throw notYet();
+        }
+        return now.begin(level, readOnly);
     }
 
     /** A listener is told of something that was committed at this stamp: transactions that begin from now on see it. */
@@ -261,7 +268,7 @@ public final class GridNode implements AutoCloseable {
         GridException why = over;
         if (why != null) {
             answer.failed(new GridException(why));
-        } else if (member != null) {
+        } else if (isMember()) {
             answer.is(this);
         } else {
             waiting.add(new Waiting(answer, clock.nanoTime() + config.operationTimeout().toNanos()));
@@ -325,9 +332,15 @@ public final class GridNode implements AutoCloseable {
                 });
         member = now;
         now.dispatchHeld();
-        List<Waiting> all = List.copyOf(waiting);
-        waiting.clear();
-        all.forEach(one -> one.answer.is(this));
+        tellWaiting();
+    }
+
+    private void tellWaiting() {
+        if (!waiting.isEmpty() && isMember()) {
+            List<Waiting> all = List.copyOf(waiting);
+            waiting.clear();
+            all.forEach(one -> one.answer.is(this));
+        }
     }
 
     /** The others go on without this process: it has left, or begins as another one. */
@@ -380,6 +393,7 @@ public final class GridNode implements AutoCloseable {
         Applicant asking = applicant;
         if (now != null) {
             now.received(from, frame);
+            tellWaiting();
         } else if (asking != null) {
             View view = asking.received(from, frame);
             if (view != null) {
@@ -402,6 +416,7 @@ public final class GridNode implements AutoCloseable {
         GridMember now = member;
         if (now != null) {
             now.tick();
+            tellWaiting();
         }
         links.acknowledge();
         expire(waiting, "the other nodes have not taken in node " + config.self() + " within "

@@ -1,5 +1,7 @@
 package tutti.grid.node;
 
+import java.util.Collection;
+import java.util.List;
 import tutti.grid.store.Floors;
 import tutti.runtime.Clock;
 
@@ -19,14 +21,42 @@ import tutti.runtime.Clock;
  * transactions, open or to come, has an earlier one. An owner drops what has expired at the earliest of all members, itself included: any that may
  * still ask it finds nothing there in either case. Nor does certification miss it: as a removal, it is dropped only below the stamp
  * that nobody needs. Nodes that are no members cannot ask; a clock that is late only makes others keep for longer.
+ *
+ * <p>
+ * <b>Who joins</b> may have a clock that is far behind what was dropped already, at some owners and not at others. Each node that was there before has said a time that was not before any at which something was dropped. So a node
+ * that joins begins no transaction before it has heard some of them, and none with an earlier time than the least that these say: the least, so that one clock that is ahead carries nobody with it.
+ * Until then it says 0.
  */
 final class Times {
     private final Clock clock;
     private final Floors open = new Floors();
     private long latest;
+    private volatile boolean known;
 
-    Times(Clock clock) {
+    /** @param known whether nothing was dropped before this node was there */
+    Times(Clock clock, boolean known) {
         this.clock = clock;
+        this.known = known;
+    }
+
+    /** Whether transactions may be given a time. */
+    boolean isKnown() {
+        return known;
+    }
+
+    /**
+     * What members say in the present view.
+     *
+     * @param said what those of the others have said who were heard
+     * @param others how many there are
+     */
+    void heard(Collection<Long> said, int others) {
+        List<Long> times = said.stream().filter(time -> time > 0).toList();
+        // Who has nobody to hear it of, as they have all joined just now, goes by its own clock.
+        if (!known && (2 * times.size() > others || said.size() == others)) {
+            known = true;
+            latest = Math.max(latest, times.stream().mapToLong(Long::longValue).min().orElse(0));
+        }
     }
 
     /** The time in milliseconds since 1970, UTC; not before the epoch, and never before what it was. */
@@ -47,8 +77,8 @@ final class Times {
         open.remove(timeMillis);
     }
 
-    /** No transaction that is open here, or begins from now on, has an earlier time. Never smaller than before. */
+    /** No transaction that is open here, or begins from now on, has an earlier time; 0 if that is not known. Never smaller than before. */
     long earliest() {
-        return open.lowest(now());
+        return known ? open.lowest(now()) : 0;
     }
 }

@@ -19,6 +19,7 @@ import tutti.sim.kernel.RandomStream;
  * what is left of the members can always go on.
  */
 final class Moves {
+    private static final long LATE_NANOS = 500 * Nanos.MILLI;
     private final RandomStream random;
     private final Kernel kernel;
     private final Map<Integer, Host> hosts;
@@ -107,6 +108,8 @@ final class Moves {
             host.crash();
         }
         host.boot();
+        // Every other clock is far behind what the others have dropped by.
+        host.setWallClock(node % 2 == 0 ? 0 : -LATE_NANOS);
     }
 
     private void leave() {

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.CopyNeededException;
 import tutti.core.spi.DurableLog;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;
@@ -71,7 +72,8 @@ public final class IncomingFiles {
     /** Whether a new start with a copy helps a node that cannot go on for this reason. */
     public static boolean helps(Throwable cause) {
         for (Throwable each = cause; each != null; each = each.getCause()) {
-            if (each instanceof LostDirectoryException || each instanceof DurableLog.TruncatedException) {
+            if (each instanceof LostDirectoryException || each instanceof DurableLog.TruncatedException
+                    || each instanceof CopyNeededException) {
                 return true;
             }
         }

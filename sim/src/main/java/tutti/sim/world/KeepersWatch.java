@@ -26,7 +26,8 @@ record KeepersWatch(Set<Integer> founders, List<NodeHost> nodes) {
             int of = table;
             Set<Integer> keepers = placement.keepers().containsKey(Catalog.tableKey(table))
                     ? placement.keepersOf(List.of(Catalog.tableKey(table)), voters(node))
-                    : Set.of();
+                    : new TreeSet<>();
+            keepers.removeIf(each -> !nodes.get(each).database().kept().placement().keeps(each, Catalog.tableKey(of)));
             long written = nodes.stream().filter(each -> placement.keeps(each.node(), Catalog.tableKey(of)))
                     .mapToLong(each -> each.database().lastChanged(of, position)).max().orElse(0);
             long durable = keepers.stream().filter(each -> nodes.get(each).database().durable() >= written).count();

@@ -32,15 +32,15 @@ final class PlacementOperators {
     private final Recording recording;
     private final List<NodeHost> nodes;
     private final RandomStream random;
-    private final TablePlacement wanted;
+    private final List<TablePlacement> wanted;
     private int asking;
-    private boolean made;
+    private int made;
 
     /**
      * @param nodes by number; filled later
-     * @param wanted what they place in the end; nothing if nobody places anything
+     * @param wanted what they place, one after the other; nothing if nobody places anything
      */
-    PlacementOperators(Kernel kernel, Recording recording, List<NodeHost> nodes, TablePlacement wanted) {
+    PlacementOperators(Kernel kernel, Recording recording, List<NodeHost> nodes, List<TablePlacement> wanted) {
         this.kernel = kernel;
         this.recording = recording;
         this.nodes = nodes;
@@ -50,19 +50,22 @@ final class PlacementOperators {
 
     /** Two of them begin some time before the faults end. */
     void begin() {
-        made = wanted.isEverywhere();
-        for (int operators = made ? 0 : 2; operators > 0; operators--) {
+        for (int operators = isMade() ? 0 : 2; operators > 0; operators--) {
             kernel.schedule(1 + random.nextLong(Scenario.SAFETY_NANOS), ACT, this::act);
         }
     }
 
     /** Whether all is placed, and nobody waits for an answer. */
     boolean isAtRest() {
-        return made && asking == 0;
+        return isMade() && asking == 0;
+    }
+
+    private boolean isMade() {
+        return made == wanted.size();
     }
 
     private void act() {
-        if (made) {
+        if (isMade()) {
             return;
         }
         List<NodeHost> serving = nodes.stream().filter(NodeHost::isReady).toList();
@@ -75,18 +78,30 @@ final class PlacementOperators {
 
     /** All tables of a placement are on the same nodes. */
     private void ask(ReplicaNode replica) {
+        int step = made;
+        TablePlacement next = wanted.get(step);
+        Set<Integer> keepers = next.keepers().values().iterator().next();
+        // A node that is late knows of none.
+        if (step > 0 && replica.placements().stream()
+                .filter(table -> table.made() && table.nodes().equals(keepers)).count() == next.keepers().size()) {
+            made++;
+            recording.count("tables brought back");
+            return;
+        }
         boolean[] answered = new boolean[1];
         asking++;
         kernel.schedule(PATIENCE_NANOS, ACT, () -> answered(answered));
         List<String> tables = IntStream.range(0, Catalog.TABLES)
-                .filter(table -> wanted.keepers().containsKey(Catalog.tableKey(table))).mapToObj(String::valueOf)
+                .filter(table -> next.keepers().containsKey(Catalog.tableKey(table))).mapToObj(String::valueOf)
                 .toList();
-        Set<Integer> keepers = wanted.keepers().values().iterator().next();
         replica.place(tables, keepers, new Completion<>() {
             @Override
             public void succeeded(List<ReplicaNode.PlacedTable> now) {
-                made = true;
-                recording.count("tables placed");
+                // Where rows are brought to a node they are not there yet.
+                if (step == 0) {
+                    made = Math.max(made, 1);
+                    recording.count("tables placed");
+                }
                 answered(answered);
             }
 
@@ -108,16 +123,17 @@ final class PlacementOperators {
 
     /** Looks at nodes that have come to rest. */
     void compare(List<NodeHost> serving) {
-        if (wanted.isEverywhere()) {
+        if (wanted.isEmpty()) {
             return;
         }
+        TablePlacement last = wanted.getLast();
         Map<Integer, List<ReplicaNode.PlacedTable>> shown = new HashMap<>();
         for (NodeHost node : serving) {
             ReplicaNode replica = node.replica();
             if (node.database().holdsWhatItLacks()) {
                 recording.violated(PLACEMENTS, "node " + node.node() + " holds rows of a table that it lacks");
             }
-            if (!node.database().kept().placement().equals(wanted)) {
+            if (!node.database().kept().placement().equals(last)) {
                 recording.violated(PLACEMENTS, "the database of node " + node.node() + " has "
                         + Placements.describe(node.database().kept().placement()));
             }
@@ -129,7 +145,7 @@ final class PlacementOperators {
             }
         }
         if (shown.values().stream().distinct().count() > 1
-                || shown.values().stream().anyMatch(tables -> tables.size() != wanted.keepers().size())) {
+                || shown.values().stream().anyMatch(tables -> tables.size() != last.keepers().size())) {
             recording.violated(PLACEMENTS,
                     "nodes at rest have different ones, or others than were asked for: " + shown);
         }

@@ -6,6 +6,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Guarantee;
@@ -27,7 +29,7 @@ import tutti.sim.world.database.EngineKind;
  * @param protocol with its parameters
  * @param order what the total order is made of
  * @param engine what the databases are like
- * @param placement of tables, in the end
+ * @param placement of tables, in the end but for what is {@linkplain #bringsBack brought back}
  * @param hosts names of the hosts of those replicas with which the cluster begins
  * @param transactions that clients begin, probes and last reads apart; at least 1
  * @param plan what goes wrong
@@ -45,6 +47,10 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
     /** Of those whose nodes lack tables one of so many begins with all tables everywhere, from this seed on. */
     private static final int PLACED_LATER_IN = 2;
     private static final long PLACED_LATER_FROM = 1000;
+
+    /** Of these again one of so many brings them back to a node, from this seed on. */
+    private static final int BROUGHT_BACK_IN = 2;
+    private static final long BROUGHT_BACK_FROM = 2000;
 
     /** How long faults come and go. */
     static final long SAFETY_NANOS = 2 * Nanos.SECOND;
@@ -142,6 +148,27 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 && Long.remainderUnsigned(BitMixer.mix64(seed ^ PLACED_LATER_FROM), PLACED_LATER_IN) == 0;
     }
 
+    /** Whether one of the nodes that lack tables gets them in the end, in some of these scenarios whose nodes give each other copies. */
+    boolean bringsBack() {
+        return placesLater() && membersMayChange(protocol, order)
+                && Long.remainderUnsigned(BitMixer.mix64(seed ^ BROUGHT_BACK_FROM), BROUGHT_BACK_IN) == 0
+                && seed >= BROUGHT_BACK_FROM;
+    }
+
+    /** How tables are placed while the cluster serves, one after the other. */
+    List<TablePlacement> steps() {
+        if (!placesLater()) {
+            return List.of();
+        }
+        Map<Long, Set<Integer>> more = new TreeMap<>();
+        placement.keepers().forEach((table, keepers) -> {
+            Set<Integer> grown = new TreeSet<>(keepers);
+            IntStream.range(0, hosts.size()).filter(node -> !keepers.contains(node)).findFirst().ifPresent(grown::add);
+            more.put(table, grown);
+        });
+        return bringsBack() ? List.of(placement, new TablePlacement(more)) : List.of(placement);
+    }
+
     /** What the protocol promises over these engines. */
     public Guarantee guarantee() {
         Claims claims = protocol.claims();
@@ -173,7 +200,8 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
                 .append(engine.name().toLowerCase(Locale.ROOT)).append(" databases, ")
                 .append(transactions).append(" transactions, ").append(plan.faults().size()).append(" faults");
         if (!placement.isEverywhere()) {
-            text.append(", ").append(Placements.describe(placement)).append(placesLater() ? " later" : "");
+            text.append(", ").append(Placements.describe(placement)).append(placesLater() ? " later" : "")
+                    .append(bringsBack() ? ", one node more at last" : "");
         }
         if (!membersMayChange(protocol, order)) {
             text.append(", members that stay");

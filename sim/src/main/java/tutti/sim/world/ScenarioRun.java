@@ -15,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 import tutti.check.CheckResult;
 import tutti.check.history.History;
 import tutti.core.protocol.Trait;
-import tutti.core.txn.TablePlacement;
 import tutti.node.ReplicaNode;
 import tutti.sim.disk.DiskConfig;
 import tutti.sim.disk.Disk;
@@ -118,11 +117,8 @@ public final class ScenarioRun {
         orders = Orders.of(scenario, kernel, knobs.fork("order"));
         membership = new Membership(kernel, recording, scenario, replicas);
         parameters = new ParameterOperators(kernel, recording, scenario, replicas);
-        placements = new PlacementOperators(kernel, recording, replicas,
-                scenario.founding().equals(scenario.placement())
-                        ? TablePlacement.EVERYWHERE
-                        : scenario.placement());
-        boolean changes = scenario.plan().changesMembers();
+        placements = new PlacementOperators(kernel, recording, replicas, scenario.steps());
+        boolean changes = scenario.plan().changesMembers() || scenario.bringsBack();
         NodeHost.Settings settings = new NodeHost.Settings(scenario.plan().allHosts(), scenario.hosts().size(),
                 changes ? Optional.of(membership) : Optional.empty(), new Images(),
                 changes ? kernel.random("copies").between(20, 20_000) << 10 : 1, scenario.protocol(),

@@ -329,6 +329,7 @@ public final class CaptureInstaller {
             throws IOException {
         return resource(name)
                 .replace("<names>", made.stream().map(each -> "'" + each + "'").collect(Collectors.joining(", ")))
+                .replace("<needs a copy>", Engine.NEEDS_COPY)
                 .replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
                 .replace("<executor>", roleNames.get(Role.EXECUTOR.ordinal()))
                 .replace("<verifier>", verifier(secret));

@@ -55,20 +55,18 @@ BEGIN
         IF keepers = '' THEN
             IF t.before IS NOT NULL AND t.oid IS NOT NULL THEN
                 RAISE EXCEPTION USING ERRCODE = '0A000',
-                    MESSAGE = format('table %s is kept on %s only, and cannot be brought to others', t.name, tutti.nodes(t.before)),
-                    HINT = 'Make a table of another name, and copy the rows into it through a node that keeps this one.';
+                    MESSAGE = format('table %s is kept on %s only, and that is forgotten of a table that does not exist', t.name, tutti.nodes(t.before)),
+                    HINT = 'To have it on more nodes, name these and one more, again and again.';
             END IF;
             CONTINUE;
+        ELSIF t.before = keepers AND t.oid IS NULL THEN
+            CONTINUE; -- it was made once, and the table has been dropped since
         END IF;
         IF t.table_oid IS NULL AND t.relkind IS DISTINCT FROM 'p' THEN
             RAISE EXCEPTION USING ERRCODE = '42P01', MESSAGE = format('table %s does not exist, or is none of an application', t.name);
         ELSIF t.family OR t.relkind = 'p' THEN
             RAISE EXCEPTION USING ERRCODE = '0A000',
                 MESSAGE = format('table %s cannot be kept on some nodes only: it is divided, a part of another table, or has or is a child', t.name);
-        ELSIF t.before IS NOT NULL AND NOT string_to_array(keepers, ', ') <@ string_to_array(t.before, ', ') THEN
-            RAISE EXCEPTION USING ERRCODE = '0A000',
-                MESSAGE = format('table %s is kept on %s only, and cannot be brought to others', t.name, tutti.nodes(t.before)),
-                HINT = 'Name some of these nodes.';
         END IF;
         ids := ids || t.table_oid;
     END LOOP;
@@ -133,9 +131,9 @@ BEGIN
         WHERE to_regclass(format('%I.%I', p.schema_name, tutti.guard_name(p.table_oid))) IS NOT NULL
             AND NOT EXISTS (SELECT FROM tutti.placed_elsewhere e WHERE e.table_oid = p.table_oid);
     IF FOUND THEN
-        RAISE EXCEPTION USING ERRCODE = '55000',
-            MESSAGE = format('table %s should be kept on this node, but this database is the copy of a node that lacks it', t.name),
-            HINT = format('Copy the database of one that keeps it: %s.', tutti.nodes(t.keepers));
+        RAISE EXCEPTION USING ERRCODE = '<needs a copy>',
+            MESSAGE = format('table %s should be kept on this node, and its rows are not in this database', t.name),
+            HINT = format('Copy the database of another node that keeps it: %s.', tutti.nodes(t.keepers));
     END IF;
     PERFORM set_config('<mark>', 'tutti adopting', true);
     SELECT string_agg(format('ONLY %I.%I', e.schema_name, e.table_name), ', ') INTO emptied FROM tutti.placed_elsewhere e

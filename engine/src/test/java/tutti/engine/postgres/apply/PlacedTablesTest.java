@@ -225,7 +225,9 @@ class PlacedTablesTest {
                 "CREATE TEMP TABLE c AS SELECT * FROM part", "COPY (SELECT * FROM part) TO STDOUT",
                 "DECLARE c CURSOR WITH HOLD FOR SELECT * FROM part",
                 "MERGE INTO part p USING other o ON p.id = o.id WHEN MATCHED THEN DELETE",
-                "WITH w AS (SELECT * FROM part) SELECT * FROM other, w")) {
+                "WITH w AS (SELECT * FROM part) SELECT * FROM other, w", "REINDEX TABLE part",
+                "REINDEX (CONCURRENTLY) TABLE part", "VACUUM FULL part", "VACUUM FULL", "CLUSTER part USING part_pkey", "REINDEX DATABASE CONCURRENTLY",
+                "SELECT * FROM part")) {
             assertEquals(LACKED, lacking.ask(sql), sql);
         }
         for (String sql : List.of("ANALYZE", "VACUUM", "VACUUM ANALYZE part", "LOCK part")) {
@@ -327,6 +329,25 @@ class PlacedTablesTest {
         assertEquals("0", lacking.ask("SELECT count(*) FROM part"));
     }
 
+    /** Who lacks the rows refuses to keep the table, and begins anew with a copy of the other's database. */
+    @Test
+    void aNodeThatIsToKeepMoreNeedsACopy() throws Exception {
+        place();
+        byte[] more = lacking.prepare("part", Set.of(0, 1)).statement();
+        position++;
+        assertEquals("", keeper.execute(position, more));
+        assertEquals(Engine.NEEDS_COPY, lacking.execute(position, more));
+        assertEquals(LACKED, lacking.ask("SELECT * FROM part"));
+        transaction("INSERT INTO other VALUES (3, 'three')");
+        keeper.reopen(1);
+        assertEquals("2", keeper.ask("SELECT count(*) FROM part"));
+        assertEquals("", keeper.execute(++position, more), "it has them now");
+        // What was dropped meanwhile needs nothing, and stays placed.
+        assertEquals("", keeper.execute(++position,
+                new Statement("DROP TABLE part CASCADE", TestServer.USER, Map.of("search_path", "public")).toBytes()));
+        assertEquals("", keeper.execute(++position, keeper.prepare("part", Set.of(0, 1)).statement()));
+    }
+
     @Test
     void placementsAreRefusedAlike() throws Exception {
         assertEquals("42P01", keeper.refusal("missing", Set.of(0)).sqlState());
@@ -358,7 +379,7 @@ class PlacedTablesTest {
         assertEquals(LACKED, keeper.ask("SELECT * FROM part"));
         assertEquals("0", keeper.ask("SELECT pg_relation_size('part')"));
         PostgresException refused = assertThrows(PostgresException.class, () -> lacking.reopen(0));
-        assertEquals("55000", refused.sqlState());
+        assertEquals(Engine.NEEDS_COPY, refused.sqlState());
         lacking.open(1);
     }
 

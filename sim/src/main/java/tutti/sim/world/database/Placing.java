@@ -55,10 +55,14 @@ record Placing(Set<Long> tables, Set<Integer> nodes) {
         return keys.build();
     }
 
-    /** Whether it brings rows to a node that does not have them. */
-    boolean brings(TablePlacement before) {
-        return tables.stream().map(before.keepers()::get)
-                .anyMatch(keepers -> keepers != null && (nodes.isEmpty() || !keepers.containsAll(nodes)));
+    /** Whether tables are to be forgotten, of which there are rows. */
+    boolean forgets(TablePlacement before) {
+        return nodes.isEmpty() && tables.stream().anyMatch(before.keepers()::containsKey);
+    }
+
+    /** Whether a node is to keep what it does not have. */
+    boolean brings(Kept before) {
+        return nodes.contains(before.node()) && !before.placement().keepsAll(before.node(), tables);
     }
 
     /** What holds then. */

@@ -313,13 +313,14 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
             return;
         }
         state = State.COMMITTING;
-        boolean brings = placing.brings(database.kept().placement());
-        if (!brings) {
+        EngineFailure refusal = placing.forgets(database.kept().placement())
+                ? failure("55000", "there are rows of what would be forgotten")
+                : placing.brings(database.kept()) ? failure(Engine.NEEDS_COPY, "the rows are not here") : null;
+        if (refusal == null) {
             database.place(at, placing);
         }
         giveUp();
-        succeed(done, new ExecuteResult(brings ? failure("55000", "rows are not brought to other nodes") : null,
-                brings ? REFUSED : DONE));
+        succeed(done, new ExecuteResult(refusal, refusal == null ? DONE : REFUSED));
     }
 
     /** Has all clients' transactions end. */

@@ -408,7 +408,7 @@ public final class Mutants {
                     ideal("si", "none").withTablesOnSomeNodes(), new Finder(By.COMMIT_SEQUENCE, "same state"), 10,
                     false),
             one("copy-of-whoever-lacks-it", "A node gets a copy from one that lacks a table which it keeps.",
-                    Edit.of(NODE + "Copies", "begin", new Change.Given("mayGiveCopy", 1)),
+                    Edit.of(NODE + "Copies", "lacks", new Change.Given("isEmpty", 0)),
                     raft("si", "members").withTablesOnSomeNodes(), new Finder(By.WORLD, "keepers are equal"), 30),
             one("whoever-lacks-it-votes", "Nodes vote on changes of tables that they lack.",
                     Edit.of(NODE + "Ballots$Ballot", "judged", new Change.LeftOut("removeIf")),
