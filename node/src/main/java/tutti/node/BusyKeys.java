@@ -48,7 +48,12 @@ final class BusyKeys {
         return true;
     }
 
-    /** Whether one of these conflicts with one that is on its way. */
+    /** Whoever takes a parent away does so behind those who have released it: it is refused if they are left out ({@link LostReleases}). */
+    private static boolean waitsFor(KeyKind later, KeyKind kind) {
+        return later.conflictsWith(kind) || (later == KeyKind.GONE && kind == KeyKind.RELEASED);
+    }
+
+    /** Whether one of these conflicts with one that is on its way, or must come behind it. */
     boolean meet(KeySet keys) {
         if (counts.isEmpty()) {
             return false;
@@ -59,7 +64,7 @@ final class BusyKeys {
                 continue;
             }
             for (KeyKind kind : KINDS) {
-                if (of[kind.ordinal()] > 0 && keys.kind(i).conflictsWith(kind)) {
+                if (of[kind.ordinal()] > 0 && waitsFor(keys.kind(i), kind)) {
                     return true;
                 }
             }

@@ -62,9 +62,14 @@ final class LostKeys {
                 Field.of("hashes", Types.set(Types.LONG, KEYS_MAX), Lost::hashes), Lost::new);
 
         boolean countsFor(long later, TransactionId by) {
-            boolean sameLife = transaction.node() == by.node() && transaction.incarnation() == by.incarnation();
-            return later < until || sameLife;
+            return LostKeys.countsFor(position, transaction, until, later, by);
         }
+    }
+
+    /** Whether what was left out at a position, and counts for all until another one, counts for somebody. */
+    static boolean countsFor(long position, TransactionId transaction, long until, long later, TransactionId by) {
+        boolean sameLife = transaction.node() == by.node() && transaction.incarnation() == by.incarnation();
+        return position < later && (later < until || sameLife);
     }
 
     /** All of it, as a snapshot keeps it. */
@@ -76,9 +81,15 @@ final class LostKeys {
     private final TreeMap<Long, Lost> positions = new TreeMap<>();
     /** By key: the last position that was left out and would have created it. */
     private final Map<Long, Long> keys = new HashMap<>();
+    private final LostReleases releases = new LostReleases();
 
     boolean isEmpty() {
         return positions.isEmpty();
+    }
+
+    /** The other direction: rows that name somebody's key here and nowhere else. */
+    LostReleases releases() {
+        return releases;
     }
 
     /** It is over what becomes of a position. */
@@ -96,8 +107,8 @@ final class LostKeys {
 
     /** A position was left out. */
     void leftOut(long position, TransactionId transaction, KeySet touched) {
-        Set<Long> created = of(touched, KeyKind.CREATED);
-        created.removeAll(of(touched, KeyKind.EXCLUSIVE));
+        releases.leftOut(position, transaction, touched);
+        Set<Long> created = touched.came();
         if (created.isEmpty()) {
             return;
         }
@@ -115,8 +126,9 @@ final class LostKeys {
 
     /** A position was made. */
     void made(KeySet touched) {
+        releases.made(touched);
         if (!isEmpty()) {
-            forget(of(touched, KeyKind.CREATED));
+            forget(touched.came());
         }
     }
 
@@ -124,6 +136,7 @@ final class LostKeys {
     void executed(long position) {
         positions.replaceAll((_, lost) -> new Lost(lost.position(), lost.transaction(),
                 Math.min(lost.until(), position), lost.hashes()));
+        releases.executed(position);
     }
 
     private void forget(Set<Long> hashes) {
@@ -139,21 +152,17 @@ final class LostKeys {
         }
     }
 
-    private static Set<Long> of(KeySet touched, KeyKind kind) {
-        Set<Long> hashes = new HashSet<>();
-        for (int i = 0; i < touched.size(); i++) {
-            if (touched.kind(i) == kind) {
-                hashes.add(touched.hash(i));
-            }
-        }
-        return hashes;
-    }
-
     /** Why a position that others have made cannot be made here; null if nothing is missing. */
     @Nullable
     EngineFailure missingFor(Slot slot) {
         boolean others = slot.kind() == Slot.Kind.REMOTE || slot.kind() == Slot.Kind.PREPARED;
-        return isEmpty() || !others ? null : missing(slot.position(), slot.transaction(), slot.writes().keys());
+        if (!others) {
+            return null;
+        }
+        EngineFailure missing = missing(slot.position(), slot.transaction(), slot.writes().keys());
+        return missing != null
+                ? missing
+                : releases.named(slot.position(), slot.transaction(), slot.writes().keys());
     }
 
     /** Why a position cannot be made: it refers to a row that was left out. Null if it does not. */
@@ -162,8 +171,8 @@ final class LostKeys {
         if (isEmpty()) {
             return null;
         }
-        Set<Long> referred = of(touched, KeyKind.REFERENCE);
-        referred.removeAll(of(touched, KeyKind.CREATED));
+        Set<Long> referred = touched.of(KeyKind.REFERENCE);
+        referred.removeAll(touched.came());
         for (long hash : referred) {
             Long at = keys.get(hash);
             Lost lost = at == null ? null : positions.get(at);

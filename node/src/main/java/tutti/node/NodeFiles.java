@@ -63,7 +63,8 @@ final class NodeFiles {
     static final MessageSet<Encoded> SET = new MessageSet<>("node files",
             "In files of a node's own, each behind its CRC-32C of 4 bytes.",
             List.of(NodeSnapshot.SCHEMA, Incarnation.SCHEMA, Verdicts.SCHEMA, MemberSnapshot.SCHEMA, Absences.SCHEMA,
-                    LostKeysSnapshot.SCHEMA, BallotTablesSnapshot.SCHEMA, PlacementSnapshot.SCHEMA));
+                    LostKeysSnapshot.SCHEMA, BallotTablesSnapshot.SCHEMA, PlacementSnapshot.SCHEMA,
+                    LostReleasesSnapshot.SCHEMA));
 
     /** A snapshot of the protocol after a position, as bytes. */
     record Snapshot(long position, byte[] state) {}

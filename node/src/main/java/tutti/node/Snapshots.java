@@ -48,7 +48,9 @@ final class Snapshots {
 
     /** As files have it: with what only the pipeline knows, who was delivered the position earlier than it is visible. */
     byte[] complete(byte[] taken) {
-        return lostKeys.isEmpty() ? taken : new LostKeysSnapshot(taken, lostKeys.image()).bytes();
+        byte[] state = lostKeys.isEmpty() ? taken : new LostKeysSnapshot(taken, lostKeys.image()).bytes();
+        LostReleases releases = lostKeys.releases();
+        return releases.isEmpty() ? state : new LostReleasesSnapshot(state, releases.image()).bytes();
     }
 
     /**
@@ -66,6 +68,10 @@ final class Snapshots {
         NodeFiles.Snapshot file = newest.get();
         try {
             byte[] state = file.state();
+            if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof LostReleasesSnapshot(byte[] inner, var lost)) {
+                lostKeys.releases().restore(lost);
+                state = inner;
+            }
             if (NodeFiles.SET.decode(ByteBuffer.wrap(state)) instanceof LostKeysSnapshot(byte[] inner, var lost)) {
                 lostKeys.restore(lost);
                 state = inner;

@@ -47,15 +47,32 @@ class LostKeysTest {
     void aRowThatWasThereBeforeIsThere() {
         lost.leftOut(10, ORIGIN, of(7, KeyKind.EXCLUSIVE));
         lost.leftOut(11, ORIGIN, of(7, KeyKind.UPDATE));
-        lost.leftOut(12, ORIGIN, of(7, KeyKind.EXCLUSIVE, KeyKind.CREATED));
+        lost.leftOut(12, ORIGIN, of(7, KeyKind.GONE, KeyKind.CREATED));
         assertFalse(misses(13, ITS_LATER, CHILD));
         assertTrue(lost.isEmpty());
+    }
+
+    /** Whoever locks a row that it has made has made it all the same. */
+    @Test
+    void whatElseIsDoneToARowThatWouldHaveComeIntoBeingDoesNotMatter() {
+        lost.leftOut(10, ORIGIN, of(7, KeyKind.CREATED, KeyKind.EXCLUSIVE));
+        assertTrue(misses(11, ITS_LATER, CHILD));
+        lost.made(of(7, KeyKind.CREATED, KeyKind.GONE));
+        assertTrue(misses(11, ITS_LATER, CHILD), "it came and went");
+        lost.leftOut(12, ORIGIN, of(8, KeyKind.CREATED, KeyKind.GONE, KeyKind.CREATED));
+        assertTrue(misses(13, ITS_LATER, of(8, KeyKind.REFERENCE)));
+    }
+
+    @Test
+    void itCountsForWhatComesBehindIt() {
+        lost.leftOut(10, ORIGIN, of(7, KeyKind.CREATED));
+        assertFalse(misses(9, ITS_LATER, CHILD));
     }
 
     @Test
     void whatIsCreatedAgainIsThere() {
         lost.leftOut(10, ORIGIN, of(7, KeyKind.CREATED));
-        lost.made(of(7, KeyKind.UPDATE, KeyKind.EXCLUSIVE));
+        lost.made(of(7, KeyKind.UPDATE, KeyKind.GONE));
         assertTrue(misses(11, ANOTHER, CHILD));
         lost.made(of(7, KeyKind.CREATED));
         assertFalse(misses(12, ANOTHER, CHILD));

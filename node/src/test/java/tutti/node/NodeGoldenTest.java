@@ -47,7 +47,8 @@ class NodeGoldenTest extends GoldenContract {
         ballots.applied(1, 17);
         ballots.exclude(3);
         LostKeys lost = new LostKeys();
-        lost.leftOut(16, TRANSACTION, new KeySet.Builder().add(-7, KeyKind.CREATED).build());
+        lost.leftOut(16, TRANSACTION, new KeySet.Builder().add(-7, KeyKind.CREATED).add(8, KeyKind.GONE)
+                .add(9, KeyKind.RELEASED).add(8, KeyKind.RELEASED).build());
         lost.executed(18);
         return Map.of("ordered payloads",
                 List.of(MESSAGES.said(said), MESSAGES.said(said, new TraceContext(5, -6, 7, 1)),
@@ -73,6 +74,7 @@ class NodeGoldenTest extends GoldenContract {
                                 new Group.Members(40, new TreeMap<>(Map.of(0, "a:1", 3, "d:4")),
                                         Set.of(3), new TreeMap<>(Map.of(2, "c:3")))),
                         new LostKeysSnapshot(new byte[]{1, 2}, lost.image()),
+                        new LostReleasesSnapshot(new byte[]{1, 2}, lost.releases().image()),
                         new BallotTablesSnapshot(new byte[]{1, 2}, new TreeMap<>(Map.of(16L, Set.of(-7L, 8L)))),
                         new PlacementSnapshot(new byte[]{1, 2},
                                 new TreeMap<>(Map.of(-7L,

@@ -12,6 +12,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.SnapshotIsolation;
 import tutti.core.spi.Completion;
@@ -293,6 +294,39 @@ class SettlementTest extends ReplicaTrio {
         List.of(1, 2).forEach(node -> assertEquals(List.of("other", "its child", "parent again", "late child"),
                 engines.get(node).changes()));
         assertTrue(other > child);
+    }
+
+    /** Only its origin can make a row name another parent: for all others it still names the old one, which nobody may take away. */
+    @ParameterizedTest
+    @CsvSource({"si, false", "si, true", "postgres-r, false", "postgres-r, true"})
+    void whatTakesAParentAwayIsLeftOutWithWhatHadReleasedIt(String protocol, boolean behindASnapshot)
+            throws IOException {
+        snapshotPositions = behindASnapshot ? 1 : 1000;
+        openAll(protocol);
+        nodes.remove(1).close();
+        engines.get(1).refused.add("child moved");
+        engines.get(2).refused.add("child moved");
+        long moved = new Client(0, "child moved", new KeySet.Builder().add(5, KeyKind.UPDATE)
+                .add(8, KeyKind.REFERENCE).add(7, KeyKind.RELEASED).add(5, KeyKind.RELEASED).build()).committed();
+        await(() -> verdict(2, moved).equals("OPEN"));
+        long gone = new Client(0, "parent gone", keys(7, KeyKind.GONE)).committed();
+        long other = new Client(0, "other gone", keys(9, KeyKind.GONE)).committed();
+        this.<Void>told(done -> nodes.get(2).decide(moved, false, done));
+        await(() -> verdict(2, gone).equals("OPEN"));
+        await(() -> nodes.get(0).state() == ReplicaNode.State.EXCLUDED);
+        nodes.remove(2).close();
+        open(protocol, 2);
+        openReady(protocol, 1);
+        await(() -> nodes.get(1).visiblePosition() >= other && nodes.get(2).visiblePosition() >= other);
+        assertEquals("SKIPPED", verdict(1, gone));
+        List.of(1, 2).forEach(node -> assertEquals(List.of("other gone"), engines.get(node).changes()));
+        // Once the row has changed, who takes the parent away has looked.
+        long again = new Client(1, "child moved again", keys(5, KeyKind.UPDATE)).committed();
+        await(() -> nodes.get(2).visiblePosition() >= again);
+        long late = new Client(2, "gone now", keys(7, KeyKind.GONE)).committed();
+        await(() -> nodes.get(1).visiblePosition() >= late);
+        List.of(1, 2).forEach(node -> assertEquals(List.of("other gone", "child moved again", "gone now"),
+                engines.get(node).changes()));
     }
 
     private static KeySet keys(long key, KeyKind kind) {

@@ -171,8 +171,9 @@ public final class CertificationIndex {
         }
         return switch (kind) {
             case UPDATE, READ -> table[at + WRITTEN];
-            case EXCLUSIVE, CREATED, SCAN -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
+            case EXCLUSIVE, CREATED, GONE, SCAN -> Math.max(table[at + WRITTEN], table[at + REFERENCED]);
             case REFERENCE -> table[at + EXCLUSIVE];
+            case RELEASED -> 0;
         };
     }
 
@@ -191,17 +192,20 @@ public final class CertificationIndex {
             rebuild();
         }
         for (int i = 0; i < keys.size(); i++) {
+            if (keys.kind(i) == KeyKind.RELEASED) {
+                continue;
+            }
             int at = findOrInsert(mix(keys.hash(i)));
             int offset = Math.toIntExact(position - base);
             touched(base + last(table, at), position);
             switch (keys.kind(i)) {
                 case UPDATE -> table[at + WRITTEN] = offset;
-                case EXCLUSIVE, CREATED -> {
+                case EXCLUSIVE, CREATED, GONE -> {
                     table[at + WRITTEN] = offset;
                     table[at + EXCLUSIVE] = offset;
                 }
                 case REFERENCE -> table[at + REFERENCED] = offset;
-                case READ, SCAN -> throw new IllegalArgumentException("a read was noted as a write: " + keys);
+                case READ, SCAN, RELEASED -> throw new IllegalArgumentException("a read was noted as a write: " + keys);
             }
         }
     }

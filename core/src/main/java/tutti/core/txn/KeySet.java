@@ -1,6 +1,10 @@
 package tutti.core.txn;
 
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
@@ -55,6 +59,38 @@ public final class KeySet {
     /** How the key at {@code index} was touched. */
     public KeyKind kind(int index) {
         return KeyKind.of(kinds[index]);
+    }
+
+    /** Hashes of the keys that were touched in this way. */
+    public Set<Long> of(KeyKind kind) {
+        Set<Long> found = new HashSet<>();
+        for (int i = 0; i < hashes.length; i++) {
+            if (kinds[i] == kind.ordinal()) {
+                found.add(hashes[i]);
+            }
+        }
+        return found;
+    }
+
+    /** Hashes of the keys that no row had before the transaction, and one has behind it. */
+    public Set<Long> came() {
+        return moreOften(KeyKind.CREATED, KeyKind.GONE);
+    }
+
+    /** Hashes of the keys that a row had before the transaction, and none has behind it. */
+    public Set<Long> gone() {
+        return moreOften(KeyKind.GONE, KeyKind.CREATED);
+    }
+
+    private Set<Long> moreOften(KeyKind one, KeyKind other) {
+        Map<Long, Integer> counts = new HashMap<>();
+        for (int i = 0; i < hashes.length; i++) {
+            if (kinds[i] == one.ordinal() || kinds[i] == other.ordinal()) {
+                counts.merge(hashes[i], kinds[i] == one.ordinal() ? 1 : -1, Integer::sum);
+            }
+        }
+        counts.values().removeIf(count -> count <= 0);
+        return counts.keySet();
     }
 
     private static KeySet of(long[] hashes, byte[] kinds) {

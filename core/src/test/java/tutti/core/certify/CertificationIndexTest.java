@@ -104,8 +104,8 @@ class CertificationIndexTest {
             int expected = -1;
             for (int i = 0; i < keys.size() && expected < 0; i++) {
                 long since = switch (keys.kind(i)) {
-                    case EXCLUSIVE, CREATED, READ, SCAN -> begun;
-                    case UPDATE, REFERENCE -> committed;
+                    case EXCLUSIVE, CREATED, GONE, READ, SCAN -> begun;
+                    case UPDATE, REFERENCE, RELEASED -> committed;
                 };
                 for (Noted noted : all) {
                     for (int j = 0; j < noted.keys().size(); j++) {

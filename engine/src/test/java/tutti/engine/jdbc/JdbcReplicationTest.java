@@ -48,12 +48,12 @@ class JdbcReplicationTest {
             assertEquals(List.of("REFERENCE table PUBLIC.T", "UPDATE table PUBLIC.T, key (ID) = (1)"),
                     keys(pair.commit("UPDATE T SET V = 'b' WHERE ID = 1")));
             assertEquals(
-                    List.of("CREATED table PUBLIC.T, key (U) = (11)", "EXCLUSIVE table PUBLIC.T, key (U) = (10)",
+                    List.of("CREATED table PUBLIC.T, key (U) = (11)", "GONE table PUBLIC.T, key (U) = (10)",
                             "REFERENCE table PUBLIC.T", "UPDATE table PUBLIC.T, key (ID) = (1)"),
                     keys(pair.commit("UPDATE T SET U = 11 WHERE ID = 1")));
             assertEquals(
                     List.of("CREATED table PUBLIC.T, key (ID) = (2)", "CREATED table PUBLIC.T, key (U) = (11)",
-                            "EXCLUSIVE table PUBLIC.T, key (ID) = (1)", "EXCLUSIVE table PUBLIC.T, key (U) = (11)",
+                            "GONE table PUBLIC.T, key (ID) = (1)", "GONE table PUBLIC.T, key (U) = (11)",
                             "REFERENCE table PUBLIC.T"),
                     keys(pair.commit("UPDATE T SET ID = 2 WHERE ID = 1")));
             pair.assertRows(ALL, "2,b,11");
@@ -169,10 +169,11 @@ class JdbcReplicationTest {
                     "INSERT INTO CHILD VALUES (1, 1), (2, 1), (3, 2)",
                     "INSERT INTO ORPHAN VALUES (1, 1), (2, 2)");
             CapturedWrites captured = pair.commit("DELETE FROM T WHERE ID = 1");
-            assertTrue(keys(captured).contains("EXCLUSIVE table PUBLIC.CHILD, key (ID) = (2)"));
+            assertTrue(keys(captured).contains("GONE table PUBLIC.CHILD, key (ID) = (2)"));
             assertTrue(keys(captured).contains("UPDATE table PUBLIC.ORPHAN, key (ID) = (1)"));
             pair.assertRows("SELECT * FROM CHILD ORDER BY ID", "3,2");
             pair.assertRows("SELECT * FROM ORPHAN ORDER BY ID", "1,null", "2,2");
+            assertTrue(keys(captured).contains("RELEASED table PUBLIC.T, key (ID) = (1)"), () -> keys(captured).toString());
             CapturedWrites child = pair.commit("INSERT INTO CHILD VALUES (4, 2)");
             int parent = keyPlace(child, "table PUBLIC.T, key (ID) = (2)");
             assertEquals(KeyKind.REFERENCE, child.writes().keys().kind(parent));

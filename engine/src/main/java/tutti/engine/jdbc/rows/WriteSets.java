@@ -202,15 +202,16 @@ public final class WriteSets {
             row(Operation.INSERT, table, after);
         } else if (before != null && after == null) {
             for (UniqueKey key : table.uniqueKeys()) {
-                add(table, key, before, KeyKind.EXCLUSIVE);
+                add(table, key, before, gone(key));
             }
+            references(table, before, null);
             row(Operation.DELETE, table, before);
         } else if (before != null && after != null) {
             boolean replaced = false;
             for (UniqueKey key : table.uniqueKeys()) {
                 if (differs(table, key.columns(), before, after)) {
                     replaced = true;
-                    add(table, key, before, KeyKind.EXCLUSIVE);
+                    add(table, key, before, gone(key));
                     add(table, key, after, created(key));
                 } else if (key.equals(table.primaryKey())) {
                     add(table, key, after, KeyKind.UPDATE);
@@ -262,6 +263,10 @@ public final class WriteSets {
         return key.opaque() ? KeyKind.EXCLUSIVE : KeyKind.CREATED;
     }
 
+    private static KeyKind gone(UniqueKey key) {
+        return key.opaque() ? KeyKind.EXCLUSIVE : KeyKind.GONE;
+    }
+
     private void add(Table table, UniqueKey key, @Nullable Object[] row, KeyKind kind) {
         for (int column : key.columns()) {
             if (row[column] == null && key.nullsDistinct()) {
@@ -281,23 +286,39 @@ public final class WriteSets {
         return KeyHash.finish(hash);
     }
 
-    private void references(Table table, @Nullable Object @Nullable [] before, @Nullable Object[] after) {
-        keys : for (ForeignKey key : table.foreignKeys()) {
-            if (before != null && !differs(table, key.columns(), before, after)) {
+    /** The parents that a row names from now on, and those that it names no longer. */
+    private void references(Table table, @Nullable Object @Nullable [] before, @Nullable Object @Nullable [] after) {
+        for (ForeignKey key : table.foreignKeys()) {
+            if (before != null && after != null && !differs(table, key.columns(), before, after)) {
                 continue;
             }
-            long hash = key.parentSeed();
-            for (int i = 0; i < key.columns().size(); i++) {
-                Object value = after[key.columns().get(i)];
-                if (value == null) {
-                    continue keys;
-                }
-                if (!key.opaque()) {
-                    hash = part(hash, key.forms().get(i), value, digits);
-                }
+            Long named = after == null ? null : parent(key, after);
+            if (named != null) {
+                add(named, KeyKind.REFERENCE, new Origin(table, key, key.columns(), after));
             }
-            add(KeyHash.finish(hash), KeyKind.REFERENCE, new Origin(table, key, key.columns(), after));
+            Long released = before == null ? null : parent(key, before);
+            UniqueKey primary = table.primaryKey();
+            if (released != null && before != null && primary != null) {
+                add(released, KeyKind.RELEASED, new Origin(table, key, key.columns(), before));
+                add(hash(table, primary, before, digits), KeyKind.RELEASED,
+                        new Origin(table, null, primary.columns(), before));
+            }
         }
+    }
+
+    /** The key of the parent that a row names; null if it names none. */
+    private @Nullable Long parent(ForeignKey key, @Nullable Object[] row) {
+        long hash = key.parentSeed();
+        for (int i = 0; i < key.columns().size(); i++) {
+            Object value = row[key.columns().get(i)];
+            if (value == null) {
+                return null;
+            }
+            if (!key.opaque()) {
+                hash = part(hash, key.forms().get(i), value, digits);
+            }
+        }
+        return KeyHash.finish(hash);
     }
 
     /**

@@ -15,9 +15,7 @@ import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Changes.TableName;
 import tutti.engine.postgres.catalog.CatalogQuery;
-import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.RowText;
-import tutti.engine.postgres.catalog.Table.Column;
 import tutti.engine.postgres.catalog.Table.ForeignKey;
 import tutti.engine.postgres.catalog.Table.UniqueKey;
 import tutti.engine.postgres.catalog.Table;
@@ -325,6 +323,10 @@ public final class CaptureReader {
         return key.opaque() ? KeyKind.EXCLUSIVE : KeyKind.CREATED;
     }
 
+    private static KeyKind gone(UniqueKey key) {
+        return key.opaque() ? KeyKind.EXCLUSIVE : KeyKind.GONE;
+    }
+
     /** @param made the version of a row that the transaction had not changed before, empty if it is not told; null if rows come in order */
     private void update(Table of, List<Integer> leftOut, @Nullable String made)
             throws UnknownTable, CaptureException {
@@ -371,7 +373,7 @@ public final class CaptureReader {
             // If columns are left out, the server has found all keys equal.
             if (leftOut.isEmpty() && differs(key.watched())) {
                 keysChanged = true;
-                unique(of, key, before, startBefore, KeyKind.EXCLUSIVE);
+                unique(of, key, before, startBefore, gone(key));
                 unique(of, key, row, start, created(key));
             } else if (key.namesRows()) {
                 unique(of, key, row, start, KeyKind.UPDATE);
@@ -385,6 +387,7 @@ public final class CaptureReader {
         for (ForeignKey key : of.foreignKeys()) {
             if (differs(key.columns())) {
                 reference(key, row, start);
+                release(key, of, before, startBefore);
             }
         }
         if (keysChanged) {
@@ -399,7 +402,10 @@ public final class CaptureReader {
         int start = row(row, from);
         follows(from, row, new Left(start, at, begun), Left.NOWHERE, List.of());
         for (UniqueKey key : from.uniqueKeys()) {
-            unique(from, key, row, start, KeyKind.EXCLUSIVE);
+            unique(from, key, row, start, gone(key));
+        }
+        for (ForeignKey key : from.foreignKeys()) {
+            release(key, from, row, start);
         }
         if (!from.hasKey()) {
             whole(from, row, start, KeyKind.EXCLUSIVE);
@@ -488,35 +494,28 @@ public final class CaptureReader {
         if (kind == KeyKind.EXCLUSIVE) {
             takenWithoutKey.add(of.displayName());
         }
-        long hash = of.rowSeed();
-        List<Column> columns = of.columns();
-        for (int i = 0; i < columns.size(); i++) {
-            byte[] value = columns.get(i).generated() ? null : values.value(i);
-            if (value == null) {
-                hash = KeyHash.nullPart(hash);
-            } else {
-                byte[] normalised = columns.get(i).form().normalise(value);
-                hash = KeyHash.part(hash, normalised, 0, normalised.length);
-            }
-        }
-        add(KeyHash.finish(hash), kind, start, of,
+        add(of.rowHash(values), kind, start, of,
                 () -> new Origins.Kind(of.displayName() + ", a row", List.of(), List.of()));
     }
 
     private void reference(ForeignKey key, RowText values, int start) {
-        long hash = key.parentSeed();
-        for (int i = 0; i < key.columns().size(); i++) {
-            byte[] value = values.value(key.columns().get(i));
-            if (value == null) {
-                return;
-            }
-            if (!key.opaque()) {
-                byte[] normalised = key.forms().get(i).normalise(value);
-                hash = KeyHash.part(hash, normalised, 0, normalised.length);
-            }
+        Long parent = key.parentHash(values);
+        if (parent != null) {
+            add(parent, KeyKind.REFERENCE, start, key, origin(key));
         }
-        add(KeyHash.finish(hash), KeyKind.REFERENCE, start, key,
-                () -> new Origins.Kind(key.parent(), key.parentColumns(), key.columns()));
+    }
+
+    /** A row names its parent no longer. */
+    private void release(ForeignKey key, Table of, RowText values, int start) {
+        Long parent = key.parentHash(values);
+        if (parent != null) {
+            add(parent, KeyKind.RELEASED, start, key, origin(key));
+            add(of.hasKey() ? of.key().hash(values) : of.rowHash(values), KeyKind.RELEASED, start, key, origin(key));
+        }
+    }
+
+    private static Supplier<Origins.Kind> origin(ForeignKey key) {
+        return () -> new Origins.Kind(key.parent(), key.parentColumns(), key.columns());
     }
 
     private void add(long hash, KeyKind kind, int row, Object from, Supplier<Origins.Kind> made) {

@@ -2,6 +2,7 @@ package tutti.engine.postgres.catalog;
 
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A replicated table. Immutable.
@@ -45,6 +46,21 @@ public record Table(
     /** What names rows: the primary key, or a unique index that comes to one. Only if {@link #hasKey()}. */
     public UniqueKey key() {
         return uniqueKeys.getFirst();
+    }
+
+    /** The hash of a row that is named by all its values. */
+    public long rowHash(RowText row) {
+        long hash = rowSeed;
+        for (int i = 0; i < columns.size(); i++) {
+            byte[] value = columns.get(i).generated() ? null : row.value(i);
+            if (value == null) {
+                hash = KeyHash.nullPart(hash);
+            } else {
+                byte[] normalised = columns.get(i).form().normalise(value);
+                hash = KeyHash.part(hash, normalised, 0, normalised.length);
+            }
+        }
+        return KeyHash.finish(hash);
     }
 
     /** Whether {@link #identity} tells different rows apart, and gives all that are the same one. */
@@ -190,6 +206,22 @@ public record Table(
             parentColumns = List.copyOf(parentColumns);
             columns = List.copyOf(columns);
             forms = List.copyOf(forms);
+        }
+
+        /** The hash of the key that a row names; null if it names none. */
+        public @Nullable Long parentHash(RowText row) {
+            long hash = parentSeed;
+            for (int i = 0; i < columns.size(); i++) {
+                byte[] value = row.value(columns.get(i));
+                if (value == null) {
+                    return null;
+                }
+                if (!opaque) {
+                    byte[] normalised = forms.get(i).normalise(value);
+                    hash = KeyHash.part(hash, normalised, 0, normalised.length);
+                }
+            }
+            return KeyHash.finish(hash);
         }
     }
 }

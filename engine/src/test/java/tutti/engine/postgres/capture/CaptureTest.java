@@ -111,12 +111,22 @@ class CaptureTest {
             session.connection().commit();
             session.execute("UPDATE child SET code = NULL, a = 3, b = 4");
             assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.child",
-                    "UPDATE table public.child, key (id) = (7)", "EXCLUSIVE table public.child, key (code) = (x)",
-                    "REFERENCE table public.parent, key (a, b) = (3, 4)"), keys(session.capture()));
+                    "UPDATE table public.child, key (id) = (7)", "GONE table public.child, key (code) = (x)",
+                    "REFERENCE table public.parent, key (a, b) = (3, 4)",
+                    "RELEASED table public.parent, key (a, b) = (1, 2)",
+                    "RELEASED table public.parent, key (a, b) = (1, 2)"), keys(session.capture()));
+            session.connection().commit();
+            session.execute("DELETE FROM child");
+            CapturedWriteSet gone = session.capture();
+            assertEquals(List.of("REFERENCE the schema", "REFERENCE table public.child",
+                    "GONE table public.child, key (id) = (7)", "RELEASED table public.parent, key (a, b) = (3, 4)",
+                    "RELEASED table public.parent, key (a, b) = (3, 4)"), keys(gone));
+            assertEquals(gone.writes().keys().hash(2), gone.writes().keys().hash(4),
+                    "which row it was that named its parent");
             session.connection().commit();
             session.execute("DELETE FROM parent WHERE a = 1");
             CapturedWriteSet deleted = session.capture();
-            assertEquals("EXCLUSIVE table public.parent, key (a, b) = (1, 2.0)", keys(deleted).getLast());
+            assertEquals("GONE table public.parent, key (a, b) = (1, 2.0)", keys(deleted).getLast());
             assertEquals(deleted.writes().keys().hash(2), inserted.writes().keys().hash(4),
                     "a child's reference meets its parent's key");
         }

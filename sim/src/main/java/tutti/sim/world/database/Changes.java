@@ -35,18 +35,27 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
      * Of one row.
      *
      * @param value that it has then; null if it is deleted
+     * @param released the register that a link no longer refers to, of its own transaction; null if there is none, or that is not told
      */
-    record Change(Operation operation, int @Nullable [] value) {
+    record Change(Operation operation, int @Nullable [] value, @Nullable Long released) {
+        /** As others are told of it. */
+        Change(Operation operation, int @Nullable [] value) {
+            this(operation, value, null);
+        }
+
         /** What became of a row; null if nothing did. */
-        static @Nullable Change between(int @Nullable [] before, int @Nullable [] after) {
-            if (after == null) {
-                return before == null ? null : new Change(Operation.DELETE, null);
+        static @Nullable Change between(long row, int @Nullable [] before, int @Nullable [] after) {
+            if (before == null) {
+                return after == null ? null : new Change(Operation.INSERT, after);
             }
-            return new Change(before == null ? Operation.INSERT : Operation.UPDATE, after);
+            boolean released = Catalog.isLink(row)
+                    && (after == null || Catalog.referred(after) != Catalog.referred(before));
+            return new Change(after == null ? Operation.DELETE : Operation.UPDATE, after,
+                    released ? Catalog.referred(before) : null);
         }
     }
 
-    /** As a write set: rows that stay are updated, those that come or go are exclusive, tables and parents are referred to. */
+    /** As a write set: rows are updated, come or go, tables and parents are referred to, and parents are released. */
     WriteSet writeSet() {
         if (rows.isEmpty()) {
             return WriteSet.EMPTY;
@@ -66,10 +75,14 @@ record Changes(TransactionId transaction, TreeMap<Long, Change> rows) {
             keys.add(Catalog.rowKey(row), switch (change.operation) {
                 case INSERT -> KeyKind.CREATED;
                 case UPDATE -> KeyKind.UPDATE;
-                case DELETE -> KeyKind.EXCLUSIVE;
+                case DELETE -> KeyKind.GONE;
             });
             if (Catalog.isLink(row) && change.value != null) {
                 keys.add(Catalog.rowKey(Catalog.referred(value)), KeyKind.REFERENCE);
+            }
+            if (change.released != null) {
+                keys.add(Catalog.rowKey(change.released), KeyKind.RELEASED);
+                keys.add(Catalog.rowKey(row), KeyKind.RELEASED);
             }
             to.putLong(row).put((byte) change.operation.ordinal()).putInt(value.length);
             for (int one : value) {

@@ -154,7 +154,7 @@ public final class Run {
     Changes changes(LongFunction<Store.Version> before) {
         TreeMap<Long, Changes.Change> rows = new TreeMap<>();
         writes.forEach((row, value) -> {
-            Changes.Change change = Changes.Change.between(before.apply(row).value(), value);
+            Changes.Change change = Changes.Change.between(row, before.apply(row).value(), value);
             if (change != null) {
                 rows.put(row, change);
             }
