@@ -94,6 +94,21 @@ public final class Frontend {
         end(out, start);
     }
 
+    /** Simple query, in the session's encoding. */
+    public static void query(ByteBuf out, byte[] sql) {
+        int start = begin(out, QUERY);
+        out.writeBytes(sql).writeByte(0);
+        end(out, start);
+    }
+
+    /** Prepares a statement, in the session's encoding, whose parameters' types are for the server to infer. */
+    public static void parse(ByteBuf out, CharSequence name, byte[] sql) {
+        int start = begin(out, PARSE);
+        cString(out, name);
+        out.writeBytes(sql).writeByte(0).writeShort(0);
+        end(out, start);
+    }
+
     /** Prepares a statement; parameters whose type is not given are for the server to infer. */
     public static void parse(ByteBuf out, CharSequence name, CharSequence sql, int... parameterTypes) {
         int start = begin(out, PARSE);

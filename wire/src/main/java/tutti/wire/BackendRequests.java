@@ -357,7 +357,7 @@ final class BackendRequests {
         }
 
         /** A text is parsed, and not executed; the error of that, or null, goes on. The transaction stays what it is. */
-        void check(String sql, Consumer<@Nullable ErrorFields> then) {
+        void check(byte[] sql, Consumer<@Nullable ErrorFields> then) {
             boolean inTransaction = inTransaction();
             if (inTransaction) {
                 once("SAVEPOINT tutti", SentMessage.OWN_EXECUTE);

@@ -368,7 +368,7 @@ final class Classifier {
             if (sql.named(REPLICATION_ROLE)) {
                 return refuse(NO_REPLICATION_ROLE);
             }
-            if (sql.atAnyPrefix(RESERVED_PREFIXES)) {
+            if (sql.atAnyPrefix(RESERVED_PREFIXES) || sql.atStringOfPrefix(RESERVED_PREFIXES)) {
                 return refuse(RESERVED);
             }
             if (constraints && sql.atWord(IMMEDIATE)) {

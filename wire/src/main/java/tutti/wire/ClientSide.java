@@ -22,6 +22,7 @@ final class ClientSide implements FrameSink {
     private final DeferredMessages deferred;
     private final SimpleQueries queries;
     private final ExtendedMessages extended;
+    private final TextSettings texts;
     private final RolePasswords passwords;
     private final DoBlocks blocks;
 
@@ -30,6 +31,7 @@ final class ClientSide implements FrameSink {
         this.cycle = session.cycle();
         this.backend = session.backend();
         this.client = session.client();
+        this.texts = texts;
         this.passwords = new RolePasswords(texts);
         this.blocks = new DoBlocks(texts, passwords);
         ClientSql sql = new ClientSql(classifier, texts, session.notedReads()::ask, session::hidden);
@@ -142,7 +144,14 @@ final class ClientSide implements FrameSink {
         if (cycle.none() && backend.outsideOfTransaction()) {
             extended.portalsAreClosed();
         }
+        if (cycle.none()) {
+            texts.known();
+        }
         session.cycleMayBegin();
+        ErrorFields unclear = texts.takesAll() || deferred.recording() ? null : unclear(type, buffer, start, bodyLength);
+        if (unclear != null) {
+            return endsCycle(type) ? queries.refuseWhole(unclear) : extended.refuseParse(unclear);
+        }
         ByteBuf changed;
         try {
             changed = changed(type, buffer, start, bodyLength);
@@ -169,6 +178,29 @@ final class ClientSide implements FrameSink {
         return false;
     }
 
+    /** Why a message is not taken whose text, or names, the engine may read otherwise than the node; or null. */
+    private @Nullable ErrorFields unclear(byte type, ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        int name = type == Frontend.DESCRIBE || type == Frontend.CLOSE ? start + 1 : start;
+        int nameEnd = type == Frontend.QUERY || type == Frontend.SYNC || type == Frontend.FLUSH || type == Frontend.FUNCTION_CALL
+                ? name
+                : Messages.end(buffer, name, limit);
+        if (type == Frontend.BIND) {
+            nameEnd = Messages.end(buffer, nameEnd + 1, limit);
+        }
+        for (int i = name; i < nameEnd; i++) {
+            if (buffer.getByte(i) < 0) {
+                return TextSettings.nameRefusal();
+            }
+        }
+        return switch (type) {
+            case Frontend.QUERY -> texts.refusal(Messages.queryText(buffer, start, bodyLength));
+            case Frontend.PARSE -> texts.refusal(
+                    Messages.queryText(buffer, nameEnd + 1, Messages.end(buffer, nameEnd + 1, limit) - nameEnd));
+            default -> null;
+        };
+    }
+
     private static @Nullable ErrorFields lockRefusal(byte type, ByteBuf buffer, int start, int bodyLength) {
         return type == Frontend.QUERY || type == Frontend.PARSE
                 ? CommitLocks.refusal(buffer.toString(start, bodyLength, StandardCharsets.UTF_8))
@@ -191,6 +223,9 @@ final class ClientSide implements FrameSink {
 
     private boolean message(byte type, ByteBuf buffer, int start, int bodyLength) {
         if (deferred.recording()) {
+            if (type == Frontend.EXECUTE) {
+                texts.mayChange();
+            }
             Prepared about = switch (type) {
                 case Frontend.PARSE -> extended.parseLater(buffer, start, bodyLength);
                 case Frontend.BIND -> extended.bound(buffer, start, bodyLength);

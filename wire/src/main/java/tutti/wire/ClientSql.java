@@ -52,7 +52,7 @@ final class ClientSql {
 
     private void classify() {
         classifier.classify(bytes, 0, length, texts.standardStrings());
-        if (classifier.reads() && hidden.get().in(bytes, 0, length, texts.standardStrings(), texts.utf8())) {
+        if (classifier.reads() && hidden.get().in(bytes, 0, length, texts.standardStrings(), texts.certainlyUtf8())) {
             classifier.readsMayWrite();
         }
         if (classifier.asksSerializable()) {
@@ -77,6 +77,16 @@ final class ClientSql {
 
     byte[] copy() {
         return Arrays.copyOf(bytes, length);
+    }
+
+    /** Whether it can be sent in a message of the node's own. */
+    boolean canBeSentOn() {
+        return texts.canBeSentOn(bytes, length);
+    }
+
+    /** How texts are read, and whether they still are. */
+    TextSettings settings() {
+        return texts;
     }
 
     String text() {

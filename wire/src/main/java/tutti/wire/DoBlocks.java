@@ -107,7 +107,7 @@ final class DoBlocks {
             if (first) {
                 block = token == SqlTokens.WORD && tokens.word() == DO;
             } else if (language) {
-                block &= token == SqlTokens.WORD && tokens.word() == PLPGSQL;
+                block &= token == SqlTokens.WORD ? tokens.word() == PLPGSQL : tokens.content() == PLPGSQL;
                 bodyEnd = block ? bodyEnd : 0;
             } else if (block && token == SqlTokens.STRING) {
                 bodyStart = tokens.start();

@@ -148,6 +148,13 @@ final class ExtendedMessages {
 
     /** What a Parse message prepares. */
     private Prepared prepare(ByteBuf buffer, int start, int bodyLength) {
+        Prepared prepared = classified(buffer, start, bodyLength);
+        return prepared.kind().isSentAgain() || prepared.kind() == StatementKind.WRITE
+                ? prepared.with(texts.reading(sql.bytes(), sql.length()))
+                : prepared;
+    }
+
+    private Prepared classified(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int nameEnd = Messages.end(buffer, start, limit);
         sql.read(buffer, nameEnd + 1, limit);
@@ -160,6 +167,9 @@ final class ExtendedMessages {
         StatementKind kind = classified.count() > 1 ? StatementKind.WRITE : classified.single();
         if (classified.locks() && !cycle.inBlock()) {
             kind = StatementKind.READ; // changes nothing, and is refused by the engine outside of a block
+        }
+        if (kind.isSentAgain() && !texts.canBeSentOn(sql.bytes(), sql.length())) {
+            return new Prepared(StatementKind.REFUSED, null, TextSettings.NOT_UTF8);
         }
         return switch (kind) {
             case SCHEMA, CONSTRAINTS -> new Prepared(kind, sql.utility(), null);
@@ -247,6 +257,9 @@ final class ExtendedMessages {
         InBandParse stale = prepared.inBand();
         if (stale != null && stale.message().length > 0 && inBand.stale(stale)
                 && !backend.transactionFailed()) {
+            if (!texts.isNow(prepared.reading())) {
+                return refuse(readOtherwise());
+            }
             prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         }
         Runnable before = start == portalEnd ? null : portals.before(buffer, start, portalEnd);
@@ -387,6 +400,9 @@ final class ExtendedMessages {
             session.ordered().question(question, Messages.copyToSend(buffer, start, bodyLength));
             return false;
         }
+        if (prepared != null && kind.isSentAgain() && !texts.isNow(prepared.reading())) {
+            return refuse(readOtherwise());
+        }
         boolean first = cycle.executesFirst();
         if (kind.mayWrite() || kind == StatementKind.READ) {
             transaction.work().looks();
@@ -458,8 +474,19 @@ final class ExtendedMessages {
                 inBand.executesUnproven();
                 yield pass(SentMessage.EXECUTE);
             }
-            case EMPTY, READ -> pass(SentMessage.EXECUTE);
+            case READ -> {
+                texts.mayChange();
+                yield pass(SentMessage.EXECUTE);
+            }
+            case EMPTY -> pass(SentMessage.EXECUTE);
         };
+    }
+
+    /** Of a statement that the node would have to send once more. Drivers prepare it again. */
+    private static ErrorFields readOtherwise() {
+        return Errors.error("26000",
+                "client_encoding or standard_conforming_strings may be others than when the statement was prepared, and its text would mean something else")
+                .with('H', "Prepare it again.");
     }
 
     private static UtilityStatement utility(@Nullable Prepared prepared) {
@@ -520,6 +547,7 @@ final class ExtendedMessages {
         if (first && !transaction.work().mayHaveChanged() && session.repetition().proven()) {
             return end(kind);
         }
+        texts.mayChange();
         cycle.inBlock(kind.chains());
         cycle.await();
         // If it is run again, the client may have heard that it is bound, which must be answered again before.
@@ -548,6 +576,7 @@ final class ExtendedMessages {
 
     /** The engine ends the transaction block by itself; what follows waits until it has. */
     private boolean end(StatementKind kind) {
+        texts.mayChange();
         transaction.becomesBlock();
         cycle.inBlock(kind.chains());
         cycle.ending();

@@ -32,8 +32,6 @@ import tutti.pgwire.StartupPacket;
  */
 public final class Handshake implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
-    private static final String UNSAFE_ENCODINGS = "SJIS|SHIFT_JIS|SHIFT_JIS_2004|MSKANJI|SHIFTJIS|WIN932|WINDOWS932"
-            + "|BIG5|WIN950|WINDOWS950|GBK|WIN936|WINDOWS936|GB18030|UHC|WIN949|WINDOWS949|JOHAB";
 
     private final Host host;
     private final AdmissionLimits admission;
@@ -261,7 +259,7 @@ public final class Handshake implements FrameSink {
                     "replication connections are not supported here: connect to the node's PostgreSQL itself");
         }
         String encoding = parameters.getOrDefault("client_encoding", "UTF8");
-        if (encoding.toUpperCase(java.util.Locale.ROOT).matches(UNSAFE_ENCODINGS)) {
+        if (TextSettings.isUnsafe(encoding)) {
             return Errors.fatal(Errors.NOT_SUPPORTED,
                     "client encoding " + encoding + " is not supported, because its characters may contain ASCII"
                             + " bytes: use UTF8");

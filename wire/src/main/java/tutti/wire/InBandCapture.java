@@ -67,7 +67,7 @@ final class InBandCapture {
     }
 
     private @Nullable InBandStatement of(byte[] sql, int length) {
-        if (off || !texts.utf8() || !session.node().executesAtOnce() || session.node().needsClasses()
+        if (off || !texts.utf8() || !texts.understood(sql, length) || !session.node().executesAtOnce() || session.node().needsClasses()
                 || active.possible()) {
             return null;
         }
@@ -161,6 +161,7 @@ final class InBandCapture {
 
     /** Something is executed of which nothing is proven: it may change rows, and which statements are prepared. */
     void executesUnproven() {
+        texts.mayChange();
         session.transaction().executesUnproven();
     }
 
@@ -177,6 +178,7 @@ final class InBandCapture {
     /** A statement is executed that changes no rows, but may change the session. */
     void session(String sql) {
         mayChangeRole(ROLE, sql);
+        texts.mayChange();
         if (!PLAIN.matcher(sql).matches()) {
             executesUnproven();
         }
@@ -186,6 +188,7 @@ final class InBandCapture {
     void savepoint(String sql) {
         if (!KEEPS_ROWS.matcher(sql).matches()) {
             rows().lose();
+            texts.mayChange();
         }
     }
 

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.StringJoiner;
@@ -33,6 +34,9 @@ final class MultiStatementQuery {
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientStream client;
+    private final TextSettings texts;
+    /** How the text was read when it came. */
+    private final TextSettings.@Nullable Reading reading;
     private final byte[] sql;
     private final StatementKind[] kinds;
     private final int[] starts;
@@ -43,13 +47,16 @@ final class MultiStatementQuery {
     private int index;
     private int offset;
 
-    MultiStatementQuery(Session session, SimpleQueries queries, Classifier classifier, byte[] sql) {
+    MultiStatementQuery(Session session, SimpleQueries queries, ClientSql query) {
         this.session = session;
         this.queries = queries;
         this.transaction = session.transaction();
         this.backend = session.backend();
         this.client = session.client();
-        this.sql = sql;
+        this.texts = query.settings();
+        this.sql = query.copy();
+        this.reading = texts.reading(sql, sql.length);
+        Classifier classifier = query.classified();
         this.refusal = classifier.refusal();
         int count = classifier.count();
         kinds = new StatementKind[count];
@@ -67,7 +74,7 @@ final class MultiStatementQuery {
 
     /** Begins: has the engine parse the text, which tells errors of syntax before anything of it is executed. */
     void begin() {
-        backend.batch().check(new String(sql, StandardCharsets.UTF_8), this::checked);
+        backend.batch().check(sql, this::checked);
     }
 
     private void checked(@Nullable ErrorFields failure) {
@@ -158,6 +165,17 @@ final class MultiStatementQuery {
             return false;
         }
         StatementKind kind = kinds[index];
+        texts.known();
+        if (!texts.isNow(reading) && texts.reading(sql, ends[index]) != null) {
+            queries.refuse(Errors.notSupported("a query of several statements has changed client_encoding or"
+                    + " standard_conforming_strings, and would be read otherwise from here on")
+                    .with('H', "Send what follows as a query of its own."));
+            return true;
+        }
+        if (kind.isSentAgain() && !texts.canBeSentOn(sql, ends[index])) {
+            queries.refuse(Errors.notSupported(TextSettings.NOT_UTF8));
+            return true;
+        }
         boolean inTransaction = !backend.outsideOfTransaction();
         if (!inTransaction) {
             // a transaction of this query may have ended, which the next one must not be compared with
@@ -299,7 +317,7 @@ final class MultiStatementQuery {
 
     private ByteBuf message(int from) {
         ByteBuf out = Unpooled.buffer();
-        Frontend.query(out, new String(sql, starts[from], ends[index - 1] - starts[from], StandardCharsets.UTF_8));
+        Frontend.query(out, Arrays.copyOfRange(sql, starts[from], ends[index - 1]));
         return out;
     }
 }

@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param <T> what is known
  */
 final class NamedObjects<T> {
+    /** So many bytes of a name tell it from others, for the engine as well. */
+    private static final int NAME_BYTES_MAX = 63;
     /** Most names. */
     static final int LIMIT = 10_000;
 
@@ -45,7 +47,7 @@ final class NamedObjects<T> {
             unnamed = new Known<>(value, bytes, ++changes);
             return true;
         }
-        String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
+        String name = name(buffer, start, end);
         Known<T> before = byName.get(name);
         long all = bytes + end - start;
         if ((before == null && byName.size() >= LIMIT) || !room.take(all - (before == null ? 0 : before.bytes))) {
@@ -67,9 +69,19 @@ final class NamedObjects<T> {
         }
         lastName = new byte[end - start];
         buffer.getBytes(start, lastName);
-        Known<T> known = byName.get(new String(lastName, StandardCharsets.UTF_8));
+        Known<T> known = byName.get(name(buffer, start, end));
         last = known == null ? null : known.value;
         return last;
+    }
+
+    /** What a name is known by: a letter for each byte of it that counts. */
+    private static String name(ByteBuf buffer, int start, int end) {
+        return buffer.toString(start, Math.min(end - start, NAME_BYTES_MAX), StandardCharsets.ISO_8859_1);
+    }
+
+    private static String name(String name) {
+        byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+        return new String(bytes, 0, Math.min(bytes.length, NAME_BYTES_MAX), StandardCharsets.ISO_8859_1);
     }
 
     private boolean same(ByteBuf buffer, int start, int end) {
@@ -89,7 +101,7 @@ final class NamedObjects<T> {
             room.insist(-unnamed.bytes);
             unnamed = new Known<>(null, 0, ++changes);
         } else {
-            set(buffer.toString(start, end - start, StandardCharsets.UTF_8), null);
+            set(name(buffer, start, end), null);
         }
     }
 
@@ -100,7 +112,7 @@ final class NamedObjects<T> {
 
     /** A name, or all if it is null, stands for nothing any more, unless it has come to stand for something else since then. */
     void forget(@Nullable String name, long then) {
-        for (String each : name == null ? List.copyOf(byName.keySet()) : List.of(name)) {
+        for (String each : name == null ? List.copyOf(byName.keySet()) : List.of(name(name))) {
             Known<T> known = byName.get(each);
             if (known != null && known.since <= then) {
                 set(each, null);
@@ -123,7 +135,7 @@ final class NamedObjects<T> {
                 unnamed = known;
             };
         }
-        String name = buffer.toString(start, end - start, StandardCharsets.UTF_8);
+        String name = name(buffer, start, end);
         Known<T> known = byName.get(name);
         return () -> set(name, known);
     }

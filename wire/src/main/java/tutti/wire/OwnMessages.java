@@ -129,7 +129,7 @@ final class OwnMessages {
     }
 
     /** Parses a text under a name that is forgotten, which fails if it is no single statement. */
-    void parse(ByteBuf out, String sql) {
+    void parse(ByteBuf out, byte[] sql) {
         Frontend.closeStatement(out, name);
         Frontend.parse(out, name, sql);
     }

@@ -310,7 +310,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             opened(begun, arrival.database());
             return new ClientSide(begun, texts,
                     new Classifier(grantsSerializable(), replicated ? null : arrival.database(),
-                            replicated ? begun.capture()::placed : () -> PlacedTables.NONE, texts::utf8));
+                            replicated ? begun.capture()::placed : () -> PlacedTables.NONE, texts::certainlyUtf8));
         }
 
         @Override

@@ -69,8 +69,8 @@ final class SimpleQueries {
             return refuse(refusal);
         }
         if (!plain) {
+            MultiStatementQuery script = new MultiStatementQuery(session, this, sql);
             inBand.executesUnproven();
-            MultiStatementQuery script = new MultiStatementQuery(session, this, classified, sql.copy());
             cycle.script(script);
             script.begin();
             return false;
@@ -202,6 +202,9 @@ final class SimpleQueries {
                 return refuse(refusal);
             }
         }
+        if (kind.isSentAgain() && !sql.canBeSentOn()) {
+            return refuse(Errors.notSupported(TextSettings.NOT_UTF8));
+        }
         return switch (kind) {
             case READ, EMPTY -> plain(kind, null, buffer, start, bodyLength);
             case WRITE -> plain(kind, inBand.of(sql), buffer, start, bodyLength);
@@ -214,14 +217,15 @@ final class SimpleQueries {
                 yield plain(kind, null, buffer, start, bodyLength);
             }
             case SCHEMA -> {
-                inBand.executesUnproven();
                 UtilityStatement statement = sql.utility();
                 if (backend.outsideOfTransaction() && rules.runsOnce(statement)) {
-                    MultiStatementQuery script = new MultiStatementQuery(session, this, sql.classified(), sql.copy());
+                    MultiStatementQuery script = new MultiStatementQuery(session, this, sql);
+                    inBand.executesUnproven();
                     cycle.script(script);
                     script.oneByOne();
                     yield false;
                 }
+                inBand.executesUnproven();
                 ErrorFields refusal = backend.outsideOfTransaction() ? null : rules.schemaRefusal(statement, true);
                 if (refusal != null) {
                     yield refuse(refusal);

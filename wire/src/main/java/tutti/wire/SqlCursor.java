@@ -106,6 +106,11 @@ final class SqlCursor {
         return (token == SqlTokens.WORD || token == SqlTokens.QUOTED) && prefixes.stream().anyMatch(tokens::startsWith);
     }
 
+    /** Whether a plain string stands here that begins in one of some ways. */
+    boolean atStringOfPrefix(List<String> prefixes) {
+        return token == SqlTokens.STRING && prefixes.stream().anyMatch(tokens::startsWith);
+    }
+
     /** Whether the word that stands here begins with {@code pg_}. */
     boolean startsWithPg() {
         return tokens.startsWithPg();

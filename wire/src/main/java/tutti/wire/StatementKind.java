@@ -68,6 +68,14 @@ enum StatementKind {
         return commits() || rollsBack() || this == PREPARE;
     }
 
+    /** Whether the node does not pass it on as it comes, but sends its text to the engine, or to all nodes, in a message of its own. */
+    boolean isSentAgain() {
+        return switch (this) {
+            case SCHEMA, CONSTRAINTS, NOTIFY, PREPARE, FINISH, DATABASE -> true;
+            default -> false;
+        };
+    }
+
     /** Whether it controls the transaction. */
     boolean controlsTransaction() {
         return this == BEGIN || ends();

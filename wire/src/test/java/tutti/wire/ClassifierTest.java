@@ -74,6 +74,18 @@ class ClassifierTest {
             alter role a in database shop set timezone = 'UTC' | SCHEMA
             grant all on database shop to a | SCHEMA
             grant "tutti_applier_5" to a | REFUSED
+            create role U&"tutti\\005fapplier_x" | REFUSED
+            create role u&"tutti!005Fapplier_x" uescape '!' | REFUSED
+            alter role a rename to U&"\\+000074utti_node" | REFUSED
+            create role U&"tutti!005fapplier_x" uescape $$!$$ | REFUSED
+            create role U&"data\\005fapplier_x" | SCHEMA
+            create role U&"tutti\\\\005fapplier_x" | SCHEMA
+            set role U&"tutti\\005fnode" | REFUSED
+            set role 'tutti_node' | REFUSED
+            drop table U&"tutti\\0020".x | SCHEMA
+            drop table U&"tutt\\0069".x | REFUSED
+            insert into U&"pg\\005fcatalog".U&"pg!005fclass" uescape '!' values (1) | REFUSED
+            create trigger U&"tutti\\005fx" after insert on t execute function f() | REFUSED
             create role tutti_frutti | SCHEMA
             set search_path to serializable | SESSION
             start transaction | BEGIN
@@ -157,6 +169,12 @@ class ClassifierTest {
     void someStatementsAreForBlocksOnly(String sql, boolean needsBlock) {
         kinds(sql, true);
         assertEquals(needsBlock, classifier.needsBlock());
+    }
+
+    @Test
+    void numbersEndBeforeDollarQuotesAndTwoDots() {
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select 1$$'$$; commit -- '", true));
+        assertEquals(List.of(StatementKind.READ, StatementKind.COMMIT), kinds("select 1..E'\\''; commit -- '", true));
     }
 
     @Test

@@ -23,6 +23,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.pgwire.Backend;
@@ -459,6 +461,40 @@ class ForgedCaptureTest {
         String called = committed(
                 "DO $$ BEGIN EXECUTE 'DO $q$ BEGIN CREATE VIEW evil.cut AS SELECT 1 c; END $q$'; END $$");
         assertTrue(called.contains("CREATE VIEW evil.cut AS SELECT 1 c"), called);
+    }
+
+    /** Several statements would be told to others once for each. */
+    @ParameterizedTest
+    @ValueSource(strings = {"COMMENT ON TABLE evil.mine IS E'a'\n'\\'' ; CREATE TABLE evil.second () -- '",
+            "COMMENT ON TABLE evil.mine IS E'a' -- '\n -- '\n\t'\\'' ; CREATE TABLE evil.second () -- '",
+            "COMMENT ON TABLE evil.mine IS $\u00e9$ ' $\u00e9$; CREATE TABLE evil.second () -- '",
+            "COMMENT ON COLUMN evil.columns.\u3000$$ IS 'x'; CREATE TABLE evil.second () -- $$",
+            "COMMENT ON COLUMN evil.columns.\u00e9$$ IS 'x'; CREATE TABLE evil.second () -- $$"})
+    void nestedStatementsAreTakenOneByOne(String statement) throws Exception {
+        mallory.execute("BEGIN", PATIENCE);
+        mallory.execute("ALTER TABLE evil.columns ADD IF NOT EXISTS \"\u00e9$$\" int, ADD IF NOT EXISTS \"\u3000$$\" int", PATIENCE);
+        assertEquals("0A000", refused("DO $q$ BEGIN EXECUTE $r$" + statement + "$r$; END $q$"));
+        mallory.execute("ROLLBACK", PATIENCE);
+    }
+
+    @Test
+    void reservedNamesAreKnownInFunctionsHoweverTheyAreWritten() {
+        for (String sql : List.of("CREATE POLICY p ON evil.mine TO U&\"tutti\\005fapplier_5\"",
+                "GRANT SELECT ON evil.mine TO u&\"tutti!005fnode\" UESCAPE ''!''")) {
+            assertEquals("0A000", refused("DO $$ BEGIN EXECUTE '" + sql + "'; END $$"), sql);
+        }
+    }
+
+    /** Names are then told in quotation marks. */
+    @Test
+    void schemaChangesDoNotDependOnHowNamesAreTold() throws Exception {
+        mallory.execute("SET quote_all_identifiers = on", PATIENCE);
+        for (String sql : List.of("CREATE TABLE evil.quoted (id int PRIMARY KEY, word text)",
+                "INSERT INTO evil.quoted VALUES (1, 'a')", "ALTER TABLE evil.quoted ADD second int",
+                "DO $$ BEGIN ALTER TABLE evil.quoted ADD third int; END $$", "TRUNCATE evil.quoted",
+                "DROP TABLE evil.quoted")) {
+            assertFalse(committed(sql).isEmpty(), sql);
+        }
     }
 
     /** Literals of our functions mean the same under this setting. */

@@ -57,6 +57,10 @@ public final class SqlTokens {
      * {@link #STRING} and {@link #QUOTED}.
      */
     public long content() {
+        String name = escaped() ? EscapedName.of(sql, start, next, end) : null;
+        if (name != null) {
+            return nameKey(name);
+        }
         long hash = 0xcbf29ce484222325L;
         for (int i = start + 1; i < next - 1; i++) {
             hash = mix(hash, sql[i]);
@@ -96,8 +100,12 @@ public final class SqlTokens {
      * @param utf8 whether the text is in UTF-8
      */
     public boolean mayBeAnotherName(boolean utf8) {
-        boolean escaped = sql[next - 1] == '"' && sql[start] != '"';
-        return escaped || next - start > NAME_BYTES_MAX || !(utf8 || isAscii());
+        return escaped() || next - start > NAME_BYTES_MAX || !(utf8 || isAscii());
+    }
+
+    /** Whether it is an identifier in which letters may be written with escapes. */
+    private boolean escaped() {
+        return sql[next - 1] == '"' && sql[start] != '"';
     }
 
     private boolean isAscii() {
@@ -115,9 +123,13 @@ public final class SqlTokens {
                 && sql[start + 2] == '_';
     }
 
-    /** Whether the last token, a word or a quoted identifier, begins with this, which is in lower case. */
+    /** Whether the last token, a word, a quoted identifier or a plain string, begins with this, which is in lower case, or may do so. */
     public boolean startsWith(String lowerCase) {
-        int from = start < end && sql[start] == '"' ? start + 1 : start;
+        if (escaped()) {
+            String name = EscapedName.of(sql, start, next, end);
+            return name == null || name.regionMatches(true, 0, lowerCase, 0, lowerCase.length());
+        }
+        int from = start < end && (sql[start] == '"' || sql[start] == '\'') ? start + 1 : start;
         if (next - from < lowerCase.length()) {
             return false;
         }
@@ -154,7 +166,7 @@ public final class SqlTokens {
         }
         if (first >= '0' && first <= '9') {
             next++;
-            while (next < end && (isWordPart(sql[next]) || sql[next] == '.')) {
+            while (next < end && isNumberPart(next)) {
                 next++;
             }
             return NUMBER;
@@ -320,6 +332,13 @@ public final class SqlTokens {
 
     private static boolean isSpace(byte at) {
         return at == ' ' || (at >= '\t' && at <= '\r');
+    }
+
+    /** A dollar quote may follow a number at once, and so may two dots, which are between two numbers in a loop. */
+    private boolean isNumberPart(int at) {
+        return sql[at] == '.'
+                ? at + 1 == end || sql[at + 1] != '.'
+                : sql[at] != '$' && isWordPart(sql[at]);
     }
 
     private static boolean isWordStart(byte at) {

@@ -1096,7 +1096,7 @@ BEGIN
             PERFORM tutti.refuse_guard(TG_TAG);
         END IF;
         IF dropped.schema_name = 'tutti' AND NOT EXISTS (
-                SELECT FROM regexp_match(dropped.object_identity, '^tutti\.(?:update|apply_[a-z_]+)_([0-9]+)\(') m
+                SELECT FROM regexp_match(dropped.address_names[2], '^(?:update|apply_[a-z_]+)_([0-9]+)$') m
                 WHERE m IS NOT NULL AND NOT EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = m[1]::oid))
                 OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
             PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);

@@ -17,7 +17,8 @@ BEGIN
 END
 $function$;
 
--- The token of SQL or PL/pgSQL that a text begins with, space and comments included; NULL if it has no end.
+-- The token of SQL or PL/pgSQL that a text begins with, space and comments included; NULL if it has no end. As the server reads it, whatever the database's
+-- locale: all letters beyond ASCII are letters, none is space, and a string that goes on in another line goes on as it began.
 CREATE OR REPLACE FUNCTION tutti.next_token(rest text) RETURNS text LANGUAGE plpgsql IMMUTABLE <fixed settings>
     AS $function$
 DECLARE
@@ -27,7 +28,7 @@ DECLARE
     step int;
 BEGIN
     CASE
-        WHEN rest ~ '^\s' THEN RETURN substring(rest FROM '^\s+');
+        WHEN rest ~ '^[ \t\n\r\f\v]' THEN RETURN substring(rest FROM '^[ \t\n\r\f\v]+');
         WHEN rest ~ '^--' THEN RETURN substring(rest FROM '^--[^\n\r]*');
         WHEN rest ~ '^/\*' THEN
             WHILE depth > 0 LOOP
@@ -39,14 +40,15 @@ BEGIN
                 place := step + 2;
             END LOOP;
             RETURN left(rest, place - 1);
-        WHEN rest ~ '^[eE]''' THEN RETURN substring(rest FROM '^[eE]''(?:[^''\\]|\\.|'''')*''');
+        WHEN rest ~ '^[eE]''' THEN RETURN substring(rest FROM '^[eE]''(?:[^''\\]|\\.|'''')*''(?:'
+            '(?:[ \t\f\v]|--[^\n\r]*)*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*[\n\r])*''(?:[^''\\]|\\.|'''')*'')*');
         WHEN rest ~ '^''' THEN RETURN substring(rest FROM '^''(?:[^'']|'''')*''');
         WHEN rest ~ '^"' THEN RETURN substring(rest FROM '^"(?:[^"]|"")*"');
-        WHEN rest ~ '^\$(?:[[:alpha:]_][[:alnum:]_]*)?\$' THEN
-            mark := substring(rest FROM '^\$(?:[[:alpha:]_][[:alnum:]_]*)?\$');
+        WHEN rest ~ '^\$(?:[^\x01-\x40\x5b-\x5e\x60\x7b-\x7f][^\x01-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]*)?\$' THEN
+            mark := substring(rest FROM '^\$(?:[^\x01-\x40\x5b-\x5e\x60\x7b-\x7f][^\x01-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]*)?\$');
             place := strpos(substr(rest, length(mark) + 1), mark);
             RETURN CASE WHEN place > 0 THEN left(rest, place + 2 * length(mark) - 1) END;
-        WHEN rest ~ '^[[:alpha:]_]' THEN RETURN substring(rest FROM '^[[:alpha:]_][[:alnum:]_$]*');
+        WHEN rest ~ '^[^\x01-\x40\x5b-\x5e\x60\x7b-\x7f]' THEN RETURN substring(rest FROM '^[^\x01-\x40\x5b-\x5e\x60\x7b-\x7f][^\x01-\x23\x25-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]*');
         ELSE RETURN left(rest, 1);
     END CASE;
 END
@@ -69,7 +71,7 @@ BEGIN
         token := tutti.next_token(rest);
         IF token IS NULL THEN
             RETURN false;
-        ELSIF token !~ '^(\s|--|/\*)' THEN
+        ELSIF token !~ '^([ \t\n\r\f\v]|--|/\*)' THEN
             IF over AND token <> ';' THEN
                 RETURN false;
             END IF;
@@ -159,7 +161,7 @@ BEGIN
             RETURN;
         END IF;
         rest := substr(rest, length(token) + 1);
-        IF token ~ '^(\s|--|/\*)' THEN
+        IF token ~ '^([ \t\n\r\f\v]|--|/\*)' THEN
             token := ' ';
         END IF;
         depth := depth + CASE WHEN token IN ('(', '[') THEN 1 WHEN token IN (')', ']') THEN -1 ELSE 0 END;
@@ -208,7 +210,7 @@ BEGIN
     WHILE rest <> '' LOOP
         token := tutti.next_token(rest);
         rest := substr(rest, length(token) + 1);
-        CONTINUE WHEN token ~ '^(\s|--|/\*)';
+        CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)';
         word := CASE WHEN starts_with(token, '"') THEN replace(substr(token, 2, length(token) - 2), '""', '"')
             WHEN token ~ '^[[:alpha:]_]' THEN lower(token) END;
         called := before = '.' OR rest ~ '^(?:\s|--[^\n\r]*[\n\r]|/\*.*?\*/)*\(';
@@ -281,6 +283,8 @@ BEGIN
         PERFORM tutti.refuse_nested(tag, 'SET standard_conforming_strings = on, and write strings with a backslash accordingly.');
     ELSIF starts_with(session_user, '<executor>') THEN
         PERFORM tutti.refuse_nested(tag, 'Every node executes this request: send the schema change as a statement of its own.');
+    ELSIF statement ~* 'u&"' THEN
+        PERFORM tutti.refuse_nested(tag, 'Write names without U&.');
     ELSIF tag ~ 'SUBSCRIPTION' OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' THEN
         PERFORM tutti.refuse_nested(tag, 'It is refused as a statement of its own, too.');
     END IF;
@@ -317,7 +321,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.with_notify_calls(code text, verb text) RETURNS text LANGUAGE plpgsql IMMUTABLE
     <fixed settings> AS $function$
 DECLARE
-    statement CONSTANT text := '^notify\s+([[:alpha:]_][[:alnum:]_$]*|"(?:[^"]|"")+")\s*(?:,\s*([eE]?''(?:[^'']|'''')*'')\s*)?(?:;|$)';
+    statement CONSTANT text := '^notify\s+([^\x01-\x40\x5b-\x5e\x60\x7b-\x7f][^\x01-\x23\x25-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]*|"(?:[^"]|"")+")\s*(?:,\s*([eE]?''(?:[^'']|'''')*'')\s*)?(?:;|$)';
     rest text := code;
     made text := '';
     before text := ';';
@@ -334,13 +338,13 @@ BEGIN
         IF parts IS NOT NULL AND lower(parts[1]) <> 'end' THEN
             token := regexp_substr(rest, statement, 1, 1, 'i');
             made := concat(made, verb, ' pg_catalog.pg_notify(', quote_literal(CASE WHEN starts_with(parts[1], '"')
-                THEN replace(substr(parts[1], 2, length(parts[1]) - 2), '""', '"') ELSE lower(parts[1]) END), ', ',
+                THEN replace(substr(parts[1], 2, length(parts[1]) - 2), '""', '"') ELSE lower(parts[1] COLLATE "C") END), ', ',
                 coalesce(parts[2], ''''''), ');');
             before := ';';
         ELSE
             IF token ~* '^e?''\s*notify\s' AND before ~ '(?:^| )execute(?: format \()?$' THEN
                 PERFORM tutti.refuse_nested('EXECUTE of NOTIFY', 'PERFORM pg_notify(channel, payload) does the same.');
-            ELSIF token !~ '^(\s|--|/\*)' THEN
+            ELSIF token !~ '^([ \t\n\r\f\v]|--|/\*)' THEN
                 before := right(concat(before, ' ', lower(token)), 40);
             END IF;
             made := made || token;
@@ -394,7 +398,7 @@ BEGIN
         PERFORM tutti.explain_server();
         RETURN true;
     ELSIF statement !~* kind OR NOT tutti.is_one_statement(statement)
-            OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)|^\s*alter\M.*\mall\M.*\mdatabase\M' THEN
+            OR statement ~* 'u&"|session_replication_role|\mtutti_(?:node|applier_|executor_)|^\s*alter\M.*\mall\M.*\mdatabase\M' THEN
         PERFORM tutti.refuse_nested('this statement', 'Send it as a statement of its own.');
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN
