@@ -75,19 +75,19 @@ final class LogRewriting {
             if (log.rewrite(() -> closed || schemaLock.hasQueuedThreads())) {
                 delay = 0;
                 notBefore = 0;
-                LOG.info("{}: written anew in {} ms beside its transactions, since its log had {} KiB; it has {} KiB now",
-                        database.name(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began), length >> 10,
+                LOG.info("{}: written anew in {} ms beside its transactions, since its log had {} KiB; it has {} KiB "
+                        + "now", database.name(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began), length >> 10,
                         log.length() >> 10);
             } else {
                 later(length, enough);
-                LOG.info("{}: not written anew, though its log has {} KiB: the schema changes; this is tried again when the "
-                        + "log has {} KiB", database.name(), length >> 10, notBefore >> 10);
+                LOG.info("{}: not written anew, though its log has {} KiB: the schema changes; this is tried again "
+                        + "when the log has {} KiB", database.name(), length >> 10, notBefore >> 10);
             }
         } catch (SQLException | RuntimeException failed) {
             later(length, enough);
             LOG.warn(
-                    "{}: cannot be written anew, so its log grows beyond {} KiB; is the disk full? This is tried again when "
-                            + "the log has {} KiB",
+                    "{}: cannot be written anew, so its log grows beyond {} KiB; is the disk full? This is tried "
+                            + "again when the log has {} KiB",
                     database.name(), length >> 10, notBefore >> 10, failed);
         } finally {
             schemaLock.readLock().unlock();

@@ -61,8 +61,8 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
     private static final Logger LOG = LoggerFactory.getLogger(HsqldbLog.class);
 
     private static final int COPY_BYTES = 1 << 16;
-    private static final VarHandle TRANSACTIONS = LogWatch.field(TransactionManagerMVCC.class.getSuperclass(), "writeLock",
-            ReentrantReadWriteLock.WriteLock.class);
+    private static final VarHandle TRANSACTIONS = LogWatch.field(TransactionManagerMVCC.class.getSuperclass(),
+            "writeLock", ReentrantReadWriteLock.WriteLock.class);
 
     /** Opens a session of the database. */
     @FunctionalInterface
@@ -97,8 +97,8 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
         this.watch = LogWatch.of(database);
         sync();
         if (length() > watch.written()) {
-            throw new SQLException(database.getPath() + " has not been written anew, and its log of the last time is still there; "
-                    + "is the disk full? HSQLDB says more in " + database.getPath() + ".app.log", "58030");
+            throw new SQLException(database.getPath() + " has not been written anew, and its log of the last time is "
+                    + "still there; is the disk full? HSQLDB says more in " + database.getPath() + ".app.log", "58030");
         }
     }
 
@@ -202,7 +202,8 @@ final class HsqldbLog implements EmbeddedDatabase.GrowingLog {
 
     /** Begins a transaction; what it does not see is in the log behind the place that this answers. */
     private long cut(Session snapshot) throws IOException, SQLException {
-        ReentrantReadWriteLock.WriteLock transactions = (ReentrantReadWriteLock.WriteLock) TRANSACTIONS.get(database.txManager);
+        ReentrantReadWriteLock.WriteLock transactions = (ReentrantReadWriteLock.WriteLock) TRANSACTIONS
+                .get(database.txManager);
         transactions.lock();
         try {
             snapshot.startTransaction();
