@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.jdbc.rows.Change;
 import tutti.engine.jdbc.rows.RowChange;
@@ -166,13 +167,14 @@ public interface EmbeddedDatabase extends AutoCloseable {
         long enough();
 
         /**
-         * Writes the database anew, with everything that has been committed, and begins a new log. Blocks for about as long as
-         * reading the database takes. Nobody may have a transaction open, nor begin one meanwhile.
+         * Writes the database anew, and begins a log of what has been committed since it began. Transactions go on meanwhile, and no
+         * schema change may. Blocks for longer than reading the database takes.
          *
-         * @return whether it has been done; if not, a transaction is open all the same, and nothing has changed
+         * @param givenUp whether it is not wanted any more; looked at again and again
+         * @return whether it has been done; if not, it has been given up, and nothing has changed
          * @throws SQLException if it fails; then the log goes on as it was
          */
-        boolean rewrite() throws SQLException;
+        boolean rewrite(BooleanSupplier givenUp) throws SQLException;
     }
 
     /** How far a transaction had come. */

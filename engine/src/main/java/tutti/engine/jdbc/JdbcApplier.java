@@ -46,8 +46,8 @@ final class JdbcApplier implements Applier {
     private static final EngineFailure INTERRUPTED = new EngineFailure("57P01", "the applier was closed", true);
     /** After so many attempts everyone who has changed anything is taken to be in the way. */
     private static final int EXACT_ATTEMPTS = 20;
-    /** Of what is made before it has one. */
-    private static final long NO_POSITION = Quiescence.NO_POSITION;
+    /** In place of a position: what is prepared before it has one. */
+    static final long NO_POSITION = 0;
     /** After so many, a second or more, an operator is told. */
     private static final int ATTEMPTS_TO_TELL = 200;
     private static final Logger LOG = LoggerFactory.getLogger(JdbcApplier.class);
@@ -58,8 +58,6 @@ final class JdbcApplier implements Applier {
     private volatile boolean cancelled;
     /** What has been applied and not committed yet: whose rows are locked. */
     private volatile List<WriteSet> holding = List.of();
-    /** What the standstill knows of, by the position that it knows; on the applier's thread. */
-    private @Nullable Long begun;
     /** Made by the applier's thread. */
     private volatile EmbeddedDatabase.@Nullable Session session;
     private @Nullable PreparedStatement record;
@@ -110,30 +108,9 @@ final class JdbcApplier implements Applier {
         return failure;
     }
 
-    /** Whether it may begin a transaction; if not, it has been closed or cancelled. */
-    private boolean begin(long position) throws InterruptedException {
-        ended();
-        if (!engine.standstill().beginApplier(position, () -> closed || (cancelled && position == NO_POSITION))) {
-            return false;
-        }
-        begun = position;
-        return true;
-    }
-
-    private void ended() {
-        Long position = begun;
-        if (position != null) {
-            begun = null;
-            engine.standstill().endApplier(position);
-        }
-    }
-
     private @Nullable EngineFailure tryToApply(long position, List<WriteSet> writes) {
         boolean first = false;
         try {
-            if (!begin(position)) {
-                return INTERRUPTED;
-            }
             List<Change> changes = new ArrayList<>();
             for (WriteSet set : writes) {
                 changes.addAll(WriteSets.read(engine.tables(), set.changes()));
@@ -209,7 +186,6 @@ final class JdbcApplier implements Applier {
     @Override
     public void cancel() {
         cancelled = true;
-        engine.standstill().wake();
     }
 
     @Override
@@ -229,7 +205,6 @@ final class JdbcApplier implements Applier {
             record(position);
             session().commit();
             holding = List.of();
-            ended();
             return null;
         } catch (SQLException failed) {
             rollbackNow();
@@ -278,7 +253,6 @@ final class JdbcApplier implements Applier {
                 session = null;
             }
         }
-        ended();
     }
 
     @Override
@@ -286,13 +260,8 @@ final class JdbcApplier implements Applier {
         run(() -> {
             ExecuteResult result;
             try {
-                if (!begin(position)) {
-                    done.failed(INTERRUPTED);
-                    return;
-                }
                 result = engine.barriers().execute(session(), position, BarrierStatement.of(statement),
                         () -> record(position), () -> closed);
-                ended();
             } catch (IOException damaged) {
                 rollbackNow();
                 done.failed(new EngineFailure("XX001", String.valueOf(damaged.getMessage()), false));
@@ -330,9 +299,6 @@ final class JdbcApplier implements Applier {
 
     private @Nullable EngineFailure skipNow(long position) {
         try {
-            if (!begin(position)) {
-                return INTERRUPTED;
-            }
             EmbeddedDatabase.Session open = session();
             open.begin();
             record(position);
@@ -342,13 +308,9 @@ final class JdbcApplier implements Applier {
                         "DELETE FROM TUTTI.SKIPPED WHERE POSITION < " + (position - Engine.SKIPPED_KEPT));
             }
             open.commit();
-            ended();
             return null;
         } catch (SQLException failed) {
             return JdbcEngine.failure(failed);
-        } catch (InterruptedException interrupted) {
-            Thread.currentThread().interrupt();
-            return INTERRUPTED;
         } catch (RuntimeException | Error unexpected) {
             return unexpected(unexpected);
         }
@@ -357,13 +319,11 @@ final class JdbcApplier implements Applier {
     @Override
     public void close() {
         closed = true;
-        engine.standstill().wake();
         thread.execute(() -> {
             EmbeddedDatabase.Session open = session;
             if (open != null) {
                 open.close();
             }
-            ended();
         });
         thread.close();
         engine.opened().remove(this);

@@ -54,7 +54,6 @@ public final class JdbcEngine implements ClientEngine {
     private final ReentrantReadWriteLock schemaLock = new ReentrantReadWriteLock();
     private final StatementGate gate = new StatementGate();
     private final Barriers barriers = new Barriers(this);
-    private final Quiescence standstill = new Quiescence();
     private final LogRewriting rewriting;
     private final OpenedSessions opened = new OpenedSessions();
     private final ExecutorService workers = Executors
@@ -71,7 +70,7 @@ public final class JdbcEngine implements ClientEngine {
         this.steps = steps;
         this.database = database;
         this.admin = admin;
-        this.rewriting = new LogRewriting(database, standstill, this::endOutsideReading);
+        this.rewriting = new LogRewriting(database, schemaLock);
     }
 
     /** Something that may fail as databases do. */
@@ -224,19 +223,9 @@ public final class JdbcEngine implements ClientEngine {
         return gate;
     }
 
-    Quiescence standstill() {
-        return standstill;
-    }
-
     /** The database is written anew from time to time, if it needs that. */
     LogRewriting rewriting() {
         return rewriting;
-    }
-
-    private void endOutsideReading() throws SQLException {
-        for (JdbcSession session : opened.sessions()) {
-            session.endOutsideReading();
-        }
     }
 
     /** The tables as of the last schema change. */
@@ -310,7 +299,7 @@ public final class JdbcEngine implements ClientEngine {
     public void skippedPositions(Completion<Set<Long>> done) {
         execute(() -> {
             Set<Long> positions = new HashSet<>();
-            lockAdmin();
+            adminLock.lock();
             try (Statement statement = admin.connection().createStatement();
                     ResultSet rows = statement.executeQuery("SELECT POSITION FROM TUTTI.SKIPPED")) {
                 while (rows.next()) {
@@ -321,7 +310,7 @@ public final class JdbcEngine implements ClientEngine {
                 done.failed(failure(failed));
                 return;
             } finally {
-                unlockAdmin();
+                adminLock.unlock();
             }
             done.succeeded(positions);
         });
@@ -338,7 +327,7 @@ public final class JdbcEngine implements ClientEngine {
     }
 
     private long readAppliedPosition() throws SQLException {
-        lockAdmin();
+        adminLock.lock();
         try {
             long position = readPosition(admin.connection());
             admin.commit();
@@ -347,19 +336,8 @@ public final class JdbcEngine implements ClientEngine {
             broken(failed);
             throw failed;
         } finally {
-            unlockAdmin();
+            adminLock.unlock();
         }
-    }
-
-    /** For a transaction of {@link #admin}. */
-    private void lockAdmin() {
-        adminLock.lock();
-        standstill.beginOwn();
-    }
-
-    private void unlockAdmin() {
-        standstill.endOwn();
-        adminLock.unlock();
     }
 
     static long readPosition(Connection connection) throws SQLException {
@@ -384,7 +362,7 @@ public final class JdbcEngine implements ClientEngine {
     @Override
     public void durablePosition(Completion<Long> done) {
         execute(() -> {
-            lockAdmin();
+            adminLock.lock();
             try {
                 long position = readPosition(admin.connection());
                 try (PreparedStatement delete = admin.connection()
@@ -402,7 +380,7 @@ public final class JdbcEngine implements ClientEngine {
                 done.failed(failure(failed));
                 return;
             } finally {
-                unlockAdmin();
+                adminLock.unlock();
             }
             rewriting.look();
         });
@@ -462,7 +440,6 @@ public final class JdbcEngine implements ClientEngine {
     /** Likewise, for another node. */
     public JdbcEngine copyTo(EmbeddedDatabase empty, SequenceSteps others) throws SQLException {
         boolean filled = false;
-        standstill.beginCopy();
         schemaLock.readLock().lock();
         try (EmbeddedDatabase.Session from = database.openClient()) {
             List<String> script = database.script(from.connection());
@@ -496,7 +473,6 @@ public final class JdbcEngine implements ClientEngine {
             filled = true;
         } finally {
             schemaLock.readLock().unlock();
-            standstill.endCopy();
             if (!filled) {
                 empty.close();
             }
@@ -506,7 +482,7 @@ public final class JdbcEngine implements ClientEngine {
 
     @Override
     public void close() {
-        standstill.close();
+        rewriting.close();
         List.copyOf(opened.appliers()).forEach(JdbcApplier::close);
         workers.close();
         List.copyOf(opened.sessions()).forEach(JdbcSession::close);

@@ -6,7 +6,6 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -58,8 +57,6 @@ public final class JdbcSession implements ClientSession {
     private final Object cancelLock = new Object();
     private boolean running;
     private final ReentrantLock mutex = new ReentrantLock();
-    /** Whether the standstill knows of an open transaction. */
-    private final AtomicBoolean begun = new AtomicBoolean();
     private volatile boolean rollBackAsked;
     private volatile State state = State.IDLE;
     private volatile boolean readOnly;
@@ -139,9 +136,6 @@ public final class JdbcSession implements ClientSession {
         while (true) {
             long ended = engine.gate().ended();
             boolean again;
-            if (state == State.IDLE) {
-                begin();
-            }
             engine.gate().statement().lock();
             try {
                 mutex.lock();
@@ -167,9 +161,6 @@ public final class JdbcSession implements ClientSession {
                         state = State.IDLE;
                     }
                 } finally {
-                    if (state != State.OPEN) {
-                        ended();
-                    }
                     mutex.unlock();
                 }
             } finally {
@@ -178,20 +169,6 @@ public final class JdbcSession implements ClientSession {
             if (again) {
                 beginAnew(ended);
             }
-        }
-    }
-
-    /** May wait, so for a thread that holds neither the mutex nor the gate. */
-    private void begin() throws SQLException {
-        engine.standstill().beginClient();
-        if (!begun.compareAndSet(false, true)) {
-            engine.standstill().endClient();
-        }
-    }
-
-    private void ended() {
-        if (begun.compareAndSet(true, false)) {
-            engine.standstill().endClient();
         }
     }
 
@@ -455,20 +432,7 @@ public final class JdbcSession implements ClientSession {
     private void end(State next) {
         capture.reset();
         state = next;
-        ended();
         engine.gate().transactionEnded();
-    }
-
-    /** What has been read outside of a transaction keeps a snapshot, for the engine: ends that. */
-    void endOutsideReading() throws SQLException {
-        mutex.lock();
-        try {
-            if (state != State.OPEN) {
-                session.refresh();
-            }
-        } finally {
-            mutex.unlock();
-        }
     }
 
     @Override

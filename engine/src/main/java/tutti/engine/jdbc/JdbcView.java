@@ -73,7 +73,6 @@ final class JdbcView implements StateView {
     }
 
     private static void hold(JdbcEngine engine, CompletableFuture<JdbcView> opened) throws SQLException {
-        engine.standstill().beginCopy();
         engine.schemaLock().readLock().lock();
         try (EmbeddedDatabase.Session session = engine.database().openClient()) {
             // The transaction's snapshot is that of its first query.
@@ -83,7 +82,6 @@ final class JdbcView implements StateView {
             view.awaitEnd();
         } finally {
             engine.schemaLock().readLock().unlock();
-            engine.standstill().endCopy();
         }
     }
 

@@ -23,8 +23,8 @@ import org.hsqldb.persist.Log;
 import org.hsqldb.persist.Logger;
 
 /**
- * What a crash would leave of an HSQLDB database, before each operation on its files. HSQLDB's logger does one at a time, and nothing
- * is added to the log meanwhile.
+ * What a crash would leave of an HSQLDB database, before each operation on its files. One is done at a time; the log may grow
+ * meanwhile.
  */
 final class CrashCopies {
     /**
@@ -58,8 +58,9 @@ final class CrashCopies {
         CrashCopies copies = new CrashCopies(Path.of(hsqldb.getPath()).getParent(), to, least);
         Field log = Logger.class.getDeclaredField("log");
         log.setAccessible(true);
-        watch(Log.class, log.get(hsqldb.logger), copies);
-        watch(HsqlProperties.class, hsqldb.getProperties(), copies);
+        watch(Log.class, "fa", log.get(hsqldb.logger), copies);
+        watch(Logger.class, "fileAccess", hsqldb.logger, copies);
+        watch(HsqlProperties.class, "fa", hsqldb.getProperties(), copies);
         return copies;
     }
 
@@ -99,13 +100,15 @@ final class CrashCopies {
                 });
     }
 
-    private static void watch(Class<?> declaring, Object object, CrashCopies copies) throws Exception {
-        Field field = declaring.getDeclaredField("fa");
+    private static void watch(Class<?> declaring, String called, Object object, CrashCopies copies)
+            throws Exception {
+        Field field = declaring.getDeclaredField(called);
         field.setAccessible(true);
         FileAccess real = (FileAccess) field.get(object);
         field.set(object, Proxy.newProxyInstance(FileAccess.class.getClassLoader(), new Class<?>[]{FileAccess.class},
                 (_, method, arguments) -> {
-                    Predicate<String> reads = name -> name.startsWith("is") || name.startsWith("openInput");
+                    Predicate<String> reads = name -> name.startsWith("is") || name.startsWith("get")
+                            || name.startsWith("openInput");
                     if (!reads.test(method.getName())) {
                         copies.take(method.getName() + " " + arguments[0]);
                     }

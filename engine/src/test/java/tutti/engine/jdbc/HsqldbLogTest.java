@@ -32,6 +32,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract.Result;
 import tutti.engine.jdbc.EmbeddedDatabase.GrowingLog;
@@ -41,8 +42,6 @@ import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 @Timeout(120)
 class HsqldbLogTest {
     private static final int LOG_BYTES_MIN = 20_000;
-    private static final long SHORT_NANOS = 1_000_000;
-    private static final long LONG_NANOS = 60_000_000_000L;
     /** Of each kind. */
     private static final int LANES = 3;
     private static final int TRANSACTIONS_EACH = 25;
@@ -172,7 +171,7 @@ class HsqldbLogTest {
 
     private static long rewrites(CrashCopies crashes) {
         return crashes.all().stream()
-                .filter(copy -> copy.operation().startsWith("rename") && copy.operation().endsWith(".script.new"))
+                .filter(copy -> copy.operation().startsWith("rename") && copy.operation().endsWith(".script.next"))
                 .count();
     }
 
@@ -219,7 +218,7 @@ class HsqldbLogTest {
                     while (!over.get()) {
                         durable.set(durable(engine));
                         // What the node's engine does by itself afterwards, here so that it has been done.
-                        engine.rewriting().look(LONG_NANOS);
+                        engine.rewriting().look();
                     }
                     return null;
                 });
@@ -258,46 +257,125 @@ class HsqldbLogTest {
     }
 
     @Test
-    void aTransactionThatStaysOpenDoesNotStopTheOthers() throws Exception {
+    void transactionsThatAreOpenMeanwhileAreCommittedAfterwardsAndOnlyThen() throws Exception {
+        WriteSet applied = writeSets().getFirst().getFirst();
         HsqldbDatabase database = open(files);
-        try (JdbcEngine engine = JdbcEngine.open(database)) {
+        long last;
+        try (JdbcEngine engine = JdbcEngine.open(database);
+                JdbcSession client = engine.openSession(() -> null);
+                JdbcSession other = engine.openSession(() -> null);
+                Applier applier = engine.openApplier()) {
             createTables(engine);
-            long position = engine.appliedPosition();
-            GrowingLog log = log(database);
-            JdbcSession open = engine.openSession(() -> null);
-            execute(open, "SELECT * FROM A");
-            position = fill(engine, log, position);
-            long before = log.length();
-            engine.rewriting().look(SHORT_NANOS);
-            assertEquals(before, log.length());
-            // For a while it is not even tried: with so much patience this would not return.
-            engine.rewriting().look(LONG_NANOS);
-            assertEquals(before, log.length());
-            position = fill(engine, log, position);
-            open.forget();
-            engine.rewriting().look(LONG_NANOS);
-            assertTrue(log.length() < before);
-            open.close();
-            assertEquals(position, engine.appliedPosition());
+            execute(client, "INSERT INTO C VALUES (1, 1)");
+            execute(other, "INSERT INTO C VALUES (2, 2)");
+            last = fill(engine, log(database), engine.appliedPosition());
+            Result<Void> done = new Result<>();
+            applier.apply(last + 2, List.of(applied), done);
+            done.success();
+            long before = log(database).length();
+            engine.rewriting().look();
+            assertTrue(log(database).length() < before);
+            client.capture();
+            done = new Result<>();
+            client.commit(++last, done);
+            done.success();
+            done = new Result<>();
+            applier.commit(++last, done);
+            done.success();
+            assertEquals(last, durable(engine));
+            database.crash();
+        }
+        try (JdbcEngine again = JdbcEngine.open(open(files))) {
+            assertEquals(last, again.appliedPosition());
+            assertEquals(List.of("1,1", LANES + ",1"), EnginePair.rows(again, "SELECT * FROM C ORDER BY ID"));
         }
     }
 
-    /** HSQLDB begins a transaction for that, which nobody ends. */
+    /** Has the script wait when a part of it has been written. */
+    private static CountDownLatch holdScript(HsqldbDatabase database, CountDownLatch writing) throws SQLException {
+        CountDownLatch goOn = new CountDownLatch(1);
+        CrashCopies.writeThrough(database, ".script.next", out -> new FilterOutputStream(out) {
+            @Override
+            public void write(byte[] bytes, int from, int length) throws IOException {
+                writing.countDown();
+                try {
+                    goOn.await();
+                } catch (InterruptedException interrupted) {
+                    throw new IOException(interrupted);
+                }
+                out.write(bytes, from, length);
+            }
+        });
+        return goOn;
+    }
+
     @Test
-    void readingPastTheSessionDoesNotKeepTheLogLong() throws Exception {
+    void whileTheDatabaseIsWrittenOthersCommitAndNothingOfThatIsLost() throws Exception {
+        HsqldbDatabase database = open(files);
+        long last;
+        try (JdbcEngine engine = JdbcEngine.open(database); Applier applier = engine.openApplier()) {
+            createTables(engine);
+            last = fill(engine, log(database), engine.appliedPosition());
+            skip(applier, ++last);
+            CountDownLatch writing = new CountDownLatch(1);
+            CountDownLatch goOn = holdScript(database, writing);
+            try (ExecutorService other = Executors.newSingleThreadExecutor()) {
+                Future<?> written = other.submit(() -> engine.rewriting().look());
+                writing.await();
+                // HSQLDB names the session and the schema of its lines if they are not those of the lines before.
+                skip(applier, ++last);
+                last = commit(engine, last + 1, "INSERT INTO C VALUES (1, 1)", "DELETE FROM A WHERE ID = 2");
+                assertEquals(last, durable(engine));
+                last = commit(engine, last + 1, "UPDATE C SET N = 2");
+                goOn.countDown();
+                written.get();
+            }
+            assertTrue(log(database).length() < log(database).enough());
+            assertEquals(last, durable(engine));
+            database.crash();
+        }
+        try (JdbcEngine again = JdbcEngine.open(open(files))) {
+            assertEquals(last, again.appliedPosition());
+            assertEquals(List.of("1,2"), EnginePair.rows(again, "SELECT * FROM C"));
+            assertEquals(List.of((last - 7) + ",3"), EnginePair.rows(again, "SELECT COUNT(*), MIN(ID) FROM A"));
+        }
+    }
+
+    private static void skip(Applier applier, long position) throws Exception {
+        Result<ExecuteResult> skipped = new Result<>();
+        applier.skip(position, new EngineFailure("22000", "a test", false), skipped);
+        skipped.success();
+    }
+
+    @Test
+    void aSchemaChangeDoesNotWaitForTheDatabaseToBeWritten() throws Exception {
         HsqldbDatabase database = open(files);
         try (JdbcEngine engine = JdbcEngine.open(database)) {
             createTables(engine);
-            try (JdbcSession session = engine.openSession(() -> null)) {
-                try (Statement past = session.connection().createStatement();
-                        ResultSet rows = past.executeQuery("SELECT COUNT(*) FROM A")) {
-                    assertTrue(rows.next());
+            long last = fill(engine, log(database), engine.appliedPosition());
+            long before = log(database).length();
+            CountDownLatch writing = new CountDownLatch(1);
+            CountDownLatch goOn = holdScript(database, writing);
+            try (ExecutorService other = Executors.newSingleThreadExecutor(); Applier applier = engine.openApplier()) {
+                Future<?> written = other.submit(() -> engine.rewriting().look());
+                writing.await();
+                Result<ExecuteResult> executed = new Result<>();
+                applier.execute(last + 1, new BarrierStatement("PUBLIC", "ALTER TABLE C ADD COLUMN M INTEGER").toBytes(),
+                        executed);
+                while (!engine.schemaLock().hasQueuedThreads()) {
+                    Thread.onSpinWait();
                 }
-                fill(engine, log(database), engine.appliedPosition());
-                engine.rewriting().look(LONG_NANOS);
-                assertTrue(log(database).length() < log(database).enough());
-                assertFalse(session.open());
+                goOn.countDown();
+                assertTrue(executed.success().tookEffect());
+                written.get();
             }
+            assertTrue(log(database).length() >= before);
+            // It is tried again when the log is longer.
+            engine.rewriting().look();
+            assertTrue(log(database).length() >= before);
+            fill(engine, log(database), last + 1);
+            engine.rewriting().look();
+            assertTrue(log(database).length() < before);
         }
     }
 
@@ -310,9 +388,9 @@ class HsqldbLogTest {
         engine.onLost(() -> lost.complete(null));
         createTables(engine);
         AtomicBoolean full = new AtomicBoolean();
-        CrashCopies.writeThrough(database, ".log", out -> new Disk(out, full));
+        CrashCopies.writeThrough(database, ".log.next", out -> new Disk(out, full));
         long position = fill(engine, log(database), engine.appliedPosition());
-        engine.rewriting().look(LONG_NANOS);
+        engine.rewriting().look();
         assertEquals(position, durable(engine));
         full.set(true);
         commit(engine, position + 1, "INSERT INTO C VALUES (3, 3)");
@@ -353,8 +431,8 @@ class HsqldbLogTest {
             position = fill(engine, log(database), engine.appliedPosition());
             long before = log(database).length();
             AtomicBoolean full = new AtomicBoolean(true);
-            CrashCopies.writeThrough(database, ".script.new", out -> new Disk(out, full));
-            engine.rewriting().look(LONG_NANOS);
+            CrashCopies.writeThrough(database, ".script.next", out -> new Disk(out, full));
+            engine.rewriting().look();
             assertTrue(log(database).length() >= before);
             position = commit(engine, position + 1, "INSERT INTO C VALUES (1, 1)");
             assertEquals(position, durable(engine));
@@ -374,9 +452,9 @@ class HsqldbLogTest {
         try (JdbcEngine engine = JdbcEngine.open(database)) {
             createTables(engine);
             Device device = new Device();
-            CrashCopies.writeThrough(database, ".log", out -> out, device::sync);
+            CrashCopies.writeThrough(database, ".log.next", out -> out, device::sync);
             long position = fill(engine, log(database), engine.appliedPosition());
-            engine.rewriting().look(LONG_NANOS);
+            engine.rewriting().look();
             device.busy.set(true);
             position = commit(engine, position + 1, "INSERT INTO C VALUES (1, 1)");
             Result<Long> durable = new Result<>();

@@ -395,12 +395,12 @@ class StatementGateTest {
                     }
                 });
                 Result<Void> held = new Result<>();
-                holder.apply(Quiescence.NO_POSITION, List.of(one), held);
+                holder.apply(JdbcApplier.NO_POSITION, List.of(one), held);
                 held.success();
                 middle.execute("UPDATE T SET N = 8 WHERE ID = 2");
                 CompletableFuture<Void> stuck = middle.running(() -> middle.execute("UPDATE T SET N = 8 WHERE ID = 1"));
                 Result<Void> prepared = new Result<>();
-                waiter.apply(Quiescence.NO_POSITION, List.of(two), prepared);
+                waiter.apply(JdbcApplier.NO_POSITION, List.of(two), prepared);
                 heard.await();
                 holder.rollback(() -> {});
                 stuck.get();

@@ -38,23 +38,61 @@ class CommitNoticesTest {
         notices.committed(by, loop.nanoTime());
     }
 
-    /** Two entries shortly after each other: the second one's commit may wait. */
+    /** Entries shortly after each other: the last one's commit may wait. */
     private void busy(int by) {
         assertFalse(keeps(append(1, 0, List.of())));
-        loop.pass(CommitNotices.DELAY_NANOS);
-        committed(by);
-        loop.pass(1);
-        committed(by);
+        commits(20, 1_000_000, by);
+    }
+
+    private void commits(int count, long apartNanos, int by) {
+        for (int i = 0; i < count; i++) {
+            loop.pass(apartNanos);
+            committed(by);
+        }
     }
 
     @Test
     void aCommitOfOthersIsToldALittleLater() {
         busy(OTHER);
         assertTrue(keeps(append(2, 0, List.of())));
-        loop.pass(CommitNotices.DELAY_NANOS - 1);
+        loop.pass(CommitNotices.DELAY_NANOS_MIN - 1);
         assertEquals(List.of(), sent);
         loop.pass(1);
         assertEquals(List.of(2L), sent);
+    }
+
+    @Test
+    void howMuchLaterDependsOnHowFastCommitsCome() {
+        assertFalse(keeps(append(1, 0, List.of())));
+        commits(20, 4_000_000, OTHER);
+        assertTrue(keeps(append(2, 0, List.of())));
+        // Twice as long as they are apart, and a little more, since the mean began with more.
+        loop.pass(7_999_999);
+        assertEquals(List.of(), sent);
+        loop.pass(200_000);
+        assertEquals(List.of(2L), sent);
+        commits(20, CommitNotices.DELAY_NANOS_MAX - 1_000_000, OTHER);
+        assertTrue(keeps(append(3, 0, List.of())));
+        loop.pass(CommitNotices.DELAY_NANOS_MAX - 1);
+        assertEquals(List.of(2L), sent);
+        loop.pass(1);
+        assertEquals(List.of(2L, 3L), sent);
+    }
+
+    @Test
+    void whereCommitsAreRareTheyAreToldAtOnce() {
+        busy(OTHER);
+        commits(40, CommitNotices.DELAY_NANOS_MAX + 1_000_000, OTHER);
+        assertFalse(keeps(append(2, 0, List.of())));
+    }
+
+    /** Nobody knows whether another one comes. */
+    @Test
+    void theFirstCommitAfterAPauseIsToldAtOnce() {
+        assertFalse(keeps(append(1, 0, List.of())));
+        commits(20, CommitNotices.DELAY_NANOS_MAX - 1_000_000, OTHER);
+        commits(1, 1_000_000_000, OTHER);
+        assertFalse(keeps(append(2, 0, List.of())));
     }
 
     @Test
@@ -68,10 +106,7 @@ class CommitNoticesTest {
     @Test
     void aFollowerThatHasCommittedLongAgoIsToldLater() {
         busy(FOLLOWER);
-        loop.pass(CommitNotices.OWN_NANOS);
-        committed(OTHER);
-        loop.pass(1);
-        committed(OTHER);
+        commits(100, CommitNotices.OWN_NANOS / 100, OTHER);
         assertTrue(keeps(append(2, 0, List.of())));
     }
 
@@ -84,7 +119,7 @@ class CommitNoticesTest {
         // What was kept is not sent any more: the next that is says more.
         committed(OTHER);
         assertTrue(keeps(append(3, 0, List.of())));
-        loop.pass(CommitNotices.DELAY_NANOS);
+        loop.pass(CommitNotices.DELAY_NANOS_MIN);
         assertEquals(List.of(3L), sent);
     }
 

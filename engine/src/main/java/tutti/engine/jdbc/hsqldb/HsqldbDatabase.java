@@ -57,7 +57,7 @@ public final class HsqldbDatabase extends OpenedDatabase {
         this.url = url;
         database(keeper()).logger.setLogSize(UNLIMITED);
         try {
-            this.log = files == null ? null : new HsqldbLog(session(keeper()), files, logBytesMin);
+            this.log = files == null ? null : new HsqldbLog(database(keeper()), this::open, files, logBytesMin);
         } catch (SQLException unwritten) {
             crash();
             throw unwritten;
@@ -100,6 +100,7 @@ public final class HsqldbDatabase extends OpenedDatabase {
             throw new IllegalArgumentException("logBytesMin " + logBytesMin);
         }
         String files = path.toAbsolutePath().toString();
+        HsqldbLog.settle(files);
         HsqldbLog.warnOfHeap(files);
         return new HsqldbDatabase("jdbc:hsqldb:file:" + files + words(syntax), "HSQLDB database " + path, files,
                 logBytesMin);

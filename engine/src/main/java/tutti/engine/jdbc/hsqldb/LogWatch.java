@@ -1,10 +1,13 @@
 package tutti.engine.jdbc.hsqldb;
 
+import java.io.BufferedOutputStream;
 import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import org.hsqldb.Database;
+import org.hsqldb.Session;
 import org.hsqldb.lib.FileAccess;
 import org.hsqldb.persist.Log;
 import org.hsqldb.persist.Logger;
@@ -22,6 +25,10 @@ import org.jspecify.annotations.Nullable;
  * the device answers. Here HSQLDB only hands its buffer to the operating system, and {@link #force} syncs without any lock of
  * HSQLDB's. What is durable is what {@link HsqldbLog#sync} has said to be, as before; a process that is killed loses no more than
  * before, and a machine that fails loses what the order's log still has.
+ *
+ * <p>
+ * <b>Another file.</b> The log can be {@linkplain #cut cut} between two transactions, and {@linkplain #goOn go on} in another file that
+ * begins there, while transactions are committed: for these both take as long as copying some lines.
  */
 final class LogWatch {
     private static final VarHandle LOG = field(Logger.class, "log", Log.class);
@@ -29,25 +36,25 @@ final class LogWatch {
     private static final VarHandle STREAM = field(ScriptWriterBase.class, "fileStreamOut", OutputStream.class);
     private static final VarHandle DESCRIPTOR = field(ScriptWriterBase.class, "outDescriptor",
             FileAccess.FileSync.class);
+    private static final VarHandle SESSION = field(ScriptWriterBase.class, "currentSession", Session.class);
 
+    private final Database database;
     private final ScriptWriterBase writer;
-    private final FileAccess.@Nullable FileSync device;
+    private final Watched stream;
+    private volatile FileAccess.FileSync device;
     private volatile @Nullable IOException failure;
+    /** What the writer had written when the file that is written now began. */
+    private volatile long before;
 
-    private LogWatch(ScriptWriterBase writer, FileAccess.@Nullable FileSync device) {
+    private LogWatch(Database database, ScriptWriterBase writer) {
+        this.database = database;
         this.writer = writer;
-        this.device = device;
+        this.stream = new Watched((OutputStream) STREAM.get(writer));
+        this.device = (FileAccess.FileSync) DESCRIPTOR.get(writer);
     }
 
-    /** What HSQLDB calls under its locks instead of the device's: does nothing. */
-    private record Deferred(FileAccess.FileSync device) implements FileAccess.FileSync {
-        @Override
-        public void sync() {
-            // The buffer has been handed to the operating system just before.
-        }
-    }
-
-    private static VarHandle field(Class<?> of, String name, Class<?> type) {
+    /** Of a class of HSQLDB's. */
+    static VarHandle field(Class<?> of, String name, Class<?> type) {
         try {
             return MethodHandles.privateLookupIn(of, MethodHandles.lookup()).findVarHandle(of, name, type);
         } catch (ReflectiveOperationException other) {
@@ -55,42 +62,34 @@ final class LogWatch {
         }
     }
 
-    /** Watches the log that is being written now. */
-    static LogWatch of(Logger logger) {
+    /** Watches the log that is being written. */
+    static LogWatch of(Database database) {
         // What is written to the log is written under this lock.
-        synchronized (logger) {
-            ScriptWriterBase writer = (ScriptWriterBase) WRITER.get((Log) LOG.get(logger));
-            OutputStream stream = (OutputStream) STREAM.get(writer);
-            FileAccess.FileSync descriptor = (FileAccess.FileSync) DESCRIPTOR.get(writer);
-            // The same log may be watched again, if a new one was not begun.
-            FileAccess.FileSync device = descriptor instanceof Deferred deferred ? deferred.device() : descriptor;
-            LogWatch watch = new LogWatch(writer, device);
-            if (device == null) {
-                watch.failure = new IOException("HSQLDB could not open a new log");
-                return watch;
-            }
-            STREAM.set(writer, watch.new Watched(stream));
-            DESCRIPTOR.set(writer, new Deferred(device));
+        synchronized (database.logger) {
+            LogWatch watch = new LogWatch(database,
+                    (ScriptWriterBase) WRITER.get((Log) LOG.get(database.logger)));
+            STREAM.set(watch.writer, watch.stream);
+            // What HSQLDB calls under its locks: the buffer has been handed to the operating system just before.
+            DESCRIPTOR.set(watch.writer, (FileAccess.FileSync) () -> {});
             return watch;
         }
     }
 
-    /** Bytes that have been written since the log was opened. */
+    /** Bytes that have been written to the file, or are about to be. */
     long written() {
-        return writer.size();
+        return writer.size() - before;
     }
 
     /**
      * Has the device keep what HSQLDB has handed to the operating system; a failure is noted. Blocks for as long as the device
-     * takes. Must not run while the log is closed or begun anew.
+     * takes. Must not run while the log is closed or goes on in another file.
      */
     void force() {
-        FileAccess.FileSync present = device;
-        if (present == null || failure != null) {
+        if (failure != null) {
             return;
         }
         try {
-            present.sync();
+            device.sync();
         } catch (IOException failed) {
             failure = failed;
         }
@@ -100,6 +99,58 @@ final class LogWatch {
     @Nullable
     IOException failure() {
         return failure;
+    }
+
+    /** The files are not what they must be, so that what has been committed cannot be relied on. */
+    void fail(IOException why) {
+        failure = why;
+    }
+
+    /**
+     * Has what follows be readable by itself: HSQLDB leaves out which session and schema lines are of while they are the same. For
+     * a place between two transactions the caller holds the lock of all transactions.
+     *
+     * @return the place, in bytes of the file, in which all before it is when this returns
+     */
+    long cut() throws IOException {
+        synchronized (database.logger) {
+            synchronized (stream) {
+                stream.flush();
+                SESSION.set(writer, (Session) null);
+                database.sessionManager.resetLoggedSchemas();
+                return written();
+            }
+        }
+    }
+
+    /** Copies what is missing. */
+    @FunctionalInterface
+    interface Rest {
+        void copy() throws IOException;
+    }
+
+    /**
+     * Has the log go on in another file.
+     *
+     * @param cut place in the present file at which the other one begins
+     * @param rest has the other file have all that the present one has then
+     * @throws IOException if it does not; then the log goes on in the present file
+     */
+    void goOn(OutputStream other, FileAccess.FileSync otherDevice, long cut, Rest rest) throws IOException {
+        synchronized (database.logger) {
+            synchronized (stream) {
+                stream.flush();
+                rest.copy();
+                OutputStream old = stream.change(new BufferedOutputStream(other));
+                device = otherDevice;
+                before += cut;
+                try {
+                    old.close();
+                } catch (IOException failed) {
+                    failure = failed;
+                }
+            }
+        }
     }
 
     private interface Writing {
@@ -118,6 +169,12 @@ final class LogWatch {
     private final class Watched extends FilterOutputStream {
         Watched(OutputStream stream) {
             super(stream);
+        }
+
+        OutputStream change(OutputStream other) {
+            OutputStream old = out;
+            out = other;
+            return old;
         }
 
         @Override
