@@ -25,6 +25,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.apply.PlacedTables;
@@ -199,6 +201,25 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public boolean mayBeRead(String database) {
         return database.equals("postgres") || database.equals("template1");
+    }
+
+    @Override
+    public CompletableFuture<Void> upToDate() {
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        services.transactions().awaitAll(new Completion<>() {
+            @Override
+            public void succeeded(Long visible) {
+                told.complete(null);
+            }
+
+            @Override
+            public void failed(EngineFailure why) {
+                told.completeExceptionally(new PostgresException(Errors.fatal(why.sqlState(),
+                        "this node knows no database of that name, and cannot tell whether it has been made since: "
+                                + why.message())));
+            }
+        });
+        return told;
     }
 
     @Override
