@@ -430,7 +430,7 @@ final class PostgresDatabase implements NodeDatabase {
                 config.data().resolve("postgres"), port, postgres.user(), password)
                 .with("max_connections",
                         Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
-                                + APPLIERS_MAX + 20 + ServerEngine.DATABASES_MAX))
+                                + APPLIERS_MAX * ServerEngine.OPENED_MAX + 20 + ServerEngine.DATABASES_MAX))
                 .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());

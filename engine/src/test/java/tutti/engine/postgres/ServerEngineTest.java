@@ -121,10 +121,27 @@ class ServerEngineTest {
         commit(1, SHOP);
         try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
             List<StateView.Relation> tables = view.tables();
-            assertEquals(List.of("public.t", "\"" + shop + "\".public.t"),
+            assertEquals(List.of("pg_catalog.pg_database", "public.t", "\"" + shop + "\".public.t"),
                     tables.stream().map(StateView.Relation::name).toList());
+            String database = tables.getFirst().definition().getFirst();
+            assertTrue(database.startsWith("database " + shop + " owner " + TestServer.USER + " encoding UTF8"),
+                    database);
             assertEquals(0, view.digests(tables.getFirst(), 1, (_, _) -> {}).getFirst().rows());
+            assertEquals(0, view.digests(tables.get(1), 1, (_, _) -> {}).getFirst().rows());
             assertEquals(1, view.digests(tables.getLast(), 1, (_, _) -> {}).getFirst().rows());
+        }
+    }
+
+    @Test
+    void aViewShowsWhatIsSetForADatabase() throws Exception {
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " SET work_mem = '5MB'");
+        try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
+            assertTrue(view.tables().getFirst().definition()
+                    .contains("database " + shop + " setting work_mem=5MB"), view.tables()::toString);
+        }
+        try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), List.of())) {
+            assertEquals(List.of("public.t"), view.tables().stream().map(StateView.Relation::name).toList(),
+                    "where there are no others there is nothing to show of them");
         }
     }
 
