@@ -20,7 +20,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -136,21 +135,45 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         /** As {@link tutti.engine.postgres.databases.DatabaseTag} names it; no other has had it. */
         long id();
 
-        /** Made once for each {@link #id}. */
+        /** Made once for each of these. */
         Capture capture();
 
         /** Its engine. */
         SessionRegistry registry();
     }
 
-    /**
-     * Serves other databases, too. Until it is set there are none. Before {@link #start}.
-     *
-     * @param known the one of that name, or null; from any thread
-     * @param mayChange whether clients may make and drop some: whether all nodes can; from any thread
-     */
-    public void others(Function<String, @Nullable OtherDatabase> known, BooleanSupplier mayChange) {
-        databases.others(known, mayChange);
+    /** The databases that a cluster has besides the configured one. From any thread. */
+    public interface OtherDatabases {
+        /** None, and none can be made. */
+        OtherDatabases NONE = new OtherDatabases() {
+            @Override
+            public @Nullable OtherDatabase of(String name) {
+                return null;
+            }
+
+            @Override
+            public String refusal(boolean creates, boolean ofSystem) {
+                return "this node keeps one database";
+            }
+        };
+
+        /** The one of that name, or null; equal to what was answered before as long as it is the same. */
+        @Nullable
+        OtherDatabase of(String name);
+
+        /**
+         * Why clients cannot make, change or drop one now; null if they can.
+         *
+         * @param creates whether one is to be made
+         * @param ofSystem whether that needs a locale of the operating system
+         */
+        @Nullable
+        String refusal(boolean creates, boolean ofSystem);
+    }
+
+    /** Serves other databases, too. Until it is set there are none. Before {@link #start}. */
+    public void others(OtherDatabases known) {
+        databases.others(known);
     }
 
     private SessionServices services(OtherDatabase other) {

@@ -104,7 +104,17 @@ class ConnectingTest {
         try (PostgresFrontEnd frontEnd = new PostgresFrontEnd(FrontEndSettings
                 .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings()),
                 fixture.node, fixture.capture, (_, _) -> () -> {}, fixture.loops)) {
-            frontEnd.others(name -> name.equals("shop") ? made.get() : null, () -> true);
+            frontEnd.others(new PostgresFrontEnd.OtherDatabases() {
+                @Override
+                public PostgresFrontEnd.@Nullable OtherDatabase of(String name) {
+                    return name.equals("shop") ? made.get() : null;
+                }
+
+                @Override
+                public @Nullable String refusal(boolean creates, boolean ofSystem) {
+                    return null;
+                }
+            });
             BackendSettings shop = BackendSettings.of(frontEnd.start(), fixture.server.settings().user(), "shop",
                     fixture.server.settings().credentials());
             assertEquals("3D000", refusal(shop).sqlState());

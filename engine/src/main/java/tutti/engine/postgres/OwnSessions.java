@@ -42,6 +42,7 @@ public final class OwnSessions {
     static BackendSettings plain(BackendSettings settings, String application) {
         Map<String, String> all = new TreeMap<>(ANY);
         all.put("application_name", application);
+        all.put("session_authorization", settings.user());
         return settings.withParameters(all);
     }
 }

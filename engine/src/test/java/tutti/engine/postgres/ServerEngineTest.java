@@ -81,7 +81,7 @@ class ServerEngineTest {
     }
 
     private ExecuteResult change(long position, boolean creates, String name) throws Exception {
-        return execute(position, Statement.database(new DatabaseChange(creates, name, false,
+        return execute(position, Statement.database(new DatabaseChange(creates ? DatabaseChange.Kind.CREATE : DatabaseChange.Kind.DROP, name, false,
                 "CREATE DATABASE " + name + " TEMPLATE template0"), TestServer.USER).toBytes());
     }
 
@@ -176,6 +176,52 @@ class ServerEngineTest {
         assertEquals(18, EngineContract.position(engine), "nor does it in one that is called the same");
     }
 
+    private ExecuteResult change(long position, DatabaseChange.Kind kind, String sql, String role) throws Exception {
+        return execute(position,
+                Statement.database(new DatabaseChange(kind, shop, false, sql), role).toBytes());
+    }
+
+    @Test
+    void aDatabaseIsRenamedWithWhatIsInIt() throws Exception {
+        String name = shop + " \"renamed\"";
+        commit(8, SHOP);
+        BackendConnection client = TestServer.connect(shop);
+        assertTrue(change(9, DatabaseChange.Kind.RENAME, name, TestServer.USER).tookEffect());
+        client.closed().get(20, java.util.concurrent.TimeUnit.SECONDS);
+        assertNull(engine.member(shop));
+        assertNotNull(engine.member(name));
+        assertEquals(9, EngineContract.position(engine));
+        commit(10, SHOP);
+        assertEquals("8 10", rows(name));
+        again();
+        assertEquals(10, EngineContract.position(engine));
+        commit(11, SHOP);
+        assertEquals("8 10 11", rows(name));
+        assertEquals("3D000", sqlState(change(12, DatabaseChange.Kind.RENAME, "other", TestServer.USER)));
+    }
+
+    private static String sqlState(ExecuteResult result) {
+        return java.util.Objects.requireNonNull(result.refusal()).sqlState();
+    }
+
+    @Test
+    void whoMayNotOrANameThatIsTakenLeavesADatabaseAsItIs() throws Exception {
+        String role = "r" + shop;
+        TestServer.execute(admin, "CREATE ROLE " + role);
+        assertEquals("42P04", sqlState(change(9, DatabaseChange.Kind.RENAME, configured, TestServer.USER)));
+        assertEquals("42501", sqlState(change(9, DatabaseChange.Kind.RENAME, "other", role)));
+        assertEquals("42501",
+                sqlState(change(9, DatabaseChange.Kind.ALTER, "ALTER DATABASE " + shop + " SET work_mem = 64", role)));
+        assertTrue(change(10, DatabaseChange.Kind.ALTER, "ALTER DATABASE " + shop + " OWNER TO " + role + " -- now\n",
+                TestServer.USER).tookEffect());
+        assertEquals("42501", sqlState(change(11, DatabaseChange.Kind.RENAME, "other", role)), "who may make none");
+        assertTrue(change(11, DatabaseChange.Kind.ALTER, "ALTER DATABASE " + shop + " SET work_mem = 64", role)
+                .tookEffect());
+        assertEquals(11, EngineContract.position(engine));
+        commit(12, SHOP);
+        assertEquals("12", rows(shop));
+    }
+
     @Test
     void aDatabaseWithPreparedTransactionsIsNotDropped() throws Exception {
         BackendConnection there = TestServer.connect(shop);
@@ -198,12 +244,16 @@ class ServerEngineTest {
                 + " SET restrict_nonsystem_relation_kind = 'view, foreign-table'");
         TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET exit_on_error = on");
         TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET plpgsql.extra_errors = 'all'");
+        TestServer.execute(admin, "DO $$ BEGIN IF to_regrole('nobody') IS NULL THEN CREATE ROLE nobody; END IF; END $$");
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " SET session_authorization = 'nobody'");
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " SET role = 'nobody'");
         again();
         assertNotNull(engine.member(shop));
         byte[] made = DatabaseTag.tag(SHOP,
                 new Statement(TABLE, TestServer.USER, Map.of("search_path", "public")).toBytes());
         assertFalse(execute(10, made).tookEffect(), "the table is there: the statement's error ends no session");
         commit(11, SHOP);
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " RESET ALL");
         assertEquals("11", rows(shop));
     }
 
