@@ -136,8 +136,9 @@ class ServerEngineTest {
     void aViewShowsWhatIsSetForADatabase() throws Exception {
         TestServer.execute(admin, "ALTER DATABASE " + shop + " SET work_mem = '5MB'");
         try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
-            assertTrue(view.tables().getFirst().definition()
-                    .contains("database " + shop + " setting work_mem=5MB"), view.tables()::toString);
+            List<String> lines = view.tables().getFirst().definition();
+            assertEquals(2, lines.size(), lines::toString);
+            assertTrue(lines.contains("database " + shop + " setting work_mem=5MB"), lines::toString);
         }
         try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), List.of())) {
             assertEquals(List.of("public.t"), view.tables().stream().map(StateView.Relation::name).toList(),

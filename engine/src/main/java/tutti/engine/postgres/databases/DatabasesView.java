@@ -30,7 +30,9 @@ public final class DatabasesView implements StateView {
              FROM tutti.databases AS m JOIN pg_database AS d ON d.datname = m.name
              UNION ALL SELECT concat('database ', quote_ident(d.datname), ' role ' || pg_get_userbyid(nullif(s.setrole, 0)), ' setting ', v)
              FROM tutti.databases AS m JOIN pg_database AS d ON d.datname = m.name
-             JOIN pg_db_role_setting AS s ON s.setdatabase = d.oid CROSS JOIN LATERAL unnest(s.setconfig) AS v) AS lines""";
+             JOIN pg_db_role_setting AS s ON s.setdatabase = d.oid
+              AND (s.setrole = 0 OR pg_get_userbyid(s.setrole) !~ '^tutti_(applier|executor)_')
+             CROSS JOIN LATERAL unnest(s.setconfig) AS v) AS lines""";
     /** By what stands before tables' names. */
     private final Map<String, PostgresView> views = new LinkedHashMap<>();
     private final Map<String, Source> sources = new LinkedHashMap<>();
