@@ -177,6 +177,25 @@ class ServerEngineTest {
         assertEquals(18, EngineContract.position(engine), "nor does it in one that is called the same");
     }
 
+    /** pg_dump --create tells of both. */
+    @Test
+    void aDatabaseHasNoRightsOrSettingsOfTheNodesRoles() throws Exception {
+        String told = "SELECT concat((SELECT datacl FROM pg_database WHERE oid = %1$s), (SELECT string_agg(setconfig::text, '')"
+                + " FROM pg_db_role_setting WHERE setdatabase = %1$s))";
+        String id = "(SELECT oid FROM pg_database WHERE datname = '" + shop + "')";
+        assertEquals("", TestServer.execute(admin, told.formatted(id)).value());
+        commit(8, SHOP);
+        TestServer.execute(admin, "REVOKE CONNECT ON DATABASE " + shop + " FROM PUBLIC");
+        again();
+        commit(9, SHOP);
+        TestServer.execute(admin, "GRANT CONNECT ON DATABASE " + shop + " TO PUBLIC");
+        again();
+        commit(10, SHOP);
+        assertEquals("8 9 10", rows(shop));
+        assertEquals("{=Tc/" + TestServer.USER + "," + TestServer.USER + "=CTc/" + TestServer.USER + "}",
+                TestServer.execute(admin, told.formatted(id)).value());
+    }
+
     private ExecuteResult change(long position, DatabaseChange.Kind kind, String sql, String role) throws Exception {
         return execute(position,
                 Statement.database(new DatabaseChange(kind, shop, false, sql), role).toBytes());
