@@ -93,6 +93,7 @@ class DatabasesClusterTest {
             assertEverywhere(cluster, "131", "shop", "SELECT sum(left_over) FROM item");
             assertEverywhere(cluster, "8", "tutti", "SELECT sum(left_over) FROM item");
 
+            altered(cluster);
             dropped(cluster);
             cluster.assertSame();
         }
@@ -112,6 +113,15 @@ class DatabasesClusterTest {
             assertEquals("40001", assertThrows(SQLException.class, other::commit).getSQLState());
             elsewhere.rollback();
         }
+    }
+
+    private static void altered(FaultCluster cluster) throws SQLException {
+        execute(cluster, 0, "postgres", "ALTER DATABASE \"Second one\" SET work_mem = '7MB'");
+        execute(cluster, 1, "tutti", "ALTER DATABASE \"Second one\" RENAME TO second");
+        execute(cluster, 2, "second", "INSERT INTO t DEFAULT VALUES");
+        assertEverywhere(cluster, "3 7MB", "second", "SELECT count(*) || ' ' || current_setting('work_mem') FROM t");
+        assertEquals("3D000", assertThrows(SQLException.class,
+                () -> execute(cluster, 0, "Second%20one", "SELECT 1")).getSQLState());
     }
 
     private static void dropped(FaultCluster cluster) throws SQLException {
