@@ -4,6 +4,7 @@ import io.netty.channel.EventLoopGroup;
 import io.netty.handler.ssl.SslContext;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Engine;
@@ -56,6 +57,11 @@ interface NodeDatabase {
 
     /** The Java procedures that are registered with it. */
     Procedures procedures();
+
+    /** What the node tells the others that it can do, besides what its build can. */
+    default Set<String> abilities() {
+        return procedures().abilities();
+    }
 
     /**
      * Those that a configuration names.

@@ -357,7 +357,7 @@ final class NodeLife implements AutoCloseable {
         Order order = config.orderKind().open(orderSettings(config, read), read.machine(),
                 PathDirectory.of(config.data().resolve("order")));
         started.push(order);
-        order.group().can(opened.procedures().abilities());
+        order.group().can(opened.abilities());
         group = order.group();
         Set<Integer> replicas = order.group().founders(config.members().stream().map(NodeConfig.Member::id)
                 .collect(Collectors.toUnmodifiableSet()));

@@ -20,7 +20,9 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.atomic.AtomicReference;
@@ -94,6 +96,7 @@ final class PostgresDatabase implements NodeDatabase {
     private final PostgresEngine engine;
     private final ServerEngine all;
     private final Procedures procedures;
+    private final ServerLocales locales;
 
     private PostgresDatabase(NodeConfig config, String cluster, NodeLife life, EventLoopGroup loops)
             throws IOException, InterruptedException {
@@ -116,6 +119,7 @@ final class PostgresDatabase implements NodeDatabase {
         all = new ServerEngine(loops, settings, engine,
                 (other, beside) -> configured(PostgresEngine.open(loops, other, capture, beside)));
         life.started(all);
+        locales = ServerLocales.of(this::ask);
         if (before == null && !cluster.isEmpty()) {
             ask("INSERT INTO tutti.cluster (id) VALUES ('" + cluster.replace("'", "''") + "')");
         }
@@ -149,6 +153,13 @@ final class PostgresDatabase implements NodeDatabase {
     @Override
     public Procedures procedures() {
         return procedures;
+    }
+
+    @Override
+    public Set<String> abilities() {
+        Set<String> abilities = new TreeSet<>(procedures.abilities());
+        abilities.addAll(locales.abilities());
+        return abilities;
     }
 
     /** Id of the cluster that the database belongs to, null if it has none. */
@@ -290,11 +301,26 @@ final class PostgresDatabase implements NodeDatabase {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
         PostgresFrontEnd served = new PostgresFrontEnd(front, node, capture(engine), new Sessions(engine), loops);
-        served.others(name -> {
-            ServerEngine.Member member = all.member(name);
-            return member == null ? null : new Other(this, member);
-        }, () -> life.allCan(Group.DATABASES));
+        served.others(new Others());
         return served;
+    }
+
+    /** The databases besides the configured one. */
+    private final class Others implements PostgresFrontEnd.OtherDatabases {
+        @Override
+        public PostgresFrontEnd.@Nullable OtherDatabase of(String name) {
+            ServerEngine.Member member = all.member(name);
+            return member == null ? null : new Other(PostgresDatabase.this, member);
+        }
+
+        @Override
+        public @Nullable String refusal(boolean creates, boolean ofSystem) {
+            if (!life.allCan(Group.DATABASES)) {
+                return "databases are not made, changed or dropped before every node of the cluster is up, and of a"
+                        + " release that keeps several";
+            }
+            return creates ? locales.refusal(ofSystem, life::allCan) : null;
+        }
     }
 
     /** Another database than the configured one. */
@@ -430,7 +456,7 @@ final class PostgresDatabase implements NodeDatabase {
                 config.data().resolve("postgres"), port, postgres.user(), password)
                 .with("max_connections",
                         Integer.toString(config.limits().sessions() * (prepares() ? config.members().size() : 1)
-                                + APPLIERS_MAX + 20 + ServerEngine.DATABASES_MAX))
+                                + APPLIERS_MAX * ServerEngine.OPENED_MAX + 20 + ServerEngine.DATABASES_MAX))
                 .with("shared_buffers", (embedded.sharedBuffersBytes() >> 10) + "kB");
         for (Map.Entry<String, String> parameter : new TreeMap<>(embedded.parameters()).entrySet()) {
             server = server.with(parameter.getKey(), parameter.getValue());

@@ -536,6 +536,9 @@ final class Classifier {
     private StatementKind schemaChange(boolean refresh, boolean create, boolean changes, boolean grants) {
         StatementKind kind = schema.judge(refresh, create, changes, grants);
         fills |= schema.isFromQuery();
+        if (kind == StatementKind.SCHEMA && elsewhere != null && schema.isOfDatabase()) {
+            return StatementKind.DATABASE;
+        }
         return kind == StatementKind.REFUSED ? refuse(schema.refusal()) : kind;
     }
 

@@ -2,7 +2,6 @@ package tutti.wire;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -10,6 +9,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.TransactionId;
 import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.capture.Statement.DatabaseChange;
 import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
 
@@ -22,11 +22,10 @@ final class ClusterDatabases {
     private final Map<String, Served> served = new ConcurrentHashMap<>();
     /** By the process of the engine that serves a session. */
     private final Map<Integer, String> sessions = new ConcurrentHashMap<>();
-    private volatile Function<String, PostgresFrontEnd.@Nullable OtherDatabase> others = _ -> null;
-    private volatile BooleanSupplier mayChange = () -> false;
+    private volatile PostgresFrontEnd.OtherDatabases others = PostgresFrontEnd.OtherDatabases.NONE;
 
     /** What sessions of another database share. */
-    private record Served(long id, SessionServices services) {}
+    private record Served(PostgresFrontEnd.OtherDatabase of, SessionServices services) {}
 
     /**
      * Of the configured database alone.
@@ -42,30 +41,29 @@ final class ClusterDatabases {
     }
 
     /** As {@link PostgresFrontEnd#others}. */
-    void others(Function<String, PostgresFrontEnd.@Nullable OtherDatabase> known, BooleanSupplier allowed) {
+    void others(PostgresFrontEnd.OtherDatabases known) {
         others = known;
-        mayChange = allowed;
     }
 
     /** What sessions of another database than the configured one share; null if the cluster has none of that name. */
     @Nullable
     SessionServices services(String name) {
-        PostgresFrontEnd.OtherDatabase other = name.equals(configured) ? null : others.apply(name);
+        PostgresFrontEnd.OtherDatabase other = name.equals(configured) ? null : others.of(name);
         Served now = served.compute(name, (_, before) -> {
-            if (other != null && before != null && before.id() == other.id()) {
+            if (before != null && before.of().equals(other)) {
                 return before;
             }
             if (before != null) {
                 before.services().sequences().close();
             }
-            return other == null ? null : new Served(other.id(), services.apply(other));
+            return other == null ? null : new Served(other, services.apply(other));
         });
         return now == null ? null : now.services();
     }
 
     /** Whether the cluster has made a database of that name. */
     boolean made(String name) {
-        return !name.equals(configured) && others.apply(name) != null;
+        return !name.equals(configured) && others.of(name) != null;
     }
 
     void entered(int processId, String database) {
@@ -76,35 +74,53 @@ final class ClusterDatabases {
         sessions.remove(processId);
     }
 
-    /** Why a database cannot be made or dropped by a session; null if it can be tried. */
+    /** Why a database cannot be made, changed or dropped by a session; null if it can be tried. */
     @Nullable
     ErrorFields refusal(DatabaseStatement statement, int processId) {
         if (statement.refusal() != null) {
             return Errors.notSupported(statement.refusal());
         }
-        if (!mayChange.getAsBoolean()) {
-            return Errors
-                    .notSupported("databases are not made or dropped before every node of the cluster is up, and of a"
-                            + " release that keeps several");
+        DatabaseChange.Kind kind = statement.change().kind();
+        String impossible = others.refusal(kind == DatabaseChange.Kind.CREATE, statement.ofSystem());
+        if (impossible != null) {
+            return Errors.notSupported(impossible);
         }
         String unable = node.refusal();
         if (unable != null) {
             return Errors.refused(unable);
         }
-        String name = statement.change().name();
-        if (statement.change().creates()) {
-            return null;
+        return switch (kind) {
+            case CREATE, ALTER -> null;
+            case RENAME -> renaming(statement.change().name(), processId);
+            case DROP -> dropping(statement.change().name(), statement.forced(), processId);
+        };
+    }
+
+    private @Nullable ErrorFields renaming(String name, int processId) {
+        if (name.equals(configured)) {
+            return Errors.notSupported("database \"" + name
+                    + "\" is the one that the nodes are configured with, and keeps its name");
         }
+        if (name.equals(sessions.get(processId))) {
+            return Errors.notSupported("current database cannot be renamed");
+        }
+        return sessions.containsValue(name) ? inUse(name) : null;
+    }
+
+    private @Nullable ErrorFields dropping(String name, boolean forced, int processId) {
         if (name.equals(sessions.get(processId))) {
             return Errors.error("55006", "cannot drop the currently open database");
         }
-        return !statement.forced() && sessions.containsValue(name)
-                ? Errors.error("55006", "database \"" + name + "\" is being accessed by other users")
-                        .with('H', "DROP DATABASE ... WITH (FORCE) sends them away.")
+        return !forced && sessions.containsValue(name)
+                ? inUse(name).with('H', "DROP DATABASE ... WITH (FORCE) sends them away.")
                 : null;
     }
 
-    /** Has every node make or drop a database. */
+    private static ErrorFields inUse(String name) {
+        return Errors.error("55006", "database \"" + name + "\" is being accessed by other users");
+    }
+
+    /** Has every node make, change or drop a database. */
     void change(DatabaseStatement statement, String role, @Nullable TransactionId name,
             Completion<ExecuteResult> done) {
         node.barrier(Statement.database(statement.change(), role).toBytes(), keys, name, done);

@@ -75,6 +75,31 @@ final class DatabaseTransactions implements Transactions {
         node.log(DatabaseTag.tag(database, request), classes.salted(salt), name, logged);
     }
 
+    @Override
+    public boolean isWanted(long key) {
+        return node.isWanted(key ^ salt);
+    }
+
+    @Override
+    public boolean wantsAny() {
+        return node.wantsAny();
+    }
+
+    @Override
+    public boolean mayBeWanted(int kind) {
+        return node.mayBeWanted(kind ^ (int) (salt >>> Integer.SIZE));
+    }
+
+    @Override
+    public void want(long key) {
+        node.want(key ^ salt);
+    }
+
+    @Override
+    public Booking book(long key, Completion<Long> come) {
+        return node.book(key ^ salt, come);
+    }
+
     /** A transaction of the database. */
     private final class Tagging implements Ticket {
         private final Ticket ticket;
@@ -250,31 +275,6 @@ final class DatabaseTransactions implements Transactions {
     @Override
     public void slow(long nanos, String statement) {
         node.slow(nanos, statement);
-    }
-
-    @Override
-    public boolean isWanted(long key) {
-        return node.isWanted(key);
-    }
-
-    @Override
-    public boolean wantsAny() {
-        return node.wantsAny();
-    }
-
-    @Override
-    public boolean mayBeWanted(int kind) {
-        return node.mayBeWanted(kind);
-    }
-
-    @Override
-    public void want(long key) {
-        node.want(key);
-    }
-
-    @Override
-    public Booking book(long key, Completion<Long> come) {
-        return node.book(key, come);
     }
 
     @Override

@@ -76,6 +76,16 @@ public final class Handshake implements FrameSink {
             return false;
         }
 
+        /**
+         * Waits, for a limited time, until all is there that was ordered before: a database that is not known here may have been made at another
+         * node just now.
+         *
+         * @return completed, on any thread; exceptionally with a {@link PostgresException} if the node cannot tell
+         */
+        default CompletableFuture<Void> upToDate() {
+            return CompletableFuture.completedFuture(null);
+        }
+
         /** What is known of a role; null if there is none that can prove itself. Completed on any thread. */
         CompletableFuture<@Nullable KnownRole> role(String name);
 
@@ -317,11 +327,6 @@ public final class Handshake implements FrameSink {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
         String database = parameters.getOrDefault("database", user);
-        if (!database.equals(host.database()) && !host.isServed(database) && !host.mayBeRead(database)) {
-            refuse(Errors.fatal("3D000", "database \"" + database + "\" is not replicated: this node serves database \""
-                    + host.database() + "\", and those that CREATE DATABASE has made through a node"));
-            return;
-        }
         String full = host.admit(client, superuser);
         if (!full.isEmpty()) {
             refuse(Errors.fatal("53300", full));
@@ -336,16 +341,38 @@ public final class Handshake implements FrameSink {
             }
         });
         reader.pause();
-        host.open(new Arrival(client, reader, user, database, protocol, parameters, credentials))
-                .whenComplete((opened, failure) -> client.eventLoop().execute(() -> {
-                    if (failure != null) {
-                        refuse(refusal(failure));
-                    } else if (ended) {
-                        opened.abandon();
-                    } else {
-                        begin(opened);
-                    }
-                }));
+        Arrival arrival = new Arrival(client, reader, user, database, protocol, parameters, credentials);
+        if (isKnown(database)) {
+            open(arrival);
+            return;
+        }
+        host.upToDate().whenComplete((_, failure) -> client.eventLoop().execute(() -> {
+            if (failure != null) {
+                refuse(refusal(failure));
+            } else if (!isKnown(database)) {
+                refuse(Errors.fatal("3D000", "database \"" + database + "\" does not exist").with('D',
+                        "This node serves database \"" + host.database()
+                                + "\", and those that CREATE DATABASE has made through a node."));
+            } else if (!ended) {
+                open(arrival);
+            }
+        }));
+    }
+
+    private boolean isKnown(String database) {
+        return database.equals(host.database()) || host.isServed(database) || host.mayBeRead(database);
+    }
+
+    private void open(Arrival arrival) {
+        host.open(arrival).whenComplete((opened, failure) -> client.eventLoop().execute(() -> {
+            if (failure != null) {
+                refuse(refusal(failure));
+            } else if (ended) {
+                opened.abandon();
+            } else {
+                begin(opened);
+            }
+        }));
     }
 
     private static ErrorFields refusal(Throwable failure) {

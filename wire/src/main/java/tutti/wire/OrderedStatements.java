@@ -232,7 +232,7 @@ final class OrderedStatements {
     }
 
     /**
-     * Has every node make or drop a database. Returns false: its message is not passed on.
+     * Has every node make, change or drop a database. Returns false: its message is not passed on.
      *
      * @param simple whether it is a simple query, and not executed by the extended protocol
      */

@@ -20,11 +20,12 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.apply.PlacedTables;
@@ -134,21 +135,45 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         /** As {@link tutti.engine.postgres.databases.DatabaseTag} names it; no other has had it. */
         long id();
 
-        /** Made once for each {@link #id}. */
+        /** Made once for each of these. */
         Capture capture();
 
         /** Its engine. */
         SessionRegistry registry();
     }
 
-    /**
-     * Serves other databases, too. Until it is set there are none. Before {@link #start}.
-     *
-     * @param known the one of that name, or null; from any thread
-     * @param mayChange whether clients may make and drop some: whether all nodes can; from any thread
-     */
-    public void others(Function<String, @Nullable OtherDatabase> known, BooleanSupplier mayChange) {
-        databases.others(known, mayChange);
+    /** The databases that a cluster has besides the configured one. From any thread. */
+    public interface OtherDatabases {
+        /** None, and none can be made. */
+        OtherDatabases NONE = new OtherDatabases() {
+            @Override
+            public @Nullable OtherDatabase of(String name) {
+                return null;
+            }
+
+            @Override
+            public String refusal(boolean creates, boolean ofSystem) {
+                return "this node keeps one database";
+            }
+        };
+
+        /** The one of that name, or null; equal to what was answered before as long as it is the same. */
+        @Nullable
+        OtherDatabase of(String name);
+
+        /**
+         * Why clients cannot make, change or drop one now; null if they can.
+         *
+         * @param creates whether one is to be made
+         * @param ofSystem whether that needs a locale of the operating system
+         */
+        @Nullable
+        String refusal(boolean creates, boolean ofSystem);
+    }
+
+    /** Serves other databases, too. Until it is set there are none. Before {@link #start}. */
+    public void others(OtherDatabases known) {
+        databases.others(known);
     }
 
     private SessionServices services(OtherDatabase other) {
@@ -199,6 +224,25 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
     @Override
     public boolean mayBeRead(String database) {
         return database.equals("postgres") || database.equals("template1");
+    }
+
+    @Override
+    public CompletableFuture<Void> upToDate() {
+        CompletableFuture<Void> told = new CompletableFuture<>();
+        services.transactions().awaitAll(new Completion<>() {
+            @Override
+            public void succeeded(Long visible) {
+                told.complete(null);
+            }
+
+            @Override
+            public void failed(EngineFailure why) {
+                told.completeExceptionally(new PostgresException(Errors.fatal(why.sqlState(),
+                        "this node knows no database of that name, and cannot tell whether it has been made since: "
+                                + why.message())));
+            }
+        });
+        return told;
     }
 
     @Override

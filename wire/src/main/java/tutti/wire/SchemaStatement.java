@@ -42,10 +42,11 @@ final class SchemaStatement {
     /** What stands on a relation that is named after ON. */
     private static final long[] ON_RELATION = SqlCursor.keys("unique index trigger constraint rule policy");
     private static final long[] PER_SERVER = SqlCursor.keys("database tablespace subscription system");
-    private static final String OF_A_SERVER = "settings of databases, tablespaces, subscriptions and server settings belong to one server and are not"
+    private static final String OF_A_SERVER = "tablespaces, subscriptions and server settings belong to one server and are not"
             + " replicated: make such changes on every node's PostgreSQL while the cluster is stopped";
-    private static final long[] ROLES = SqlCursor.keys("role user");
-    private static final long ALL = SqlTokens.key("all");
+    private static final long DATABASE = SqlTokens.key("database");
+    private static final long FROM = SqlTokens.key("from");
+    private static final String FROM_CURRENT = "ALTER DATABASE ... SET takes a value, not FROM CURRENT";
 
     /** Where the name of a relation is expected. */
     private enum Target {
@@ -53,6 +54,7 @@ final class SchemaStatement {
     }
 
     private final SqlCursor sql;
+    private final AlterDatabase alteredDatabase;
     private final boolean serializable;
     private String refusal = "";
     /** Whether it makes a temporary object. */
@@ -62,10 +64,13 @@ final class SchemaStatement {
     private int targetEnd;
     private int concurrentlyStart;
     private Target target = Target.NONE;
+    /** Whether it alters a database. */
+    private boolean ofDatabase;
 
     /** @param sql at which the {@link Classifier} reads, too */
     SchemaStatement(SqlCursor sql, boolean serializable) {
         this.sql = sql;
+        this.alteredDatabase = new AlterDatabase(sql);
         this.serializable = serializable;
     }
 
@@ -84,6 +89,11 @@ final class SchemaStatement {
     /** Whether the statement judged last makes a table from a query. */
     boolean isFromQuery() {
         return fromQuery;
+    }
+
+    /** Whether the statement judged last alters a database, which can be done from any. */
+    boolean isOfDatabase() {
+        return ofDatabase;
     }
 
     /** See {@link Classifier#targetStart}. */
@@ -120,7 +130,13 @@ final class SchemaStatement {
         while (create && sql.atAny(CREATE_PREFIX)) {
             sql.advance();
         }
-        if (sql.atAny(PER_SERVER)) {
+        ofDatabase = changes && !grants && sql.atWord(DATABASE);
+        if (ofDatabase) {
+            StatementKind kind = alteredDatabase.judge();
+            if (kind != StatementKind.SCHEMA) {
+                return kind == StatementKind.REFUSED ? refuse(alteredDatabase.refusal()) : kind;
+            }
+        } else if (sql.atAny(PER_SERVER)) {
             return refuse(OF_A_SERVER);
         }
         if (create && (sql.atWord(Classifier.TEMP) || sql.atWord(Classifier.TEMPORARY))) {
@@ -147,19 +163,11 @@ final class SchemaStatement {
         boolean own = false;
         boolean variable = false;
         boolean trigger = false;
-        boolean role = false;
-        boolean allRoles = false;
         while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
             variable = sql.atAny(VARIABLE_FOLLOWS);
             if (sql.atAnyPrefix(Classifier.RESERVED_PREFIXES)) {
                 return refuse(Classifier.RESERVED);
-            }
-            allRoles |= changes && role && sql.atWord(ALL);
-            role = sql.atAny(ROLES);
-            if (allRoles && sql.atAny(PER_SERVER)) {
-                // ALTER ROLE ALL IN DATABASE is open to the database's owner, and would be of the node's own sessions
-                return refuse(OF_A_SERVER);
             }
             boolean inOwn = own && sql.at('.');
             if (inOwn && grants) {
@@ -177,6 +185,9 @@ final class SchemaStatement {
             schema |= sql.atWord(SCHEMA);
             if (sql.named(Classifier.REPLICATION_ROLE)) {
                 return refuse(Classifier.NO_REPLICATION_ROLE);
+            }
+            if (ofDatabase && sql.atWord(FROM)) {
+                return refuse(FROM_CURRENT);
             }
             isolation |= sql.named(Classifier.ISOLATION);
             if (isolation && !serializable && sql.named(Classifier.SERIALIZABLE)) {

@@ -36,7 +36,7 @@ enum StatementKind {
     PREPARE,
     /** COMMIT PREPARED, ROLLBACK PREPARED. */
     FINISH,
-    /** CREATE DATABASE, DROP DATABASE. */
+    /** CREATE DATABASE, DROP DATABASE, ALTER DATABASE ... RENAME; in a database that is not replicated ALTER DATABASE. */
     DATABASE,
     /** NOTIFY: those who listen at any node are told when the transaction has committed. */
     NOTIFY,

@@ -69,8 +69,8 @@ class ClassifierTest {
             drop schema a, tutti cascade | REFUSED
             grant select on tutti.declared_sequences to a | SCHEMA
             alter role tutti_node nologin | REFUSED
-            alter role all in database shop set exit_on_error = on | REFUSED
-            alter user /* nobody */ all in database shop reset all | REFUSED
+            alter role all in database shop set exit_on_error = on | SCHEMA
+            alter user /* nobody */ all in database shop reset all | SCHEMA
             alter role a in database shop set timezone = 'UTC' | SCHEMA
             grant all on database shop to a | SCHEMA
             grant "tutti_applier_5" to a | REFUSED
@@ -114,6 +114,21 @@ class ClassifierTest {
             create local temporary table t (a int) | WRITE
             create index concurrently i on t (a) | SCHEMA
             create database d | DATABASE
+            alter database a rename to b | DATABASE
+            alter database a owner to b | SCHEMA
+            alter database tutti set work_mem = 64 | SCHEMA
+            alter database a reset all | SCHEMA
+            alter database a with connection limit = -1 allow_connections true is_template = off | SCHEMA
+            alter database a connection limit 3 | REFUSED
+            alter database a allow_connections = false | REFUSED
+            alter database a is_template true | REFUSED
+            alter database a set tablespace b | REFUSED
+            alter database a refresh collation version | REFUSED
+            alter database a set work_mem from current | REFUSED
+            alter database a set "tutti".read_level = 'causal' | REFUSED
+            alter database a set session_replication_role = replica | REFUSED
+            alter database a owner to tutti_node | REFUSED
+            alter role all in database a set work_mem = 64 | SCHEMA
             alter system set a = 1 | REFUSED
             drop table t | SCHEMA
             grant select on t to r | SCHEMA

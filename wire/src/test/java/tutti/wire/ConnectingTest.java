@@ -26,10 +26,13 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import tutti.core.spi.EngineFailure;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
@@ -88,9 +91,61 @@ class ConnectingTest {
         BackendSettings settings = fixture.settings("alice", "wonderland");
         ErrorFields other = refusal(settings.inDatabase("another"));
         assertEquals("3D000", other.sqlState());
-        assertTrue(other.message().contains("another") && other.message().contains("postgres"), other.message());
+        assertEquals("database \"another\" does not exist", other.message());
+        assertTrue(String.valueOf(other.get('D')).contains("\"postgres\""), other.toString());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("client_encoding", "SJIS"))).sqlState());
+    }
+
+    @Test
+    void aDatabaseThatAnotherNodeHasJustMadeIsWaitedFor() throws Exception {
+        AtomicReference<PostgresFrontEnd.@Nullable OtherDatabase> made = new AtomicReference<>();
+        fixture.admin.execute("CREATE DATABASE shop", FrontEndFixture.PATIENCE);
+        try (PostgresFrontEnd frontEnd = new PostgresFrontEnd(FrontEndSettings
+                .of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), fixture.server.settings()),
+                fixture.node, fixture.capture, (_, _) -> () -> {}, fixture.loops)) {
+            frontEnd.others(new PostgresFrontEnd.OtherDatabases() {
+                @Override
+                public PostgresFrontEnd.@Nullable OtherDatabase of(String name) {
+                    return name.equals("shop") ? made.get() : null;
+                }
+
+                @Override
+                public @Nullable String refusal(boolean creates, boolean ofSystem) {
+                    return null;
+                }
+            });
+            BackendSettings shop = BackendSettings.of(frontEnd.start(), fixture.server.settings().user(), "shop",
+                    fixture.server.settings().credentials());
+            assertEquals("3D000", refusal(shop).sqlState());
+            fixture.node.awaitRefusal = new EngineFailure("57P03", "there is no majority", true);
+            assertEquals("57P03", refusal(shop).sqlState(), "it cannot know");
+            fixture.node.awaitRefusal = null;
+            fixture.node.awaited = () -> made.set(new PostgresFrontEnd.OtherDatabase() {
+                @Override
+                public long id() {
+                    return 7;
+                }
+
+                @Override
+                public Capture capture() {
+                    return fixture.capture;
+                }
+
+                @Override
+                public PostgresFrontEnd.SessionRegistry registry() {
+                    return (_, _) -> () -> {};
+                }
+            });
+            BackendConnection client = connect(shop);
+            assertEquals("shop",
+                    client.execute("select current_database()", FrontEndFixture.PATIENCE).value());
+            client.close();
+            client.closed().get(20, TimeUnit.SECONDS);
+        } finally {
+            fixture.node.awaited = () -> {};
+            fixture.node.awaitRefusal = null;
+        }
     }
 
     @Test

@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.engine.postgres.capture.Statement.DatabaseChange;
 
 class DatabaseStatementTest {
     private static final String MADE = " TEMPLATE template0 ENCODING 'UTF8'";
@@ -59,5 +60,28 @@ class DatabaseStatementTest {
         DatabaseStatement forced = DatabaseStatement.of("DROP DATABASE IF EXISTS a WITH (FORCE)", true);
         assertTrue(forced.forced() && forced.change().lenient());
         assertEquals("a", forced.change().name());
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '~', value = {"LOCALE 'C' | false", "LC_COLLATE = 'POSIX' | false",
+            "LOCALE = DEFAULT | false", "LOCALE_PROVIDER icu ICU_LOCALE 'de' | false",
+            "LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' | false", "LOCALE 'de_DE.utf8' | true",
+            "LC_COLLATE 'C' LC_CTYPE 'en_US.UTF-8' | true", "LOCALE 'C.UTF-8' LC_COLLATE 'C' LC_CTYPE 'C' | true"})
+    void whatNeedsALocaleOfTheOperatingSystem(String options, boolean ofSystem) {
+        assertEquals(ofSystem, DatabaseStatement.of("CREATE DATABASE a " + options, true).ofSystem());
+    }
+
+    @Test
+    void whatIsAltered() {
+        DatabaseStatement renamed = DatabaseStatement.of("alter database A rename to \"B\" ;", true);
+        assertEquals(new DatabaseChange(DatabaseChange.Kind.RENAME, "a", false, "B"), renamed.change());
+        assertEquals("ALTER DATABASE", renamed.command());
+        DatabaseStatement set = DatabaseStatement.of("ALTER DATABASE \"A\" SET search_path = 'x;y' ; -- done", true);
+        assertEquals(new DatabaseChange(DatabaseChange.Kind.ALTER, "A", false,
+                "ALTER DATABASE \"A\" SET search_path = 'x;y' \n"), set.change());
+        assertNotNull(DatabaseStatement.of("ALTER DATABASE a RENAME TO", true).refusal());
+        assertNotNull(DatabaseStatement.of("ALTER DATABASE a RENAME TO b c", true).refusal());
+        assertNotNull(DatabaseStatement.of("ALTER DATABASE a SET b = 'c\\'", false).refusal(),
+                "it ends elsewhere in a session with other settings");
     }
 }

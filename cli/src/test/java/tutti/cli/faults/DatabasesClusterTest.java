@@ -55,11 +55,6 @@ class DatabasesClusterTest {
         }
     }
 
-    /** Other nodes have a database a moment later than the one that has made it. */
-    private static void awaitEverywhere(FaultCluster cluster, String database) throws SQLException {
-        assertEverywhere(cluster, "1", "tutti", "SELECT count(*) FROM pg_database WHERE datname = '" + database + "'");
-    }
-
     private static void update(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
@@ -70,7 +65,6 @@ class DatabasesClusterTest {
     void databasesAreMadeWrittenAndDroppedThroughAnyNode() throws Exception {
         try (FaultCluster cluster = FaultCluster.start(directory, 3)) {
             execute(cluster, 0, "postgres", "CREATE DATABASE shop");
-            awaitEverywhere(cluster, "shop");
             execute(cluster, 1, "shop", "CREATE TABLE item (id int PRIMARY KEY, left_over int)",
                     "INSERT INTO item VALUES (1, 10), (2, 20)");
             execute(cluster, 1, "tutti", "CREATE TABLE item (id int PRIMARY KEY, left_over int)",
@@ -84,7 +78,6 @@ class DatabasesClusterTest {
             cluster.cluster.kill(2);
             execute(cluster, 0, "shop", "INSERT INTO item VALUES (3, 100)");
             execute(cluster, 0, "tutti", "CREATE DATABASE \"Second one\"");
-            value(cluster, 1, "tutti", "SELECT 1");
             execute(cluster, 1, "Second%20one", "CREATE TABLE t (id serial PRIMARY KEY)",
                     "INSERT INTO t DEFAULT VALUES");
             execute(cluster, 1, "tutti", "INSERT INTO item VALUES (2, 1)");
@@ -100,6 +93,7 @@ class DatabasesClusterTest {
             assertEverywhere(cluster, "131", "shop", "SELECT sum(left_over) FROM item");
             assertEverywhere(cluster, "8", "tutti", "SELECT sum(left_over) FROM item");
 
+            altered(cluster);
             dropped(cluster);
             cluster.assertSame();
         }
@@ -121,6 +115,15 @@ class DatabasesClusterTest {
         }
     }
 
+    private static void altered(FaultCluster cluster) throws SQLException {
+        execute(cluster, 0, "postgres", "ALTER DATABASE \"Second one\" SET work_mem = '7MB'");
+        execute(cluster, 1, "tutti", "ALTER DATABASE \"Second one\" RENAME TO second");
+        execute(cluster, 2, "second", "INSERT INTO t DEFAULT VALUES");
+        assertEverywhere(cluster, "3 7MB", "second", "SELECT count(*) || ' ' || current_setting('work_mem') FROM t");
+        assertEquals("3D000", assertThrows(SQLException.class,
+                () -> execute(cluster, 0, "Second%20one", "SELECT 1")).getSQLState());
+    }
+
     private static void dropped(FaultCluster cluster) throws SQLException {
         try (Connection connected = connect(cluster, 0, "shop")) {
             assertEquals("55006", assertThrows(SQLException.class,
@@ -131,7 +134,6 @@ class DatabasesClusterTest {
         assertEquals("3D000", assertThrows(SQLException.class,
                 () -> execute(cluster, 1, "tutti", "DROP DATABASE shop")).getSQLState());
         execute(cluster, 1, "tutti", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop");
-        awaitEverywhere(cluster, "shop");
         assertEverywhere(cluster, "0", "shop", "SELECT count(*) FROM pg_tables WHERE tablename = 'item'");
     }
 }

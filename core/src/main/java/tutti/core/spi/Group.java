@@ -122,7 +122,7 @@ public interface Group extends AutoCloseable {
     default void can(Set<String> capabilities) {}
 
     /** Most capabilities that a node can have of its own. */
-    int OWN_CAPABILITIES_MAX = 48;
+    int OWN_CAPABILITIES_MAX = 50;
 
     /**
      * Which other members are not known to be able to do something; of those that cannot be reached it may be forgotten. Cheap, from any thread.

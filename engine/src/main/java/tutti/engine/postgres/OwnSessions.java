@@ -26,7 +26,8 @@ public final class OwnSessions {
             Map.entry("local_preload_libraries", ""), Map.entry("client_min_messages", "notice"),
             Map.entry("exit_on_error", "off"), Map.entry("restrict_nonsystem_relation_kind", ""),
             Map.entry("plpgsql.extra_errors", "none"), Map.entry("plpgsql.extra_warnings", "none"),
-            Map.entry("jit", "off"));
+            Map.entry("gin_fuzzy_search_limit", "0"), Map.entry("backslash_quote", "safe_encoding"),
+            Map.entry("xmlbinary", "base64"), Map.entry("jit", "off"));
     /** What superusers may. Event triggers on login would keep the node out. */
     private static final Map<String, String> SUPERUSER = Map.of("session_replication_role", "origin",
             "session_preload_libraries", "", "event_triggers", "off");
@@ -42,6 +43,7 @@ public final class OwnSessions {
     static BackendSettings plain(BackendSettings settings, String application) {
         Map<String, String> all = new TreeMap<>(ANY);
         all.put("application_name", application);
+        all.put("session_authorization", settings.user());
         return settings.withParameters(all);
     }
 }

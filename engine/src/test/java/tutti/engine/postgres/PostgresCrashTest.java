@@ -124,7 +124,7 @@ class PostgresCrashTest {
         ServerEngine engine = serverEngine(loops, reach);
         Applier applier = engine.openApplier();
         for (int made = 1; made < DATABASES; made++) {
-            execute(applier, made, Statement.database(new DatabaseChange(true, "d" + made, false,
+            execute(applier, made, Statement.database(new DatabaseChange(DatabaseChange.Kind.CREATE, "d" + made, false,
                     "CREATE DATABASE d" + made + " TEMPLATE template0"), "postgres").toBytes());
         }
         byte[] table = new Statement("CREATE TABLE t (id int PRIMARY KEY)", "postgres", Map.of("search_path", "public"))

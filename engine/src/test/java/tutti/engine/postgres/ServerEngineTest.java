@@ -81,7 +81,7 @@ class ServerEngineTest {
     }
 
     private ExecuteResult change(long position, boolean creates, String name) throws Exception {
-        return execute(position, Statement.database(new DatabaseChange(creates, name, false,
+        return execute(position, Statement.database(new DatabaseChange(creates ? DatabaseChange.Kind.CREATE : DatabaseChange.Kind.DROP, name, false,
                 "CREATE DATABASE " + name + " TEMPLATE template0"), TestServer.USER).toBytes());
     }
 
@@ -121,10 +121,28 @@ class ServerEngineTest {
         commit(1, SHOP);
         try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
             List<StateView.Relation> tables = view.tables();
-            assertEquals(List.of("public.t", "\"" + shop + "\".public.t"),
+            assertEquals(List.of("pg_catalog.pg_database", "public.t", "\"" + shop + "\".public.t"),
                     tables.stream().map(StateView.Relation::name).toList());
+            String database = tables.getFirst().definition().getFirst();
+            assertTrue(database.startsWith("database " + shop + " owner " + TestServer.USER + " encoding UTF8"),
+                    database);
             assertEquals(0, view.digests(tables.getFirst(), 1, (_, _) -> {}).getFirst().rows());
+            assertEquals(0, view.digests(tables.get(1), 1, (_, _) -> {}).getFirst().rows());
             assertEquals(1, view.digests(tables.getLast(), 1, (_, _) -> {}).getFirst().rows());
+        }
+    }
+
+    @Test
+    void aViewShowsWhatIsSetForADatabase() throws Exception {
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " SET work_mem = '5MB'");
+        try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), engine.made())) {
+            List<String> lines = view.tables().getFirst().definition();
+            assertEquals(2, lines.size(), lines::toString);
+            assertTrue(lines.contains("database " + shop + " setting work_mem=5MB"), lines::toString);
+        }
+        try (StateView view = DatabasesView.open(TestServer.loops(), TestServer.reach(configured), List.of())) {
+            assertEquals(List.of("public.t"), view.tables().stream().map(StateView.Relation::name).toList(),
+                    "where there are no others there is nothing to show of them");
         }
     }
 
@@ -159,6 +177,71 @@ class ServerEngineTest {
         assertEquals(18, EngineContract.position(engine), "nor does it in one that is called the same");
     }
 
+    /** pg_dump --create tells of both. */
+    @Test
+    void aDatabaseHasNoRightsOrSettingsOfTheNodesRoles() throws Exception {
+        String told = "SELECT concat((SELECT datacl FROM pg_database WHERE oid = %1$s), (SELECT string_agg(setconfig::text, '')"
+                + " FROM pg_db_role_setting WHERE setdatabase = %1$s))";
+        String id = "(SELECT oid FROM pg_database WHERE datname = '" + shop + "')";
+        assertEquals("", TestServer.execute(admin, told.formatted(id)).value());
+        commit(8, SHOP);
+        TestServer.execute(admin, "REVOKE CONNECT ON DATABASE " + shop + " FROM PUBLIC");
+        again();
+        commit(9, SHOP);
+        TestServer.execute(admin, "GRANT CONNECT ON DATABASE " + shop + " TO PUBLIC");
+        again();
+        commit(10, SHOP);
+        assertEquals("8 9 10", rows(shop));
+        assertEquals("{=Tc/" + TestServer.USER + "," + TestServer.USER + "=CTc/" + TestServer.USER + "}",
+                TestServer.execute(admin, told.formatted(id)).value());
+    }
+
+    private ExecuteResult change(long position, DatabaseChange.Kind kind, String sql, String role) throws Exception {
+        return execute(position,
+                Statement.database(new DatabaseChange(kind, shop, false, sql), role).toBytes());
+    }
+
+    @Test
+    void aDatabaseIsRenamedWithWhatIsInIt() throws Exception {
+        String name = shop + " \"renamed\"";
+        commit(8, SHOP);
+        BackendConnection client = TestServer.connect(shop);
+        assertTrue(change(9, DatabaseChange.Kind.RENAME, name, TestServer.USER).tookEffect());
+        client.closed().get(20, java.util.concurrent.TimeUnit.SECONDS);
+        assertNull(engine.member(shop));
+        assertNotNull(engine.member(name));
+        assertEquals(9, EngineContract.position(engine));
+        commit(10, SHOP);
+        assertEquals("8 10", rows(name));
+        again();
+        assertEquals(10, EngineContract.position(engine));
+        commit(11, SHOP);
+        assertEquals("8 10 11", rows(name));
+        assertEquals("3D000", sqlState(change(12, DatabaseChange.Kind.RENAME, "other", TestServer.USER)));
+    }
+
+    private static String sqlState(ExecuteResult result) {
+        return java.util.Objects.requireNonNull(result.refusal()).sqlState();
+    }
+
+    @Test
+    void whoMayNotOrANameThatIsTakenLeavesADatabaseAsItIs() throws Exception {
+        String role = "r" + shop;
+        TestServer.execute(admin, "CREATE ROLE " + role);
+        assertEquals("42P04", sqlState(change(9, DatabaseChange.Kind.RENAME, configured, TestServer.USER)));
+        assertEquals("42501", sqlState(change(9, DatabaseChange.Kind.RENAME, "other", role)));
+        assertEquals("42501",
+                sqlState(change(9, DatabaseChange.Kind.ALTER, "ALTER DATABASE " + shop + " SET work_mem = 64", role)));
+        assertTrue(change(10, DatabaseChange.Kind.ALTER, "ALTER DATABASE " + shop + " OWNER TO " + role + " -- now\n",
+                TestServer.USER).tookEffect());
+        assertEquals("42501", sqlState(change(11, DatabaseChange.Kind.RENAME, "other", role)), "who may make none");
+        assertTrue(change(11, DatabaseChange.Kind.ALTER, "ALTER DATABASE " + shop + " SET work_mem = 64", role)
+                .tookEffect());
+        assertEquals(11, EngineContract.position(engine));
+        commit(12, SHOP);
+        assertEquals("12", rows(shop));
+    }
+
     @Test
     void aDatabaseWithPreparedTransactionsIsNotDropped() throws Exception {
         BackendConnection there = TestServer.connect(shop);
@@ -181,12 +264,16 @@ class ServerEngineTest {
                 + " SET restrict_nonsystem_relation_kind = 'view, foreign-table'");
         TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET exit_on_error = on");
         TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET plpgsql.extra_errors = 'all'");
+        TestServer.execute(admin, "DO $$ BEGIN IF to_regrole('nobody') IS NULL THEN CREATE ROLE nobody; END IF; END $$");
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " SET session_authorization = 'nobody'");
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " SET role = 'nobody'");
         again();
         assertNotNull(engine.member(shop));
         byte[] made = DatabaseTag.tag(SHOP,
                 new Statement(TABLE, TestServer.USER, Map.of("search_path", "public")).toBytes());
         assertFalse(execute(10, made).tookEffect(), "the table is there: the statement's error ends no session");
         commit(11, SHOP);
+        TestServer.execute(admin, "ALTER DATABASE " + shop + " RESET ALL");
         assertEquals("11", rows(shop));
     }
 

@@ -100,15 +100,15 @@ final class JoinedCopies {
         }
     }
 
-    /** The one behind which a copy begins. */
+    /** The one behind which a copy begins. Of a log that begins with its first entry the oldest checkpoint may be a later one. */
     private static Checkpoints.Checkpoint first(Directory copy) throws IOException {
+        List<String> files = segments(copy.directory(LOG));
+        if (!files.isEmpty() && firstIndex(files.getFirst()) == 1) {
+            return new Checkpoints.Checkpoint(0, 0, new SenderTable().image());
+        }
         Checkpoints.Checkpoint found = Checkpoints.first(copy);
         if (found == null) {
-            List<String> files = segments(copy.directory(LOG));
-            if (files.isEmpty() || firstIndex(files.getFirst()) != 1) {
-                throw new IOException(copy.location() + " is no copy of an order's directory");
-            }
-            return new Checkpoints.Checkpoint(0, 0, new SenderTable().image());
+            throw new IOException(copy.location() + " is no copy of an order's directory");
         }
         return found;
     }

@@ -60,6 +60,12 @@ class JoinedCopiesTest {
 
     /** A copy that begins behind one entry and ends with another. */
     private Directory copy(long after, long last) throws IOException {
+        Directory copy = log(after, last);
+        Checkpoints.write(copy, List.of(checkpoint(after)));
+        return copy;
+    }
+
+    private Directory log(long after, long last) throws IOException {
         Directory copy = PathDirectory.of(directory.resolve("copy" + made++));
         try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, copy.directory("log"), CONFIG.segmentBytes(),
                 1 << 16, after + 1)) {
@@ -68,16 +74,18 @@ class JoinedCopiesTest {
             }
             log.flush();
         }
+        NodeDirectory.copied(copy, "the cluster", 77);
+        return copy;
+    }
+
+    private static Checkpoints.Checkpoint checkpoint(long after) {
         SenderTable table = new SenderTable();
         for (long index = 1; index <= after; index++) {
             if (index % 10 != 0) {
                 table.accept(0, 1, index - index / 10, (int) index);
             }
         }
-        Checkpoints.write(copy, List.of(new Checkpoints.Checkpoint(after, after == 0 ? 0 : entry(after).term(),
-                table.image())));
-        NodeDirectory.copied(copy, "the cluster", 77);
-        return copy;
+        return new Checkpoints.Checkpoint(after, after == 0 ? 0 : entry(after).term(), table.image());
     }
 
     /** All messages of a log, behind the number of their position. */
@@ -123,6 +131,19 @@ class JoinedCopiesTest {
             assertTrue(all.getFirst().startsWith(begin + 1 + " 13.0"), all::getFirst);
             assertTrue(all.getLast().startsWith(position + " "), all::getLast);
         }
+    }
+
+    @Test
+    void aLogThatBeginsWithItsFirstEntryIsKeptWholeWhateverCheckpointsThereAre() throws Exception {
+        Directory base = log(0, 40);
+        Checkpoints.write(base, List.of(checkpoint(0), checkpoint(12), checkpoint(33)));
+        Path into = directory.resolve("joined");
+        assertEquals(positions(40), join(into, positions(40), base));
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, PathDirectory.of(into).directory("log"),
+                CONFIG.segmentBytes(), 1 << 16)) {
+            assertEquals(1, log.firstIndex());
+        }
+        assertTrue(messages(PathDirectory.of(into)).getFirst().startsWith("1 1.0"));
     }
 
     @Test

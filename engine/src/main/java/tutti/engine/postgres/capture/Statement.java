@@ -31,9 +31,9 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     static final int NESTED = -4;
     /** The place of what says which nodes, in place of the role, keep tables. */
     private static final int PLACEMENT = -5;
-    /** The place of what makes or drops a database. */
+    /** The place of what makes, changes or drops a database. */
     private static final int DATABASE = -6;
-    /** With what the bytes of a statement begin that {@linkplain #database makes or drops a database}. */
+    /** With what the bytes of a statement begin that {@linkplain #database makes, changes or drops a database}. */
     public static final String DATABASE_PLACE = "2:" + DATABASE;
     /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
     public static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
@@ -163,36 +163,58 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     }
 
     /**
-     * What makes or drops a database.
+     * What makes, changes or drops a database.
      *
      * @param role of the client that wants it
      */
     public static Statement database(DatabaseChange change, String role) {
-        return new Statement(DATABASE, String.join(SEPARATOR, change.creates() ? "c" : "d", change.name(),
+        return new Statement(DATABASE, String.join(SEPARATOR, change.kind().letter, change.name(),
                 change.lenient() ? "l" : "", change.sql()), role, Map.of());
     }
 
     /**
      * What is to become of a database.
      *
-     * @param creates whether it is made, and not dropped
      * @param name of the database
      * @param lenient whether one that does not exist may be dropped
-     * @param sql the statement that makes it
+     * @param sql the statement that makes or alters it; its new name if it is renamed
      */
-    public record DatabaseChange(boolean creates, String name, boolean lenient, String sql) {}
+    public record DatabaseChange(Kind kind, String name, boolean lenient, String sql) {
+        /** What is done with it. */
+        public enum Kind {
+            /** It is made. */
+            CREATE("c"),
+            /** Its owner or settings change. */
+            ALTER("a"),
+            /** It is called something else. */
+            RENAME("r"),
+            /** It is dropped. */
+            DROP("d");
+
+            private final String letter;
+
+            Kind(String letter) {
+                this.letter = letter;
+            }
+
+            private static Kind of(String letter) {
+                return Arrays.stream(values()).filter(each -> each.letter.equals(letter)).findFirst()
+                        .orElseThrow(() -> new IllegalArgumentException("no change of a database: " + letter));
+            }
+        }
+    }
 
     /**
-     * What it makes or drops.
+     * What it makes, changes or drops.
      *
-     * @throws IllegalArgumentException if it does neither, or is damaged
+     * @throws IllegalArgumentException if it does none of these, or is damaged
      */
     public DatabaseChange databaseChange() {
         String[] parts = sql.split(SEPARATOR, -1);
         if (place != DATABASE || parts.length != DATABASE_PARTS) {
             throw new IllegalArgumentException("no change of a database");
         }
-        return new DatabaseChange(parts[0].equals("c"), parts[1], parts[2].equals("l"), parts[3]);
+        return new DatabaseChange(DatabaseChange.Kind.of(parts[0]), parts[1], parts[2].equals("l"), parts[3]);
     }
 
     /** Whether it {@linkplain #placement places} tables. */

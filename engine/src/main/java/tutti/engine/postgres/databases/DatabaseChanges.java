@@ -7,6 +7,7 @@ import io.netty.channel.EventLoopGroup;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -29,10 +30,10 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
 /**
- * Makes and drops databases, each at its position of the order, when all before it is visible and nothing after it has begun.
+ * Makes, changes and drops databases, each at its position of the order, when all before it is visible and nothing after it has begun.
  *
  * <p>
- * PostgreSQL does neither in a transaction, so neither can be committed together with the position. What has been begun is therefore noted in
+ * PostgreSQL neither makes nor drops one in a transaction, so neither can be committed together with the position. What has been begun is therefore noted in
  * {@code tutti.databases} of the configured database before, and what is there and unfinished after a crash is begun again when the position comes
  * again: a half-made database is dropped and made anew, one that was being dropped is dropped, whether it is still there or not. Whether a name is
  * taken is told by that table, too. A dropped database takes the positions with it that were recorded in it, so the one before its own is recorded in the
@@ -41,6 +42,8 @@ import tutti.pgwire.PostgresException;
 final class DatabaseChanges {
     private static final Logger LOG = LoggerFactory.getLogger(DatabaseChanges.class);
     private static final Duration TIMEOUT = Duration.ofMinutes(5);
+    /** How long who is connected to a database that is renamed may take to leave. */
+    private static final Duration LEAVING = Duration.ofSeconds(10);
 
     private final EventLoopGroup loops;
     private final BackendSettings settings;
@@ -111,9 +114,12 @@ final class DatabaseChanges {
         // a client's transaction may have changed rights to the database
         ScheduledFuture<?> watch = server.configured().watch(loops.next(), position, connection.processId());
         try {
-            return change.creates()
-                    ? create(connection, position, change, statement.role())
-                    : drop(connection, position, change, statement.role());
+            return switch (change.kind()) {
+                case CREATE -> create(connection, position, change, statement.role());
+                case ALTER -> alter(connection, position, change.sql(), statement.role());
+                case RENAME -> rename(connection, position, change, statement.role());
+                case DROP -> drop(connection, position, change, statement.role());
+            };
         } finally {
             watch.cancel(false);
             connection.close();
@@ -142,14 +148,81 @@ final class DatabaseChanges {
         return "INSERT INTO tutti.applied (position) VALUES (" + position + ") ON CONFLICT DO NOTHING";
     }
 
+    /** The client's statement, with its role's rights. PostgreSQL does that in a transaction. */
+    private static ExecuteResult alter(BackendConnection connection, long position, String sql, String role)
+            throws IOException, InterruptedException {
+        return inTransaction(connection, "SET LOCAL ROLE " + Table.quote(role) + "; " + sql + "; SET LOCAL ROLE none; "
+                + record(position));
+    }
+
+    private static ExecuteResult inTransaction(BackendConnection connection, String statements)
+            throws IOException, InterruptedException {
+        try {
+            connection.execute("BEGIN; " + statements + "; COMMIT", TIMEOUT);
+        } catch (PostgresException failed) {
+            if (!saysOfStatement(failed.fields())) {
+                throw failed;
+            }
+            connection.execute("ROLLBACK", TIMEOUT);
+            return refused(failed.sqlState(), failed.fields().message());
+        }
+        return done("ALTER DATABASE", null);
+    }
+
+    /** Nobody may be connected to it meanwhile, not even the node. What is there keeps its positions, its tag and its keys. */
+    private ExecuteResult rename(BackendConnection connection, long position, DatabaseChange change, String role)
+            throws IOException, InterruptedException {
+        String from = change.name();
+        String to = change.sql();
+        String id = ask(connection, "SELECT id FROM tutti.databases WHERE name = " + Table.literal(from));
+        if (id == null) {
+            return unknown(connection, from, "renamed");
+        }
+        if (isTaken(connection, to)) {
+            return refused("42P04", "database \"" + to + "\" already exists");
+        }
+        if (!owns(connection, from, role)) {
+            return refused("42501", "must be owner of database " + from);
+        }
+        if (ask(connection, "SELECT 1 FROM pg_catalog.pg_roles WHERE (rolcreatedb OR rolsuper) AND rolname = "
+                + Table.literal(role)) == null) {
+            return refused("42501", "permission denied to rename database");
+        }
+        connection.execute(record(position - 1), TIMEOUT);
+        server.forget(Long.parseLong(id));
+        String now = from;
+        try {
+            connection.execute("SELECT pg_catalog.pg_terminate_backend(pid, " + LEAVING.toMillis()
+                    + ") FROM pg_catalog.pg_stat_activity WHERE datname = " + Table.literal(from), TIMEOUT);
+            ExecuteResult result = inTransaction(connection, "UPDATE tutti.databases SET name = " + Table.literal(to)
+                    + " WHERE id = " + id + "; ALTER DATABASE " + Table.quote(from) + " RENAME TO " + Table.quote(to)
+                    + "; " + record(position));
+            now = result.tookEffect() ? to : from;
+            return result;
+        } finally {
+            server.open(Long.parseLong(id), now, settings.inDatabase(now));
+        }
+    }
+
+    private static boolean isTaken(BackendConnection connection, String name) throws IOException, InterruptedException {
+        return ask(connection, "SELECT 1 FROM pg_catalog.pg_database WHERE datname = " + Table.literal(name)
+                + " UNION ALL SELECT 1 FROM tutti.databases WHERE name = " + Table.literal(name)) != null;
+    }
+
+    private static boolean owns(BackendConnection connection, String database, String role)
+            throws IOException, InterruptedException {
+        return "t".equals(ask(connection, "SELECT pg_catalog.pg_has_role(r.oid, d.datdba, 'USAGE')"
+                + " FROM pg_catalog.pg_database d, pg_catalog.pg_roles r WHERE d.datname = " + Table.literal(database)
+                + " AND r.rolname = " + Table.literal(role)));
+    }
+
     private ExecuteResult create(BackendConnection connection, long position, DatabaseChange change, String role)
             throws IOException, InterruptedException {
         String name = Table.literal(change.name());
         boolean begun = ask(connection, "SELECT 1 FROM tutti.databases WHERE state = 'making' AND id = " + position
                 + " AND name = " + name) != null;
         if (!begun) {
-            if (ask(connection, "SELECT 1 FROM pg_catalog.pg_database WHERE datname = " + name
-                    + " UNION ALL SELECT 1 FROM tutti.databases WHERE name = " + name) != null) {
+            if (isTaken(connection, change.name())) {
                 return refused("42P04", "database \"" + change.name() + "\" already exists");
             }
             if (Integer.parseInt(String.valueOf(ask(connection,
@@ -194,14 +267,11 @@ final class DatabaseChanges {
         List<List<@Nullable String>> found = connection.execute(
                 "SELECT id, state FROM tutti.databases WHERE name = " + name, TIMEOUT).rows();
         if (found.isEmpty()) {
-            return absent(connection, position, change, name);
+            return absent(connection, position, change);
         }
         long id = Long.parseLong(String.valueOf(found.getFirst().getFirst()));
         if (!"dropping".equals(found.getFirst().get(1))) {
-            String owns = ask(connection, "SELECT pg_catalog.pg_has_role(r.oid, d.datdba, 'USAGE')"
-                    + " FROM pg_catalog.pg_database d, pg_catalog.pg_roles r WHERE d.datname = " + name
-                    + " AND r.rolname = " + Table.literal(role));
-            if (!"t".equals(owns)) {
+            if (!owns(connection, change.name(), role)) {
                 return refused("42501", "must be owner of database " + change.name());
             }
             if (hasPrepared(change.name())) {
@@ -228,18 +298,23 @@ final class DatabaseChanges {
         }
     }
 
-    private static ExecuteResult absent(BackendConnection connection, long position, DatabaseChange change,
-            String name) throws IOException, InterruptedException {
-        if (ask(connection, "SELECT 1 FROM pg_catalog.pg_database WHERE datname = " + name) != null) {
-            return refused("0A000", "database \"" + change.name()
-                    + "\" was not made through a node, and is not dropped through one: drop it at every node's PostgreSQL");
-        }
-        if (!change.lenient()) {
-            return refused("3D000", "database \"" + change.name() + "\" does not exist");
+    private static ExecuteResult absent(BackendConnection connection, long position, DatabaseChange change)
+            throws IOException, InterruptedException {
+        ExecuteResult unknown = unknown(connection, change.name(), "dropped");
+        if (!change.lenient() || !"3D000".equals(Objects.requireNonNull(unknown.refusal()).sqlState())) {
+            return unknown;
         }
         connection.execute(record(position), TIMEOUT);
         return done("DROP DATABASE", ErrorFields.of("NOTICE", "00000",
                 "database \"" + change.name() + "\" does not exist, skipping"));
+    }
+
+    private static ExecuteResult unknown(BackendConnection connection, String name, String what)
+            throws IOException, InterruptedException {
+        return ask(connection, "SELECT 1 FROM pg_catalog.pg_database WHERE datname = " + Table.literal(name)) == null
+                ? refused("3D000", "database \"" + name + "\" does not exist")
+                : refused("0A000", "database \"" + name + "\" was not made through a node, and is not " + what
+                        + " through one: it must be " + what + " at every node's PostgreSQL");
     }
 
     /** With the roles that the node has made for it. Clients that are connected to it are sent away. */

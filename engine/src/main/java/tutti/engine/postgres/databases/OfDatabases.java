@@ -14,7 +14,7 @@ import tutti.engine.postgres.PostgresEngine;
  */
 final class OfDatabases<T> {
     /** Most that are kept in other databases. */
-    private static final int OTHERS_MAX = 2;
+    static final int OTHERS_MAX = 2;
 
     private final ServerEngine server;
     private final Function<PostgresEngine, T> open;

@@ -42,6 +42,8 @@ import tutti.pgwire.BackendSettings;
 public final class ServerEngine implements Engine {
     /** Most databases besides the configured one: each takes a connection, and is asked whenever the order's log is cut. */
     public static final int DATABASES_MAX = 32;
+    /** Most databases in which an applier, or an executor, keeps a connection at a time. */
+    public static final int OPENED_MAX = 1 + OfDatabases.OTHERS_MAX;
     private final PostgresEngine configured;
     private final Opener opener;
     private final Map<Long, Member> members = new ConcurrentHashMap<>();

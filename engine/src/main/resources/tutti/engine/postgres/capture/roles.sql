@@ -14,14 +14,20 @@ BEGIN
             'CONNECTION LIMIT -1 PASSWORD %L VALID UNTIL ''infinity''', name, '<verifier>');
         EXECUTE format('ALTER ROLE %I RESET ALL', name);
         EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET ALL', name, current_database());
-        EXECUTE format('ALTER ROLE %I IN DATABASE %I SET session_preload_libraries FROM CURRENT', name, current_database());
-        EXECUTE format('ALTER ROLE %I IN DATABASE %I SET session_replication_role = %L', name, current_database(),
+        -- Not in the database, which pg_dump --create would tell of; what is set for all roles in it counts less all the same.
+        EXECUTE format('ALTER ROLE %I SET session_preload_libraries FROM CURRENT', name);
+        EXECUTE format('ALTER ROLE %I SET session_replication_role = %L', name,
             CASE name WHEN '<applier>' THEN 'replica' ELSE 'origin' END);
         -- An event trigger on login would keep them out; tutti.begin_as() has event triggers fire again.
         IF name IN ('<applier>', '<executor>') AND current_setting('event_triggers', true) IS NOT NULL THEN
-            EXECUTE format('ALTER ROLE %I IN DATABASE %I SET event_triggers = off', name, current_database());
+            EXECUTE format('ALTER ROLE %I SET event_triggers = off', name);
         END IF;
-        EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
+        -- Likewise. Where all roles lose this right, the first of these that cannot connect has them made anew.
+        IF NOT has_database_privilege('public', current_database(), 'CONNECT') THEN
+            EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
+        ELSIF EXISTS (SELECT FROM pg_database d, aclexplode(d.datacl) a WHERE d.datname = current_database() AND a.grantee = name::regrole) THEN
+            EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM %I', current_database(), name);
+        END IF;
         FOR g IN SELECT m.roleid::regrole AS role, m.member::regrole AS member, m.grantor::regrole AS grantor
                 FROM pg_auth_members m WHERE name::regrole IN (m.roleid, m.member) LOOP
             EXECUTE format('REVOKE %s FROM %s GRANTED BY %s CASCADE', g.role, g.member, g.grantor);
