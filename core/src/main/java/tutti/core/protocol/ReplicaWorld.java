@@ -22,7 +22,7 @@ import tutti.core.txn.WriteSet;
  */
 public interface ReplicaWorld {
     /**
-     * Lets a local transaction run, or run again after it failed or was a {@linkplain Protocol#victim victim}: an
+     * Lets a local transaction run, or run again after it failed, was a {@linkplain Protocol#victim victim} or was {@linkplain #abort aborted}: an
      * interactive one goes on with the statements of its client, a whole request is executed. What comes back is
      * {@code executed}, {@code failed} or {@code victim}. An interactive transaction cannot run again: {@code failed}.
      */
