@@ -442,8 +442,8 @@ public final class Hybrid implements Protocol {
         names.forEach(name -> runs.leaves(queues.of(name), position));
         queues.leaveAll(names, this::promote);
         TransactionId first = done.transaction();
-        if (!here.held()) {
-            here.runs().forEach(world::abort);
+        for (TransactionId lost : here.held() ? List.<TransactionId>of() : here.runs()) {
+            world.abort(lost);
         }
         if (done.writes().isEmpty()) {
             world.skip(position);
