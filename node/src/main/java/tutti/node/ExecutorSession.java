@@ -26,6 +26,8 @@ final class ExecutorSession implements LocalTransaction {
     /** Counts the runs: what is told of an earlier one means nothing. */
     private int run;
     private int rollbacks;
+    /** It is to run as soon as what it had done is rolled back. */
+    private boolean waits;
     private boolean answered;
 
     ExecutorSession(Loop loop, ExecutorPool pool, List<TransactionRequest.Whole> requests) {
@@ -49,7 +51,14 @@ final class ExecutorSession implements LocalTransaction {
 
     @Override
     public void run(Priority priority) {
-        int own = ++run;
+        run++;
+        waits = rollbacks > 0;
+        if (!waits) {
+            execute(run);
+        }
+    }
+
+    private void execute(int own) {
         List<Engine.Request> now = requests;
         requests = List.of(now.getFirst());
         executor.execute(this, now, new Completion<>() {
@@ -82,18 +91,26 @@ final class ExecutorSession implements LocalTransaction {
     public void rollback(Runnable done) {
         run++;
         rollbacks++;
+        waits = false;
         executor.rollback(() -> {
-            loop.execute(() -> {
-                rollbacks--;
-                freeIfOver();
-            });
+            loop.execute(this::rolledBack);
             done.run();
         });
+    }
+
+    private void rolledBack() {
+        rollbacks--;
+        if (waits && rollbacks == 0) {
+            waits = false;
+            execute(run);
+        }
+        freeIfOver();
     }
 
     @Override
     public void answer(Outcome outcome) {
         answered = true;
+        waits = false;
         freeIfOver();
     }
 

@@ -98,16 +98,28 @@ final class ClassQueues<T extends ClassQueues.Member> {
         }
     }
 
+    /** Tells of others who are first in all their queues. */
+    @FunctionalInterface
+    interface Firsts<T> {
+        /** The next of them; null if there is nobody else. */
+        @Nullable
+        T next();
+    }
+
     /** Members that are taken together, from the first on. Of each group they are the earliest ones. */
     private static final class Run<T extends Member> {
         private final ClassQueues<T> queues;
+        private final int max;
+        private final Predicate<T> admits;
         private final List<T> members = new ArrayList<>();
         /** The last that is taken of a group. */
         private final IdentityHashMap<Group<T>, T> taken = new IdentityHashMap<>();
         /** The groups that meet those taken. */
         private final Set<Group<T>> met = Collections.newSetFromMap(new IdentityHashMap<>());
-        /** Of each of them, the first that is not taken, the earliest in front; nothing of one whose first was not admitted. */
+        /** Of each of them, the first that is not taken, the earliest in front; nothing of one whose first was not admitted, or is blocked. */
         private final PriorityQueue<Next<T>> frontier = new PriorityQueue<>();
+        /** By the group of somebody before them who is not taken: those whose first is not behind those taken alone. */
+        private final IdentityHashMap<Group<T>, List<Group<T>>> blocked = new IdentityHashMap<>();
 
         /** Who can be next, of a group. */
         private record Next<T extends Member>(T member, Group<T> of) implements Comparable<Next<T>> {
@@ -117,12 +129,23 @@ final class ClassQueues<T extends ClassQueues.Member> {
             }
         }
 
-        Run(ClassQueues<T> queues, T first) {
+        Run(ClassQueues<T> queues, int max, Predicate<T> admits) {
             this.queues = queues;
-            take(first);
+            this.max = max;
+            this.admits = admits;
         }
 
-        List<T> upTo(int max, Predicate<T> admits) {
+        List<T> of(T first, int enough, Firsts<T> others) {
+            T head = first;
+            while (head != null) {
+                take(head);
+                takeBehind();
+                head = members.size() < Math.min(enough, max) ? others.next() : null;
+            }
+            return members;
+        }
+
+        private void takeBehind() {
             while (members.size() < max && met.size() <= MET_MAX) {
                 Next<T> next = frontier.poll();
                 if (next == null) {
@@ -132,7 +155,6 @@ final class ClassQueues<T extends ClassQueues.Member> {
                     take(next.member);
                 }
             }
-            return members;
         }
 
         private void take(T member) {
@@ -146,6 +168,10 @@ final class ClassQueues<T extends ClassQueues.Member> {
                 if (met.add(meeting) || meeting == own) {
                     meet(meeting);
                 }
+            }
+            List<Group<T>> behind = blocked.remove(own);
+            if (behind != null) {
+                behind.forEach(this::meet);
             }
         }
 
@@ -165,11 +191,12 @@ final class ClassQueues<T extends ClassQueues.Member> {
             return next == null ? null : next.getValue();
         }
 
-        /** Whether all that stand before it have been taken. */
+        /** Whether all that stand before it have been taken; if not, it is looked at again when somebody of the group that one of them is of is taken. */
         private boolean isBehind(T member, Group<T> own) {
             for (Group<T> meeting : own.meeting) {
                 T next = untaken(meeting);
                 if (next != null && next.sequence() < member.sequence()) {
+                    blocked.computeIfAbsent(meeting, _ -> new ArrayList<>(2)).add(own);
                     return false;
                 }
             }
@@ -301,14 +328,17 @@ final class ClassQueues<T extends ClassQueues.Member> {
     }
 
     /**
-     * Who can be taken together with somebody who is first: the first, and behind it, in order, those before whom in each of their queues stands
-     * nobody but others of these, and in one of them at least somebody does. So nobody of them leaves before the first does, unless with it.
+     * Who can be taken together: somebody who is first, and behind it, in order, those before whom in each of their queues stands nobody but others of
+     * these, and in one of them at least somebody does; then, as long as these are not enough, another who is first, and likewise. So nobody of them leaves
+     * before one who is first does, unless with it; and each stands behind those in front of whom it stands in no queue.
      *
+     * @param enough of so many, at least 1, nobody else is asked for who is first
      * @param max most members, at least 1
-     * @param admits asked once about each that can be next; nobody is taken who stands behind one that it does not admit
+     * @param admits asked once about each that can be next behind others; nobody is taken who stands behind one that it does not admit
+     * @param others who are first, too; asked as long as there are not enough
      */
-    List<T> run(T first, int max, Predicate<T> admits) {
-        return new Run<>(this, first).upTo(max, admits);
+    List<T> run(T first, int enough, int max, Predicate<T> admits, Firsts<T> others) {
+        return new Run<>(this, max, admits).of(first, enough, others);
     }
 
     /** Everybody, in order. */

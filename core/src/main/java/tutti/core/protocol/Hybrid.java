@@ -42,11 +42,11 @@ import tutti.core.txn.TransactionId;
  * and the log of write sets, so that a place in one log can be compared with a place in another.
  *
  * <p>
- * <b>Together.</b> When an owner executes a request it executes with it those that stand directly behind it ({@link OwnerRuns}), one after the
- * other in one transaction of its engine, and orders one outcome for all: so one latency of the order serves as many of a class as wait. It
- * could instead execute the next one on what the one before has left, while the outcome of that is being ordered; but an engine has no
- * transaction that reads what another has not committed, so both would have to be one transaction all the same, and its commit would wait for the
- * last outcome.
+ * <b>Together.</b> When an owner executes a request it executes with it those that stand directly behind it, and, if more wait than it has executors for, others
+ * that are first ({@link OwnerRuns}), one after the other in one transaction of its engine, and orders one outcome for all: so one latency of the order, and what a
+ * transaction costs by itself, serve many. It could instead execute the next one on what the one before has left, while the outcome of that is being ordered;
+ * but an engine has no transaction that reads what another has not committed, so both would have to be one transaction all the same, and its commit would
+ * wait for the last outcome.
  *
  * <p>
  * <b>What else there is.</b> An interactive transaction, of which only the classes are known, and a request of which its client
@@ -60,19 +60,22 @@ import tutti.core.txn.TransactionId;
  * classes, what the positions before p leave, <i>wherever and however often it was run</i>, as {@link Nodo} argues for one run.
  *
  * <p>
- * That holds of requests that are executed together, too. Let F be one of them that is not the first. Before it stand, in each of its logs, none but others
+ * That holds of requests that are executed together, too. Let F be one of them that is not first. Before it stand, in each of its logs, none but others
  * of these, and in one log at least somebody does ({@link ClassQueues#run}). All that has committed in F's classes is visible when they are
  * begun: what has left the logs of these classes since, and when F was logged, is looked at. From then on something can commit in F's classes only if it is
  * first there, and so only if it is one of these, or F. So while all of them are in the logs none of their classes has changed, and the changes of all, in
- * their order, are those of one after the other at p. If one of them has left, by an outcome that somebody else has sent, the first has left with it
- * or before: nobody can leave before whom another stands. Then this outcome is void as a whole, at every replica alike, and what is left of it
- * in the logs is executed anew by whoever owns it. Of two outcomes that overlap, which both begin with the same first, therefore one counts, and a
- * take-over in the middle is no other case. A client sees its request's result when the position of the outcome is visible, with that of
- * all others of the same outcome; what it is told has been ordered.
+ * their order, are those of one after the other at p. If one of them has left, by an outcome that somebody else has sent, the outcome of all is void as a whole,
+ * at every replica alike, and what is left of it in the logs is executed anew by whoever owns it. So of two outcomes that overlap one counts, and
+ * a take-over in the middle is no other case.
  *
  * <p>
- * A request that the engine refuses is not executed with others: it is the first of the next ones, and refused alone. What fails together for a passing
- * reason is run again one by one.
+ * Whose outcome is void knows it when the other one is delivered: nobody can leave before whom another stands, so one of those that were first has left with it. He
+ * rolls back, runs that under whose name he has executed them once more, if it is still there, and takes the others that are first for not begun. A client
+ * sees its request's result when the position of the outcome is visible, with that of all others of the same outcome; what it is told has been ordered.
+ *
+ * <p>
+ * A request that the engine refuses is not executed with others: it is among the next ones, until it is the first of some, and refused alone. What fails together for a
+ * passing reason is run again one by one.
  *
  * <p>
  * <b>Nothing is lost, nothing repeated.</b> A logged request leaves the logs with the first {@link Done} that is delivered for it; all
@@ -269,11 +272,13 @@ public final class Hybrid implements Protocol {
         } else if (again) {
             world.timer(RETRY_TIMER, RETRY_NANOS);
         }
+        takeTurns();
     }
 
     @Override
     public void victim(TransactionId transaction, long forPosition) {
         if (runs.victim(transaction)) {
+            takeTurns();
             return;
         }
         Local own = local.get(transaction);
@@ -294,6 +299,7 @@ public final class Hybrid implements Protocol {
     @Override
     public void undertaken(TransactionId transaction, Execution execution, List<Response> responses) {
         runs.undertaken(transaction, execution.writes(), responses);
+        takeTurns();
     }
 
     /** Sees to it that a transaction is run that has become first in all its logs, if that is for this replica to do. */
@@ -436,14 +442,14 @@ public final class Hybrid implements Protocol {
         names.forEach(name -> runs.leaves(queues.of(name), position));
         queues.leaveAll(names, this::promote);
         TransactionId first = done.transaction();
-        if (here == OwnerRuns.Ended.LOST) {
-            world.abort(first);
+        for (TransactionId lost : here.held() ? List.<TransactionId>of() : here.runs()) {
+            world.abort(lost);
         }
         if (done.writes().isEmpty()) {
             world.skip(position);
         } else {
             names.subList(1, names.size()).forEach(name -> world.includes(name, position));
-            if (here == OwnerRuns.Ended.HELD) {
+            if (here.held()) {
                 world.commit(first, position, done.writes());
             } else {
                 world.apply(first, position, done.writes());
@@ -451,7 +457,7 @@ public final class Hybrid implements Protocol {
         }
         for (HybridMessage.Executed each : done.requests()) {
             TransactionId name = each.transaction();
-            boolean undertaken = here != OwnerRuns.Ended.NONE && name.equals(first);
+            boolean undertaken = here.runs().contains(name);
             boolean asked = local.remove(name) != null;
             if (asked) {
                 world.respond(name, each.response());

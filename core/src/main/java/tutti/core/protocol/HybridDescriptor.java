@@ -28,8 +28,8 @@ final class HybridDescriptor implements ProtocolDescriptor {
             true);
     private static final Parameter.Count BATCH = new Parameter.Count("batch-requests", 1, Hybrid.BATCH_MAX, 32,
             "requests",
-            "How many requests that stand behind one another in its logs a replica executes in one transaction of its database,"
-                    + " at most; they commit together. `auto`: likewise.",
+            "How many requests of its logs a replica executes in one transaction of its database, at most: those that stand behind one"
+                    + " another, and others if more wait than it has executors for; they commit together. `auto`: likewise.",
             true);
     private static final Parameter.Time TAKE_OVER_DELAY = CommonParameters.delay("take-over-delay", 1_000_000_000L,
             "How long the owner of a log must have been missed before another replica takes it over, and how often a"

@@ -5,8 +5,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.HybridMessage.Done;
 import tutti.core.protocol.HybridMessage.Entry;
@@ -20,6 +22,12 @@ import tutti.core.txn.WriteSet;
 /**
  * What a replica executes as the owner of request logs, under {@link Hybrid}, whose head says why it is right: which requests
  * together, and how often. Known by the first of those that are executed together. For one thread at a time.
+ *
+ * <p>
+ * <b>How many together.</b> What stands directly behind somebody is always taken along, since it would have to wait. Others that are first are
+ * taken in addition only as far as executors would not be enough otherwise: if all that waits were divided among the executors, each would have so
+ * many, and so many, but not more than the bound, are enough for one. So with few that wait each first has an executor of its own, and with many what a
+ * transaction costs by itself is paid seldom.
  */
 final class OwnerRuns {
     /** So often is a request run that fails for passing reasons: with the delays between, for half a second. */
@@ -28,6 +36,10 @@ final class OwnerRuns {
     /** Requests that are executed together, until they have been answered. */
     private static final class Run {
         final Entry first;
+        /** The others of them that are first in all their logs, too. */
+        List<Entry> joined = List.of();
+        /** No other that is first is executed with it. */
+        final boolean alone;
         /** The world has been asked for them, and an executor is taken. */
         boolean undertaken;
         int runs;
@@ -40,21 +52,20 @@ final class OwnerRuns {
         boolean rolledBack;
         List<Entry> entries;
 
-        Run(Entry first) {
+        Run(Entry first, boolean alone) {
             this.first = first;
+            this.alone = alone;
             this.entries = List.of(first);
         }
     }
 
-    /** What became of those that this replica has run, when the outcome of one of them was delivered. */
-    enum Ended {
-        /** It did not run them. */
-        NONE,
-        /** It holds just what was delivered. */
-        HELD,
-        /** It holds something else, or nothing any more. */
-        LOST
-    }
+    /**
+     * What of this replica's an outcome has ended.
+     *
+     * @param held whether it holds just what was delivered: then it is the only one
+     * @param runs by their first requests
+     */
+    record Ended(boolean held, List<TransactionId> runs) {}
 
     private static final ConcurrencyTuning.Bounds BOUNDS = new ConcurrencyTuning.Bounds(1, 64, 1, Hybrid.BATCH_MAX);
     private static final ConcurrencyTuning.Choice BEGIN = new ConcurrencyTuning.Choice(8, 32);
@@ -66,6 +77,7 @@ final class OwnerRuns {
     private final RequestLogs logs;
     private final int node;
     private final ReplicaWorld world;
+    /** By each request of them that is first in its logs. */
     private final Map<TransactionId, Run> runs = new LinkedHashMap<>();
     /** To be executed when there is an executor. */
     private final ArrayDeque<Entry> ready = new ArrayDeque<>();
@@ -123,7 +135,7 @@ final class OwnerRuns {
 
     /** One has become first in its logs. Whether this replica is to run it, and does not yet. */
     boolean take(Entry entry) {
-        return isOwn(entry) && runs.putIfAbsent(entry.transaction(), new Run(entry)) == null;
+        return isOwn(entry) && runs.putIfAbsent(entry.transaction(), new Run(entry, false)) == null;
     }
 
     /** One that it has taken is first in its logs, and all before it is visible. */
@@ -134,39 +146,84 @@ final class OwnerRuns {
     /** Has as many executed as there are executors. */
     void begin(long visible) {
         left.values().removeIf(position -> position <= visible);
-        while (busy < now.sideBySide() && !ready.isEmpty()) {
-            begin(ready.remove(), visible);
+        while (busy < now.sideBySide()) {
+            Run run = next();
+            if (run == null) {
+                return;
+            }
+            begin(run, visible);
         }
     }
 
-    private void begin(Entry entry, long visible) {
-        Run run = runs.get(entry.transaction());
-        TransactionRequest.Whole request = entry.request();
-        if (run == null || run.undertaken || request == null || !queues.contains(entry)) {
-            return;
-        }
-        if (!isOwn(entry)) {
-            runs.remove(entry.transaction());
-        } else if (entry.everywhere()) {
-            world.order(new Everywhere(entry.transaction()));
-        } else {
-            busy++;
-            if (tuning != null && !tunes) {
-                tunes = true;
-                world.timer(Hybrid.TUNE_TIMER, ConcurrencyTuning.INTERVAL_NANOS);
+    /** The next that is to be executed of those that are ready; null if none is. */
+    private @Nullable Run next() {
+        for (Entry entry = ready.poll(); entry != null; entry = ready.poll()) {
+            Run run = runs.get(entry.transaction());
+            if (run == null || run.undertaken || !queues.contains(entry)) {
+                continue;
             }
-            run.undertaken = true;
-            run.runs = 1;
-            run.entries = queues.run(entry, now.together(), next -> follows(next, visible));
-            List<TransactionRequest.Whole> requests = new ArrayList<>();
-            for (Entry each : run.entries) {
-                TransactionRequest.Whole asked = each.request();
-                if (asked != null) {
-                    requests.add(asked);
-                }
+            if (!isOwn(entry)) {
+                runs.remove(entry.transaction());
+            } else if (entry.everywhere()) {
+                world.order(new Everywhere(entry.transaction()));
+            } else {
+                return run;
             }
-            world.undertake(entry.transaction(), requests);
         }
+        return null;
+    }
+
+    private void begin(Run run, long visible) {
+        busy++;
+        if (tuning != null && !tunes) {
+            tunes = true;
+            world.timer(Hybrid.TUNE_TIMER, ConcurrencyTuning.INTERVAL_NANOS);
+        }
+        run.undertaken = true;
+        run.runs = 1;
+        int enough = run.alone ? 1 : Math.ceilDiv(queues.size(), now.sideBySide());
+        run.entries = queues.run(run.first, enough, run.alone ? 1 : now.together(), next -> follows(next, visible),
+                () -> join(run));
+        List<TransactionRequest.Whole> requests = new ArrayList<>();
+        for (Entry each : run.entries) {
+            TransactionRequest.Whole asked = each.request();
+            if (asked != null) {
+                requests.add(asked);
+            }
+        }
+        world.undertake(run.first.transaction(), requests);
+    }
+
+    /** Another that is ready is executed with some; null if none is, or the next is to be alone. */
+    private @Nullable Entry join(Run run) {
+        Run other = next();
+        if (other == null) {
+            return null;
+        }
+        if (other.alone) {
+            ready.addFirst(other.first);
+            return null;
+        }
+        List<Entry> joined = new ArrayList<>(run.joined);
+        joined.add(other.first);
+        run.joined = joined;
+        runs.put(other.first.transaction(), run);
+        return other.first;
+    }
+
+    /**
+     * Only so many of them are executed now. Others that are first are ready again.
+     *
+     * @param alone whether each of these is executed without others that are first
+     */
+    private void keep(Run run, int count, boolean alone) {
+        run.entries = run.entries.subList(0, count);
+        List<Entry> others = run.joined.stream().filter(entry -> !run.entries.contains(entry)).toList();
+        run.joined = run.joined.stream().filter(run.entries::contains).toList();
+        others.stream().filter(queues::contains).forEach(entry -> {
+            runs.put(entry.transaction(), new Run(entry, alone));
+            ready.add(entry);
+        });
     }
 
     /** Some time has passed since it began with something, or since this was called: chooses anew. */
@@ -233,6 +290,7 @@ final class OwnerRuns {
             throw new IllegalStateException(transaction + " was executed with " + (responses.size() - 1)
                     + " others, but this replica does not run them");
         }
+        keep(run, responses.size(), false);
         done(run, writes, responses);
     }
 
@@ -256,7 +314,7 @@ final class OwnerRuns {
         if (run == null) {
             return null;
         }
-        run.entries = List.of(run.first);
+        keep(run, 1, true);
         if (run.runs < RUNS_MAX) {
             run.failed = true;
             return true;
@@ -290,7 +348,7 @@ final class OwnerRuns {
     private void again(Run run) {
         run.runs++;
         run.failed = false;
-        run.entries = List.of(run.first);
+        keep(run, 1, false);
         world.run(run.first.transaction(), ReplicaWorld.Priority.ORDERED);
     }
 
@@ -301,14 +359,39 @@ final class OwnerRuns {
         runs.remove(transaction);
     }
 
-    /** An outcome counts. */
+    /**
+     * An outcome counts. What was executed here together with some that it names has ended with it if its first is one of them. Otherwise it is rolled
+     * back, since part of it is void, and its first is run once more. Others that are first, and that the outcome does not name, are ready again.
+     */
     Ended ended(Done delivered) {
-        Run run = runs.remove(delivered.transaction());
-        if (run == null || !run.undertaken) {
-            return Ended.NONE;
+        Set<TransactionId> names = new LinkedHashSet<>(names(delivered));
+        Set<Run> met = new LinkedHashSet<>();
+        for (TransactionId name : names) {
+            Run run = runs.remove(name);
+            if (run != null && run.undertaken) {
+                met.add(run);
+            }
         }
-        done += delivered.requests().size();
-        return !run.rolledBack && same(run.done, delivered) ? Ended.HELD : Ended.LOST;
+        if (!met.isEmpty()) {
+            done += names.size();
+        }
+        boolean held = false;
+        List<TransactionId> ended = new ArrayList<>();
+        for (Run run : met) {
+            TransactionId first = run.first.transaction();
+            run.joined = run.joined.stream().filter(entry -> !names.contains(entry.transaction())).toList();
+            if (names.contains(first)) {
+                ended.add(first);
+                held |= !run.rolledBack && same(run.done, delivered);
+                keep(run, 1, false);
+            } else {
+                world.abort(first);
+                run.done = null;
+                run.rolledBack = false;
+                again(run);
+            }
+        }
+        return new Ended(held, ended);
     }
 
     /** Whether what this replica holds is what was delivered, which another run may have sent. */

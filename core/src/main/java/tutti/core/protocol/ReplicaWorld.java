@@ -22,8 +22,8 @@ import tutti.core.txn.WriteSet;
  */
 public interface ReplicaWorld {
     /**
-     * Lets a local transaction run, or run again after it failed or was a {@linkplain Protocol#victim victim}: an
-     * interactive one goes on with the statements of its client, a whole request is executed. What comes back is
+     * Lets a local transaction run, or run again after it failed, was a {@linkplain Protocol#victim victim} or, undertaken here, was
+     * {@linkplain #abort aborted}: an interactive one goes on with the statements of its client, a whole request is executed. What comes back is
      * {@code executed}, {@code failed} or {@code victim}. An interactive transaction cannot run again: {@code failed}.
      */
     void run(TransactionId transaction, Priority priority);
@@ -40,7 +40,7 @@ public interface ReplicaWorld {
      * Has this replica execute whole requests, whichever replica they were submitted to, one after the other in one engine transaction, as
      * the engine executes requests of clients: with triggers, keeping its locks. From now on, and until it is answered, the first
      * counts as a transaction of this replica: {@code run} has it run again, alone, {@code commit}, {@code abort} and {@code answer} mean
-     * what was executed with it, too. What comes back is {@code undertaken}, which tells how many of them the engine has executed,
+     * what was executed with it, too; what was aborted may be run again, alone. What comes back is {@code undertaken}, which tells how many of them the engine has executed,
      * {@code failed} or {@code victim}. Once for each transaction that is the first.
      *
      * @param transaction the first request

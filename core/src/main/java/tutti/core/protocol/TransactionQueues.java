@@ -69,8 +69,13 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
     }
 
     /** See {@link ClassQueues#run}. */
-    List<T> run(T first, int max, Predicate<T> admits) {
-        return queues.run(first, max, admits);
+    List<T> run(T first, int enough, int max, Predicate<T> admits, ClassQueues.Firsts<T> others) {
+        return queues.run(first, enough, max, admits, others);
+    }
+
+    /** How many are in here. */
+    int size() {
+        return byName.size();
     }
 
     @Nullable

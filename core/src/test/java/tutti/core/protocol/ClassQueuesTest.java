@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.LongStream;
@@ -35,16 +36,39 @@ class ClassQueuesTest {
         return one.sequence % 7 != 0;
     }
 
-    private List<Waiting> run(Waiting first) {
-        List<Waiting> run = new ArrayList<>(List.of(first));
-        for (Waiting one : all.stream().sorted(Comparator.comparingLong(Waiting::sequence)).toList()) {
-            List<Waiting> before = all.stream()
-                    .filter(each -> each.sequence < one.sequence && each.classes.meet(one.classes)).toList();
-            if (run.size() < 8 && !before.isEmpty() && run.containsAll(before) && admitted(one)) {
-                run.add(one);
+    /** Whether all before it are among these; it has somebody before it. */
+    private boolean isBehind(Waiting one, List<Waiting> run) {
+        List<Waiting> before = all.stream()
+                .filter(each -> each.sequence < one.sequence && each.classes.meet(one.classes)).toList();
+        return !before.isEmpty() && run.containsAll(before);
+    }
+
+    /** By asking for each time who is the earliest of those that can be next. */
+    private List<Waiting> run(Iterator<Waiting> firsts, int enough, int max) {
+        List<Waiting> run = new ArrayList<>();
+        while (run.isEmpty() || (run.size() < enough && firsts.hasNext())) {
+            run.add(firsts.next());
+            for (Waiting next = behind(run); next != null && run.size() < max; next = behind(run)) {
+                run.add(next);
             }
         }
         return run;
+    }
+
+    private @Nullable Waiting behind(List<Waiting> run) {
+        return all.stream().filter(one -> !run.contains(one) && admitted(one) && isBehind(one, run))
+                .min(Comparator.comparingLong(Waiting::sequence)).orElse(null);
+    }
+
+    private void comparesRuns() {
+        List<Waiting> firsts = heads(ConflictClasses.ALL);
+        for (int from = 0; from < firsts.size(); from++) {
+            List<Waiting> of = firsts.subList(from, firsts.size());
+            int enough = 1 + from * 4 % 8;
+            Iterator<Waiting> others = of.subList(1, of.size()).iterator();
+            assertEquals(run(of.iterator(), enough, 8), queues.run(of.getFirst(), enough, 8,
+                    ClassQueuesTest::admitted, () -> others.hasNext() ? others.next() : null));
+        }
     }
 
     private static ConflictClasses some(Random random, int classes) {
@@ -78,8 +102,7 @@ class ClassQueuesTest {
             assertTrue(queues.contains(one));
             assertEquals(one.equals(next(one.classes)), queues.isNext(one));
             assertEquals(all.size(), queues.members().size());
-            heads(ConflictClasses.ALL)
-                    .forEach(first -> assertEquals(run(first), queues.run(first, 8, ClassQueuesTest::admitted)));
+            comparesRuns();
         }
     }
 }

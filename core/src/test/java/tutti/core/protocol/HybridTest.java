@@ -239,6 +239,113 @@ class HybridTest extends HybridSites {
         assertEquals(List.of("commit 2", "committed 2", "undertake 3"), told(2));
     }
 
+    /** Of replica 2, which executes in one transaction at a time: request 1 runs, and 2 to 4 are first in their logs. */
+    private void manyAreFirst(int together) {
+        sites.get(2).protocol.undertake(1, together);
+        queueBehindFirst(() -> {
+            submit(2, 5L);
+            submit(3, 8L);
+            submit(4, 11L);
+        });
+    }
+
+    @Test
+    void whereExecutorsAreNotEnoughFirstsOfSeveralClassesAreExecutedTogether() {
+        manyAreFirst(3);
+        assertEquals(List.of("commit 1", "committed 1", "undertake 2 and 2 others"), told(2));
+        undertaken(2, 2, 3, "all");
+        deliver();
+        told(List.of("with 3", "with 4", "apply 2 all"),
+                List.of("with 3", "with 4", "apply 2 all", "respond 2 made by 2", "respond 3 made by 2",
+                        "respond 4 made by 2", "committed 2", "committed 3", "committed 4"),
+                List.of("with 3", "with 4", "commit 2", "committed 2"));
+    }
+
+    @Test
+    void firstsThatTheEngineLeavesOutAreExecutedNext() {
+        manyAreFirst(3);
+        told(2);
+        sites.get(2).protocol.undertake(2, 3);
+        undertaken(2, 2, 1, "one");
+        assertEquals(List.of("undertake 3 and 1 others"), told(2), "before the outcome of 2 is ordered");
+        deliver();
+        undertaken(2, 3, 2, "others");
+        deliver();
+        assertEquals(List.of("commit 2", "committed 2", "with 4", "commit 3", "committed 3"), told(2));
+    }
+
+    /** Replica 0 executes what is of class 8 from now on, and orders what it makes of it. */
+    private void anotherOneExecutes(long serial) {
+        order.add(new Ordered(0, new HybridMessage.Done(
+                List.of(new HybridMessage.Executed(id(serial), Response.done(new byte[0]))),
+                new WriteSet(KeySet.EMPTY, new byte[]{'x'}))));
+        deliver();
+    }
+
+    @Test
+    void whatAnotherOutcomeTakesPartOfIsVoidAndTheRestIsExecutedAnew() {
+        manyAreFirst(3);
+        told(2);
+        undertaken(2, 2, 3, "all");
+        Ordered late = order.remove();
+        anotherOneExecutes(3);
+        assertEquals(List.of("abort 2", "run 2", "apply 3 x"), told(2));
+        order.add(late);
+        deliver();
+        assertEquals(List.of(), told(2), "void");
+        undertaken(2, 2, "again");
+        deliver();
+        assertEquals(List.of("commit 2", "committed 2", "undertake 4"), told(2));
+        undertaken(2, 4, "last");
+        deliver();
+        assertTrue(told(1).containsAll(List.of("committed 2", "committed 3", "committed 4")));
+    }
+
+    @Test
+    void whenAnotherOutcomeTakesTheFirstOfThemTheOthersAreExecutedAnew() {
+        manyAreFirst(3);
+        told(2);
+        anotherOneExecutes(2);
+        assertEquals(List.of("abort 2", "apply 2 x", "committed 2", "undertake 3 and 1 others"), told(2));
+        undertaken(2, 3, 2, "rest");
+        deliver();
+        assertTrue(told(1).containsAll(List.of("committed 2", "committed 3", "committed 4")));
+    }
+
+    @Test
+    void anOutcomeThatTakesPartOfTwoEndsOneAndHasTheOtherRunAgain() {
+        sites.get(2).protocol.undertake(1, 4);
+        submit(1, 2L);
+        submit(2, 5L);
+        submit(3, 8L);
+        submit(4, 11L);
+        undertaken(2, 1, "first");
+        deliver();
+        submit(5, 14L);
+        sites.get(2).protocol.undertake(2, 4);
+        told(0);
+        told(1);
+        assertEquals(List.of("undertake 1", "commit 1", "committed 1", "undertake 2 and 2 others", "undertake 5"),
+                told(2));
+        List<HybridMessage.Executed> both = List.of(new HybridMessage.Executed(id(5), Response.done(new byte[0])),
+                new HybridMessage.Executed(id(4), Response.done(new byte[0])));
+        order.add(new Ordered(0, new HybridMessage.Done(both, new WriteSet(KeySet.EMPTY, new byte[]{'x'}))));
+        deliver();
+        assertEquals(List.of("abort 2", "run 2", "abort 5", "with 4", "apply 5 x", "committed 5", "undertake 3"),
+                told(2));
+    }
+
+    @Test
+    void firstsThatFailTogetherAreRunOneByOne() {
+        manyAreFirst(3);
+        told(2);
+        sites.get(2).protocol.undertake(3, 3);
+        sites.get(2).protocol.failed(id(2), new AbortReason.Failed("deadlock"));
+        assertEquals(List.of("undertake 3", "undertake 4"), told(2));
+        sites.get(2).protocol.timer(3);
+        assertEquals(List.of("run 2"), told(2));
+    }
+
     @Test
     void aClaimOfAnEpochThatIsOverIsVoid() {
         sites.get(0).protocol.view(Set.of(0));

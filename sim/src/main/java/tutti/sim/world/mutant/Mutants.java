@@ -140,7 +140,7 @@ public final class Mutants {
                     Edit.of(PROTOCOL + "ClassQueues$Group", "leads", new Change.Body(1)),
                     ideal("hybrid", "none"), new Finder(By.ISOLATION, "no strong session serializability"), 20),
             one("follower-passes-others", "An owner executes with others what stands behind somebody else, too.",
-                    Edit.of(PROTOCOL + "ClassQueues$Run", "upTo", new Change.Given("isBehind", 1)),
+                    Edit.of(PROTOCOL + "ClassQueues$Run", "takeBehind", new Change.Given("isBehind", 1)),
                     ideal("hybrid", "none"), new Finder(By.ISOLATION, "no strong session serializability"), 40),
             one("others-not-told", "Nobody is told that others commit with the first.",
                     Edit.of(PROTOCOL + "Hybrid", "done(J", new Change.LeftOut("forEach")).at(2, 2),
