@@ -215,7 +215,7 @@ final class TextSettings {
         return false;
     }
 
-    /** Why a name of a prepared statement or portal is not taken, since the engine may know it by other bytes too; or null. */
+    /** Why a name of a prepared statement or portal is not taken, since the engine may know it by other bytes, too. */
     static ErrorFields nameRefusal() {
         return Errors.notSupported("names of prepared statements and portals are taken in ASCII only, unless client_encoding is UTF8"
                 + " and nothing was sent before in the same cycle that may have changed it");

@@ -421,7 +421,7 @@ class RepetitionTest extends OnRepeatingFrontEnd {
     /** Said again, the first message would mean the statement that was prepared later. */
     @Test
     void aStatementThatIsReplacedLater() throws Exception {
-        for (String name : List.of("", "named", "née")) {
+        for (String name : List.of("", "named")) {
             elsewhere("UPDATE account SET balance = 10 WHERE id = 1");
             node.manual = false;
             get(send(client, out -> {
