@@ -116,7 +116,8 @@ final class LostReleases {
             return;
         }
         for (long parent : parents) {
-            held.computeIfPresent(parent, (_, children) -> children.remove(row) && children.isEmpty() ? null : children);
+            held.computeIfPresent(parent,
+                    (_, children) -> children.remove(row) && children.isEmpty() ? null : children);
         }
         if (lost.rows.isEmpty()) {
             positions.remove(at);
@@ -170,13 +171,16 @@ final class LostReleases {
         for (long parent : touched.gone()) {
             for (long row : held.getOrDefault(parent, Set.of())) {
                 Lost lost = positions.get(rows.get(row));
-                if (lost == null || !LostKeys.countsFor(lost.position, lost.transaction, lost.until, position, transaction)) {
+                if (lost == null
+                        || !LostKeys.countsFor(lost.position, lost.transaction, lost.until, position, transaction)) {
                     continue;
                 }
                 changed = changed == null ? changed(touched) : changed;
                 if (!changed.contains(row)) {
-                    return new EngineFailure("23503", "it takes a row away to which another one refers here, since position "
-                            + lost.position + " (" + lost.transaction + ") was left out", false);
+                    return new EngineFailure("23503",
+                            "it takes a row away to which another one refers here, since position "
+                                    + lost.position + " (" + lost.transaction + ") was left out",
+                            false);
                 }
             }
         }

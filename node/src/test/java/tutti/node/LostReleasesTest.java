@@ -48,7 +48,8 @@ class LostReleasesTest {
         assertFalse(refused(9, ITS_LATER, PARENT_GONE));
         assertFalse(refused(11, ITS_LATER, keys(8, KeyKind.GONE)), "no row here names it");
         assertFalse(refused(11, ITS_LATER, keys(PARENT, KeyKind.EXCLUSIVE)), "it locks it");
-        assertFalse(refused(11, ITS_LATER, keys(PARENT, KeyKind.GONE, PARENT, KeyKind.CREATED)), "it is there afterwards");
+        assertFalse(refused(11, ITS_LATER, keys(PARENT, KeyKind.GONE, PARENT, KeyKind.CREATED)),
+                "it is there afterwards");
         assertFalse(refused(11, ANOTHER, keys(PARENT, KeyKind.GONE, ROW, KeyKind.GONE)), "the row goes as well");
     }
 

@@ -148,7 +148,9 @@ final class ClientSide implements FrameSink {
             texts.known();
         }
         session.cycleMayBegin();
-        ErrorFields unclear = texts.takesAll() || deferred.recording() ? null : unclear(type, buffer, start, bodyLength);
+        ErrorFields unclear = texts.takesAll() || deferred.recording()
+                ? null
+                : unclear(type, buffer, start, bodyLength);
         if (unclear != null) {
             return endsCycle(type) ? queries.refuseWhole(unclear) : extended.refuseParse(unclear);
         }
@@ -182,9 +184,10 @@ final class ClientSide implements FrameSink {
     private @Nullable ErrorFields unclear(byte type, ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
         int name = type == Frontend.DESCRIBE || type == Frontend.CLOSE ? start + 1 : start;
-        int nameEnd = type == Frontend.QUERY || type == Frontend.SYNC || type == Frontend.FLUSH || type == Frontend.FUNCTION_CALL
-                ? name
-                : Messages.end(buffer, name, limit);
+        int nameEnd = type == Frontend.QUERY || type == Frontend.SYNC || type == Frontend.FLUSH
+                || type == Frontend.FUNCTION_CALL
+                        ? name
+                        : Messages.end(buffer, name, limit);
         if (type == Frontend.BIND) {
             nameEnd = Messages.end(buffer, nameEnd + 1, limit);
         }

@@ -181,9 +181,11 @@ record DatabaseStatement(DatabaseChange change, boolean forced, boolean ofSystem
                 }
                 ofSystem |= LOCALES.contains(option) && !EVERYWHERE.contains(plain(value));
             }
-            return new DatabaseStatement(new DatabaseChange(Kind.CREATE, name, false, "CREATE DATABASE " + Table.quote(name)
-                    + " TEMPLATE template0 ENCODING 'UTF8'" + String.join("", options)), false, ofSystem,
-                            null);
+            return new DatabaseStatement(
+                    new DatabaseChange(Kind.CREATE, name, false, "CREATE DATABASE " + Table.quote(name)
+                            + " TEMPLATE template0 ENCODING 'UTF8'" + String.join("", options)),
+                    false, ofSystem,
+                    null);
         }
 
         private static String plain(String value) {
@@ -195,7 +197,8 @@ record DatabaseStatement(DatabaseChange change, boolean forced, boolean ofSystem
             String plain = plain(value);
             // nodes execute it in sessions of their own, where another standard_conforming_strings could end the string elsewhere
             if (value.contains("\\")) {
-                return "values of CREATE DATABASE have no backslashes: leave out " + option.toUpperCase(Locale.ROOT) + " "
+                return "values of CREATE DATABASE have no backslashes: leave out " + option.toUpperCase(Locale.ROOT)
+                        + " "
                         + value;
             }
             if (PASSED_ON.contains(option)) {

@@ -67,7 +67,8 @@ final class InBandCapture {
     }
 
     private @Nullable InBandStatement of(byte[] sql, int length) {
-        if (off || !texts.utf8() || !texts.understood(sql, length) || !session.node().executesAtOnce() || session.node().needsClasses()
+        if (off || !texts.utf8() || !texts.understood(sql, length) || !session.node().executesAtOnce()
+                || session.node().needsClasses()
                 || active.possible()) {
             return null;
         }

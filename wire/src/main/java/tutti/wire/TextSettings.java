@@ -21,8 +21,10 @@ final class TextSettings {
     record Reading(boolean standardStrings, String encoding, long doubt) {}
 
     /** Encodings in which the second byte of a character may be one of ASCII. */
-    private static final Set<String> UNSAFE = Set.of("SJIS", "SHIFTJIS", "SHIFTJIS2004", "MSKANJI", "WIN932", "WINDOWS932",
-            "BIG5", "WIN950", "WINDOWS950", "GBK", "WIN936", "WINDOWS936", "GB18030", "UHC", "WIN949", "WINDOWS949", "JOHAB");
+    private static final Set<String> UNSAFE = Set.of("SJIS", "SHIFTJIS", "SHIFTJIS2004", "MSKANJI", "WIN932",
+            "WINDOWS932",
+            "BIG5", "WIN950", "WINDOWS950", "GBK", "WIN936", "WINDOWS936", "GB18030", "UHC", "WIN949", "WINDOWS949",
+            "JOHAB");
     private static final String UTF8 = "UTF8";
     /** Why a statement is refused that the node sends in a message of its own. */
     static final String NOT_UTF8 = "this statement is sent to other nodes, and its text is neither in UTF-8 nor nothing but ASCII: SET client_encoding = 'UTF8'";
@@ -137,7 +139,8 @@ final class TextSettings {
                     .with('H', "SET client_encoding = 'UTF8', or pass what is not ASCII as values of parameters.");
         }
         if (doubtful && mayEndElsewhere(text)) {
-            return unclear("standard_conforming_strings", "Write strings with a backslash before a quotation mark as E'...'");
+            return unclear("standard_conforming_strings",
+                    "Write strings with a backslash before a quotation mark as E'...'");
         }
         return !ascii && mayBeDivided(text)
                 ? unclear("client_encoding", "Pass what is not ASCII as values of parameters")
@@ -188,7 +191,9 @@ final class TextSettings {
         for (int token = tokens.next(); token != SqlTokens.END; token = tokens.next()) {
             int start = tokens.start();
             boolean divided = token == SqlTokens.STRING
-                    ? text[start] == '$' ? letterBeyondAscii(text, start + 1) : doubtful && escapesLetter(text, start, tokens.position())
+                    ? text[start] == '$'
+                            ? letterBeyondAscii(text, start + 1)
+                            : doubtful && escapesLetter(text, start, tokens.position())
                     : doubtful && start > 0 && text[start - 1] < 0 && SECOND_BYTES.indexOf(text[start]) >= 0;
             if (divided) {
                 return true;
@@ -217,7 +222,8 @@ final class TextSettings {
 
     /** Why a name of a prepared statement or portal is not taken, since the engine may know it by other bytes, too. */
     static ErrorFields nameRefusal() {
-        return Errors.notSupported("names of prepared statements and portals are taken in ASCII only, unless client_encoding is UTF8"
-                + " and nothing was sent before in the same cycle that may have changed it");
+        return Errors.notSupported(
+                "names of prepared statements and portals are taken in ASCII only, unless client_encoding is UTF8"
+                        + " and nothing was sent before in the same cycle that may have changed it");
     }
 }

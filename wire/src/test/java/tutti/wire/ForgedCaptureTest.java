@@ -472,7 +472,9 @@ class ForgedCaptureTest {
             "COMMENT ON COLUMN evil.columns.\u00e9$$ IS 'x'; CREATE TABLE evil.second () -- $$"})
     void nestedStatementsAreTakenOneByOne(String statement) throws Exception {
         mallory.execute("BEGIN", PATIENCE);
-        mallory.execute("ALTER TABLE evil.columns ADD IF NOT EXISTS \"\u00e9$$\" int, ADD IF NOT EXISTS \"\u3000$$\" int", PATIENCE);
+        mallory.execute(
+                "ALTER TABLE evil.columns ADD IF NOT EXISTS \"\u00e9$$\" int, ADD IF NOT EXISTS \"\u3000$$\" int",
+                PATIENCE);
         assertEquals("0A000", refused("DO $q$ BEGIN EXECUTE $r$" + statement + "$r$; END $q$"));
         mallory.execute("ROLLBACK", PATIENCE);
     }

@@ -106,7 +106,8 @@ class TextsTest {
     }
 
     private static String rows(String table) throws Exception {
-        return fixture.admin.execute("SELECT * FROM " + table + " ORDER BY id", InBandFixture.PATIENCE).rows().toString();
+        return fixture.admin.execute("SELECT * FROM " + table + " ORDER BY id", InBandFixture.PATIENCE).rows()
+                .toString();
     }
 
     private String prepare(byte[] name, byte[] sql) throws Exception {
@@ -220,7 +221,8 @@ class TextsTest {
         assertEquals("12C(UPDATE 1)12C(UPDATE 1)/T", together("update mine set word = 'd' where id = 2",
                 bytes("update mine set word = 'c:\\\u00e9|\\' where id = 1", "UTF-8")));
         assertEquals("12C(SET)12C(UPDATE 1)/T",
-                together("set work_mem = '4MB'", bytes("update mine set word = 'c:\\\u00e9-\\d|' where id = 1", "UTF-8")));
+                together("set work_mem = '4MB'",
+                        bytes("update mine set word = 'c:\\\u00e9-\\d|' where id = 1", "UTF-8")));
         say("commit");
         assertEquals("[[1, c:\\\u00e9-\\d|], [2, d]]", rows("mine"));
     }

@@ -76,7 +76,8 @@ final class LogRewriting {
                 delay = 0;
                 notBefore = 0;
                 LOG.info("{}: written anew in {} ms beside its transactions, since its log had {} KiB; it has {} KiB "
-                        + "now", database.name(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began), length >> 10,
+                        + "now", database.name(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - began),
+                        length >> 10,
                         log.length() >> 10);
             } else {
                 later(length, enough);

@@ -360,7 +360,8 @@ class HsqldbLogTest {
                 Future<?> written = other.submit(() -> engine.rewriting().look());
                 writing.await();
                 Result<ExecuteResult> executed = new Result<>();
-                applier.execute(last + 1, new BarrierStatement("PUBLIC", "ALTER TABLE C ADD COLUMN M INTEGER").toBytes(),
+                applier.execute(last + 1,
+                        new BarrierStatement("PUBLIC", "ALTER TABLE C ADD COLUMN M INTEGER").toBytes(),
                         executed);
                 while (!engine.schemaLock().hasQueuedThreads()) {
                     Thread.onSpinWait();

@@ -173,7 +173,8 @@ class JdbcReplicationTest {
             assertTrue(keys(captured).contains("UPDATE table PUBLIC.ORPHAN, key (ID) = (1)"));
             pair.assertRows("SELECT * FROM CHILD ORDER BY ID", "3,2");
             pair.assertRows("SELECT * FROM ORPHAN ORDER BY ID", "1,null", "2,2");
-            assertTrue(keys(captured).contains("RELEASED table PUBLIC.T, key (ID) = (1)"), () -> keys(captured).toString());
+            assertTrue(keys(captured).contains("RELEASED table PUBLIC.T, key (ID) = (1)"),
+                    () -> keys(captured).toString());
             CapturedWrites child = pair.commit("INSERT INTO CHILD VALUES (4, 2)");
             int parent = keyPlace(child, "table PUBLIC.T, key (ID) = (2)");
             assertEquals(KeyKind.REFERENCE, child.writes().keys().kind(parent));

@@ -81,8 +81,11 @@ class ServerEngineTest {
     }
 
     private ExecuteResult change(long position, boolean creates, String name) throws Exception {
-        return execute(position, Statement.database(new DatabaseChange(creates ? DatabaseChange.Kind.CREATE : DatabaseChange.Kind.DROP, name, false,
-                "CREATE DATABASE " + name + " TEMPLATE template0"), TestServer.USER).toBytes());
+        return execute(position,
+                Statement.database(
+                        new DatabaseChange(creates ? DatabaseChange.Kind.CREATE : DatabaseChange.Kind.DROP, name, false,
+                                "CREATE DATABASE " + name + " TEMPLATE template0"),
+                        TestServer.USER).toBytes());
     }
 
     private static String rows(String database) throws Exception {
@@ -264,7 +267,8 @@ class ServerEngineTest {
                 + " SET restrict_nonsystem_relation_kind = 'view, foreign-table'");
         TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET exit_on_error = on");
         TestServer.execute(admin, "ALTER ROLE ALL IN DATABASE " + shop + " SET plpgsql.extra_errors = 'all'");
-        TestServer.execute(admin, "DO $$ BEGIN IF to_regrole('nobody') IS NULL THEN CREATE ROLE nobody; END IF; END $$");
+        TestServer.execute(admin,
+                "DO $$ BEGIN IF to_regrole('nobody') IS NULL THEN CREATE ROLE nobody; END IF; END $$");
         TestServer.execute(admin, "ALTER DATABASE " + shop + " SET session_authorization = 'nobody'");
         TestServer.execute(admin, "ALTER DATABASE " + shop + " SET role = 'nobody'");
         again();

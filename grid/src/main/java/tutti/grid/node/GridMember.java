@@ -232,7 +232,8 @@ final class GridMember implements Reads.World {
     GridStatus status() {
         return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
-                links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts, counts.deadlocks,
+                links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
+                counts.deadlocks,
                 counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
                 counts.messages, l1.status());
     }

@@ -226,7 +226,8 @@ class PlacedTablesTest {
                 "DECLARE c CURSOR WITH HOLD FOR SELECT * FROM part",
                 "MERGE INTO part p USING other o ON p.id = o.id WHEN MATCHED THEN DELETE",
                 "WITH w AS (SELECT * FROM part) SELECT * FROM other, w", "REINDEX TABLE part",
-                "REINDEX (CONCURRENTLY) TABLE part", "VACUUM FULL part", "VACUUM FULL", "CLUSTER part USING part_pkey", "REINDEX DATABASE CONCURRENTLY",
+                "REINDEX (CONCURRENTLY) TABLE part", "VACUUM FULL part", "VACUUM FULL", "CLUSTER part USING part_pkey",
+                "REINDEX DATABASE CONCURRENTLY",
                 "SELECT * FROM part")) {
             assertEquals(LACKED, lacking.ask(sql), sql);
         }
