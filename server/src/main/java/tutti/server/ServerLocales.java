@@ -6,11 +6,11 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * By which locales a node's server would make a database, as far as that can differ between nodes: that of {@code template0}, which a database has if
+ * By which locales a node's server would make a database, as far as that can differ between nodes: that of PostgreSQL's own template, which a database has if
  * nothing else is said, and those of the operating system. A node tells the others by a name for each, and databases are made only as all nodes
  * make them alike: a node that lacks a locale could not make the database, and would stand behind for good.
  *
- * @param template a name of the locale of {@code template0}
+ * @param template a name of that template's locale
  * @param system a name of all locales that the operating system has, and of its library's version
  */
 record ServerLocales(String template, String system) {

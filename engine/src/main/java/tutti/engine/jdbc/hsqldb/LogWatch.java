@@ -39,6 +39,8 @@ final class LogWatch {
     private static final VarHandle SESSION = field(ScriptWriterBase.class, "currentSession", Session.class);
 
     private final Database database;
+    /** What is written to the log is written under its lock. */
+    private final Logger logger;
     private final ScriptWriterBase writer;
     private final Watched stream;
     private volatile FileAccess.FileSync device;
@@ -48,6 +50,7 @@ final class LogWatch {
 
     private LogWatch(Database database, ScriptWriterBase writer) {
         this.database = database;
+        this.logger = database.logger;
         this.writer = writer;
         this.stream = new Watched((OutputStream) STREAM.get(writer));
         this.device = (FileAccess.FileSync) DESCRIPTOR.get(writer);
@@ -64,10 +67,10 @@ final class LogWatch {
 
     /** Watches the log that is being written. */
     static LogWatch of(Database database) {
-        // What is written to the log is written under this lock.
-        synchronized (database.logger) {
+        Logger logger = database.logger;
+        synchronized (logger) {
             LogWatch watch = new LogWatch(database,
-                    (ScriptWriterBase) WRITER.get((Log) LOG.get(database.logger)));
+                    (ScriptWriterBase) WRITER.get((Log) LOG.get(logger)));
             STREAM.set(watch.writer, watch.stream);
             // What HSQLDB calls under its locks: the buffer has been handed to the operating system just before.
             DESCRIPTOR.set(watch.writer, (FileAccess.FileSync) () -> {});
@@ -113,7 +116,7 @@ final class LogWatch {
      * @return the place, in bytes of the file, in which all before it is when this returns
      */
     long cut() throws IOException {
-        synchronized (database.logger) {
+        synchronized (logger) {
             synchronized (stream) {
                 stream.flush();
                 SESSION.set(writer, (Session) null);
@@ -137,7 +140,7 @@ final class LogWatch {
      * @throws IOException if it does not; then the log goes on in the present file
      */
     void goOn(OutputStream other, FileAccess.FileSync otherDevice, long cut, Rest rest) throws IOException {
-        synchronized (database.logger) {
+        synchronized (logger) {
             synchronized (stream) {
                 stream.flush();
                 rest.copy();

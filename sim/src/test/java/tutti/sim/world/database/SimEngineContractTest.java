@@ -108,7 +108,7 @@ class SimEngineContractTest {
 
         private WriteSet change(int key, int @Nullable [] value) {
             int[] before = value == null ? other.remove(key) : other.put(key, value);
-            Changes.Change change = Objects.requireNonNull(Changes.Change.between(before, value));
+            Changes.Change change = Objects.requireNonNull(Changes.Change.between(key, before, value));
             return new Changes(new TransactionId(1, ++serial), new TreeMap<>(Map.of((long) key, change))).writeSet();
         }
 
