@@ -63,7 +63,8 @@ import tutti.node.Control.Vote;
  * <p>
  * <b>What is lost.</b> An origin that gives way has told its client of success. So have nodes that a verdict by hand goes against. That
  * transaction is then undone, and with it those later ones that cannot be made without it, by ballots of their own: those that change a
- * row of it, which engines find, and those that refer to one ({@link LostKeys}).
+ * row of it, which engines find, those that refer to one ({@link LostKeys}), and those that take away what one of them refers to still
+ * ({@link LostReleases}).
  *
  * <p>
  * For one thread at a time.

@@ -21,7 +21,7 @@ import tutti.core.txn.WriteSet;
 
 /**
  * Rows that still name a parent here, since the position was left out at which they ceased to: who takes the parent away has not found them, and would
- * leave a reference that leads nowhere. The counterpart of {@link LostKeys}, which has it in its hands.
+ * leave a reference that leads nowhere (docs/decisions/0185). The counterpart of {@link LostKeys}, by which it is told what happens.
  *
  * <p>
  * <b>Which rows.</b> Those that a position which is left out has {@linkplain KeyKind#RELEASED released} from their parents, up to the next position that is made
