@@ -213,7 +213,7 @@ final class PlacementChanges {
 
     /**
      * Has all databases execute what has this node keep more tables, if it is to. One that does not have the rows refuses that
-     * ({@link Engine#NEEDS_COPY}), after which the node begins anew with the copy of one that does; then it is here again, and tells the others.
+     * ({@link EngineFailure#needsCopy}), after which the node begins anew with the copy of one that does; then it is here again, and tells the others.
      * Waits until there is a majority without it.
      */
     void come() {

@@ -192,7 +192,7 @@ final class Settlement {
     void refused(Slot slot, Set<Long> tables, EngineFailure why) {
         long position = slot.position();
         boolean everywhere = slot.kind() == Slot.Kind.BARRIER;
-        if (everywhere && why.sqlState().equals(Engine.NEEDS_COPY)) {
+        if (everywhere && why.needsCopy()) {
             // Nothing that the others have to judge: they have the rows.
             node.fail(new CopyNeededException("position " + position + " has this node keep more: " + why.message()),
                     false);

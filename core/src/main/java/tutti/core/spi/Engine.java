@@ -104,9 +104,6 @@ public interface Engine extends AutoCloseable {
         throw new UnsupportedOperationException(this + " keeps all tables");
     }
 
-    /** SQLSTATE with which a database refuses to keep a table whose rows it does not have: only the copy of another node's has them. */
-    String NEEDS_COPY = "TT001";
-
     /**
      * Prepares to keep tables on some nodes only ({@link tutti.core.txn.TablePlacement}): looks whether it could be done here now, and says by which keys write sets
      * name the tables and which statement does it. That statement is then ordered as a barrier, and every node's engine {@linkplain Applier#execute executes} it at its
@@ -115,7 +112,7 @@ public interface Engine extends AutoCloseable {
      * <li>A node that is not among the keepers has no rows of them behind that position, passes over later changes of them, and every statement of a client that names
      * one fails there with {@code 0A000}. The keepers keep their rows. What every node executes by itself and reads or writes one fails at all nodes alike. All of that
      * is as durable as the position, and travels with a copy of the database: whoever receives it drops what it does not keep.
-     * <li>Rows are never brought to a node by it: one that is among the keepers and has not been before refuses it with {@link #NEEDS_COPY}, after everything for which
+     * <li>Rows are never brought to a node by it: one that is among the keepers and has not been before refuses it as one that {@linkplain EngineFailure.Kind#NEEDS_COPY needs a copy}, after everything for which
      * all nodes refuse it.
      * <li>No keepers are named to forget a placement: it takes effect if the tables are not placed, or do not exist any more.
      * <li>It may come again, and then takes effect without doing anything.

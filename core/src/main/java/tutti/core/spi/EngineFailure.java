@@ -18,7 +18,9 @@ public record EngineFailure(String sqlState, String message, Kind kind) {
          * The database is in trouble, which what was asked for proves nothing about (a full disk, no connection): the same thing works when
          * that is over.
          */
-        TROUBLE
+        TROUBLE,
+        /** The node is to keep rows that its database does not have: the copy of another node's has them. */
+        NEEDS_COPY
     }
 
     /** @param transientFailure whether it is {@link Kind#PASSING}, otherwise {@link Kind#LASTING} */
@@ -28,7 +30,12 @@ public record EngineFailure(String sqlState, String message, Kind kind) {
 
     /** Whether the same thing may work if it is tried again. */
     public boolean transientFailure() {
-        return kind != Kind.LASTING;
+        return kind == Kind.PASSING || kind == Kind.TROUBLE;
+    }
+
+    /** Whether the node gets further with the copy of another node's database only. */
+    public boolean needsCopy() {
+        return kind == Kind.NEEDS_COPY;
     }
 
     /** Whether it says nothing of what was asked for, only of the database. */

@@ -417,7 +417,7 @@ public final class PostgresApplier implements Applier {
                     boolean refused = results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
                         if (refused) {
-                            done.succeeded(new ExecuteResult(failure, results.response()));
+                            done.succeeded(new ExecuteResult(result(statement, failure), results.response()));
                         } else {
                             done.failed(why);
                         }
@@ -425,6 +425,13 @@ public final class PostgresApplier implements Applier {
                 }
             });
         });
+    }
+
+    /** Only a placement can need a copy: what else fails may have had its SQLSTATE from a client's code. */
+    private static EngineFailure result(Statement statement, EngineFailure failure) {
+        return statement.isPlacement() && failure.sqlState().equals(Statement.NEEDS_COPY)
+                ? new EngineFailure(failure.sqlState(), failure.message(), EngineFailure.Kind.NEEDS_COPY)
+                : failure;
     }
 
     /**

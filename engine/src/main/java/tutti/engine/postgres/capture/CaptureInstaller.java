@@ -17,7 +17,6 @@ import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.QueryResult;
-import tutti.core.spi.Engine;
 import tutti.pgwire.Scram;
 
 /**
@@ -330,7 +329,7 @@ public final class CaptureInstaller {
             throws IOException {
         return resource(name)
                 .replace("<names>", made.stream().map(each -> "'" + each + "'").collect(Collectors.joining(", ")))
-                .replace("<needs a copy>", Engine.NEEDS_COPY)
+                .replace("<needs a copy>", Statement.NEEDS_COPY)
                 .replace("<applier>", roleNames.get(Role.APPLIER.ordinal()))
                 .replace("<executor>", roleNames.get(Role.EXECUTOR.ordinal()))
                 .replace("<verifier>", verifier(secret));

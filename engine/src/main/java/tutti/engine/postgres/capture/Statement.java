@@ -31,6 +31,8 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     static final int NESTED = -4;
     /** The place of what says which nodes, in place of the role, keep tables. */
     private static final int PLACEMENT = -5;
+    /** SQLSTATE with which a database refuses to keep a table whose rows it does not have. Clients' code may raise it, too. */
+    public static final String NEEDS_COPY = "TT001";
     /** The place of what makes, changes or drops a database. */
     private static final int DATABASE = -6;
     /** With what the bytes of a statement begin that {@linkplain #database makes, changes or drops a database}. */

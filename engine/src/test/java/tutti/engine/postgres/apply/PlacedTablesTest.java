@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -70,11 +71,16 @@ class PlacedTablesTest {
             open(number);
         }
 
-        /** The SQLSTATE of the refusal, or nothing if it has taken effect. */
-        String execute(long at, byte[] statement) throws Exception {
+        @Nullable
+        EngineFailure refused(long at, byte[] statement) throws Exception {
             Result<ExecuteResult> executed = new Result<>();
             applier.execute(at, statement, executed);
-            EngineFailure refusal = executed.success().refusal();
+            return executed.success().refusal();
+        }
+
+        /** The SQLSTATE of the refusal, or nothing if it has taken effect. */
+        String execute(long at, byte[] statement) throws Exception {
+            EngineFailure refusal = refused(at, statement);
             return refusal == null ? "" : refusal.sqlState();
         }
 
@@ -337,7 +343,7 @@ class PlacedTablesTest {
         byte[] more = lacking.prepare("part", Set.of(0, 1)).statement();
         position++;
         assertEquals("", keeper.execute(position, more));
-        assertEquals(Engine.NEEDS_COPY, lacking.execute(position, more));
+        assertTrue(Objects.requireNonNull(lacking.refused(position, more)).needsCopy());
         assertEquals(LACKED, lacking.ask("SELECT * FROM part"));
         transaction("INSERT INTO other VALUES (3, 'three')");
         keeper.reopen(1);
@@ -347,6 +353,16 @@ class PlacedTablesTest {
         assertEquals("", keeper.execute(++position,
                 new Statement("DROP TABLE part CASCADE", TestServer.USER, Map.of("search_path", "public")).toBytes()));
         assertEquals("", keeper.execute(++position, keeper.prepare("part", Set.of(0, 1)).statement()));
+    }
+
+    /** It would end every node. */
+    @Test
+    void noStatementOfAClientSaysThatANodeNeedsACopy() throws Exception {
+        byte[] raises = new Statement("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '" + Statement.NEEDS_COPY + "'; END $$",
+                TestServer.USER, Map.of("search_path", "public")).toBytes();
+        EngineFailure refusal = Objects.requireNonNull(keeper.refused(++position, raises));
+        assertEquals(Statement.NEEDS_COPY, refusal.sqlState());
+        assertEquals(EngineFailure.Kind.LASTING, refusal.kind());
     }
 
     @Test
@@ -380,7 +396,7 @@ class PlacedTablesTest {
         assertEquals(LACKED, keeper.ask("SELECT * FROM part"));
         assertEquals("0", keeper.ask("SELECT pg_relation_size('part')"));
         PostgresException refused = assertThrows(PostgresException.class, () -> lacking.reopen(0));
-        assertEquals(Engine.NEEDS_COPY, refused.sqlState());
+        assertEquals(Statement.NEEDS_COPY, refused.sqlState());
         lacking.open(1);
     }
 

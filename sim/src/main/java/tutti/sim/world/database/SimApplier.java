@@ -315,7 +315,9 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         state = State.COMMITTING;
         EngineFailure refusal = placing.forgets(database.kept().placement())
                 ? failure("55000", "there are rows of what would be forgotten")
-                : placing.brings(database.kept()) ? failure(Engine.NEEDS_COPY, "the rows are not here") : null;
+                : placing.brings(database.kept())
+                        ? new EngineFailure("TT001", "the rows are not here", EngineFailure.Kind.NEEDS_COPY)
+                        : null;
         if (refusal == null) {
             database.place(at, placing);
         }
