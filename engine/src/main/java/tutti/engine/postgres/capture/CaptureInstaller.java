@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Engine;
 import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
