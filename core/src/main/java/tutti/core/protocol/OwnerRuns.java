@@ -217,7 +217,7 @@ final class OwnerRuns {
      * @param alone whether each of these is executed without others that are first
      */
     private void keep(Run run, int count, boolean alone) {
-        run.entries = run.entries.subList(0, count);
+        run.entries = List.copyOf(run.entries.subList(0, count));
         List<Entry> others = run.joined.stream().filter(entry -> !run.entries.contains(entry)).toList();
         run.joined = run.joined.stream().filter(run.entries::contains).toList();
         others.stream().filter(queues::contains).forEach(entry -> {
