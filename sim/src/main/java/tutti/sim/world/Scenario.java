@@ -157,7 +157,7 @@ public record Scenario(long seed, ChosenProtocol protocol, OrderKind order,
 
     /** How tables are placed while the cluster serves, one after the other. */
     List<TablePlacement> steps() {
-        if (!placesLater()) {
+        if (!placesLater() || placement.isEverywhere()) {
             return List.of();
         }
         Map<Long, Set<Integer>> more = new TreeMap<>();
