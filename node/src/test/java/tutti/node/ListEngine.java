@@ -288,7 +288,8 @@ final class ListEngine implements Engine {
                         return;
                     }
                     if (text.startsWith(PLACE) && !place(text)) {
-                        done.succeeded(new ExecuteResult(new EngineFailure("TT001", "no rows", EngineFailure.Kind.NEEDS_COPY), statement));
+                        done.succeeded(new ExecuteResult(
+                                new EngineFailure("TT001", "no rows", EngineFailure.Kind.NEEDS_COPY), statement));
                         return;
                     }
                     ListEngine.this.commit(position, List.of(text));

@@ -358,7 +358,8 @@ class PlacedTablesTest {
     /** It would end every node. */
     @Test
     void noStatementOfAClientSaysThatANodeNeedsACopy() throws Exception {
-        byte[] raises = new Statement("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '" + Statement.NEEDS_COPY + "'; END $$",
+        byte[] raises = new Statement(
+                "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '" + Statement.NEEDS_COPY + "'; END $$",
                 TestServer.USER, Map.of("search_path", "public")).toBytes();
         EngineFailure refusal = Objects.requireNonNull(keeper.refused(++position, raises));
         assertEquals(Statement.NEEDS_COPY, refusal.sqlState());
