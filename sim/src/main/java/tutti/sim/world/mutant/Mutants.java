@@ -141,7 +141,7 @@ public final class Mutants {
                     ideal("hybrid", "none"), new Finder(By.ISOLATION, "no strong session serializability"), 20),
             one("follower-passes-others", "An owner executes with others what stands behind somebody else, too.",
                     Edit.of(PROTOCOL + "ClassQueues$Run", "takeBehind", new Change.Given("isBehind", 1)),
-                    ideal("hybrid", "none"), new Finder(By.ISOLATION, "no strong session serializability"), 40),
+                    ideal("hybrid", "none"), new Finder(By.ISOLATION, "no strong session serializability"), 150),
             one("others-not-told", "Nobody is told that others commit with the first.",
                     Edit.of(PROTOCOL + "Hybrid", "done(J", new Change.LeftOut("forEach")).at(2, 2),
                     ideal("hybrid", "none"), new Finder(By.WORLD, "decisions"), 5),
