@@ -300,19 +300,22 @@ public final class Handshake implements FrameSink {
             throw new ProtocolViolation("unexpected password response");
         }
         try {
-            ByteBuf out = client.alloc().buffer();
+            // Nothing is taken for an answer before it is there: strangers are not believed to say what can be read.
             if (!mechanismChosen) {
                 mechanismChosen = true;
                 String mechanism = Fields.cString(body);
                 int length = Fields.int32(body);
                 if (!mechanism.equals(Scram.MECHANISM) || length != body.readableBytes()) {
-                    out.release();
                     throw new ProtocolViolation("client selected an invalid SASL authentication mechanism");
                 }
-                Backend.authenticationSaslContinue(out, conversation.challenge(Fields.rest(body)));
+                byte[] challenge = conversation.challenge(Fields.rest(body));
+                ByteBuf out = client.alloc().buffer();
+                Backend.authenticationSaslContinue(out, challenge);
                 client.writeAndFlush(out, client.voidPromise());
             } else {
-                Backend.authenticationSaslFinal(out, conversation.outcome(Fields.rest(body)));
+                byte[] outcome = conversation.outcome(Fields.rest(body));
+                ByteBuf out = client.alloc().buffer();
+                Backend.authenticationSaslFinal(out, outcome);
                 client.write(out, client.voidPromise());
                 scram = null;
                 connect(new Credentials.ScramKeys(conversation.keys()));

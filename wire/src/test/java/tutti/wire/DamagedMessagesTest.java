@@ -38,7 +38,8 @@ import tutti.pgwire.Frontend;
 class DamagedMessagesTest {
     private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("tutti.fuzz.seconds", 15));
     /** Conversations that have found something once. */
-    private static final long[] KEPT = {75704484251956L, 75725829094525L, 76731583822350L, 77183017789305L};
+    private static final long[] KEPT = {75704484251956L, 75725829094525L, 76731583822350L, 77183017789305L,
+            62192006158762L};
     private static final int STRANGERS_PER_CLIENT = 4;
     private static final int MESSAGES_MAX = 24;
     private static final int PATIENCE_SECONDS = 20;
