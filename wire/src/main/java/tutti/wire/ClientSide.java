@@ -148,7 +148,7 @@ final class ClientSide implements FrameSink {
             texts.known();
         }
         session.cycleMayBegin();
-        ErrorFields unclear = texts.takesAll() || deferred.recording()
+        ErrorFields unclear = texts.certainlyUtf8() || deferred.recording()
                 ? null
                 : unclear(type, buffer, start, bodyLength);
         if (unclear != null) {

@@ -71,7 +71,7 @@ final class TextSettings {
         return encoding.equals(UTF8);
     }
 
-    /** Whether texts are in UTF-8 for certain. */
+    /** Whether texts are in UTF-8 for certain; then every text is taken. */
     boolean certainlyUtf8() {
         return !doubtful && utf8();
     }
@@ -122,11 +122,6 @@ final class TextSettings {
     /** Whether a text would be read now as it was at that moment. */
     boolean isNow(@Nullable Reading reading) {
         return reading == null || reading.equals(now());
-    }
-
-    /** Whether every text is taken. */
-    boolean takesAll() {
-        return certainlyUtf8();
     }
 
     /** Why a text is not taken, since the engine may read another one in it than the node; or null. */

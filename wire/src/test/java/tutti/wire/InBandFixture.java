@@ -320,6 +320,11 @@ final class InBandFixture implements AutoCloseable {
         return heard.toString();
     }
 
+    /** What a role writes for a row of the table {@code victim} that no statement has changed, as capture would tell of it. */
+    String forgedVictim() throws Exception {
+        return "E'\\u00e9u" + engine.catalog().table("public", "victim").oid() + "(1,forged)'";
+    }
+
     @Override
     public void close() throws java.io.IOException {
         for (PostgresFrontEnd frontEnd : frontEnds) {

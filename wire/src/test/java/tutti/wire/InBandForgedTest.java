@@ -45,7 +45,7 @@ class InBandForgedTest {
                     FOR EACH ROW EXECUTE FUNCTION obey();
                 CREATE FUNCTION run(what text) RETURNS int LANGUAGE plpgsql AS 'BEGIN EXECUTE what; RETURN 1; END';
                 """);
-        forged = "E'\\u00e9u" + fixture.engine.catalog().table("public", "victim").oid() + "(1,forged)'";
+        forged = fixture.forgedVictim();
     }
 
     @AfterAll

@@ -38,7 +38,7 @@ class TextsTest {
                 CREATE FUNCTION hide() RETURNS int LANGUAGE sql AS 'INSERT INTO hidden VALUES (1) RETURNING id';
                 CREATE VIEW quiet AS SELECT set_config('standard_conforming_strings', 'off', false);
                 """);
-        forged = "E'\\u00e9u" + fixture.engine.catalog().table("public", "victim").oid() + "(1,forged)'";
+        forged = fixture.forgedVictim();
     }
 
     @AfterAll
