@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Claims;
 import tutti.core.protocol.Protocol;
@@ -57,6 +56,9 @@ final class ClientTransactions {
 
         /** What the protocol asks of a node. */
         Claims claims();
+
+        /** The node cannot go on. */
+        void fail(Throwable cause, boolean restartable);
     }
 
     private final int number;
@@ -69,7 +71,7 @@ final class ClientTransactions {
     private final Engine engine;
     private final TransactionNames names;
     private final LostMajority lostMajority;
-    private final AtomicLong serial;
+    private final Serials serials;
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
     private final Bookings bookings;
@@ -103,7 +105,9 @@ final class ClientTransactions {
         this.lostMajority = new LostMajority(node, doubtNanos, this::doubtful);
         this.number = number;
         this.incarnation = incarnation;
-        this.serial = new AtomicLong(incarnation << 32);
+        this.serials = new Serials(incarnation, 0, () -> loop.execute(() -> node.fail(new ReplicaNode.BehindException(
+                "this life has named as many transactions as it can; the node begins anew, without its clients' sessions"),
+                true)));
         this.admission = new CommitAdmission(inFlightMax);
         this.everywhere = new ActiveRequestTable(clock, metrics);
         this.bookings = new Bookings(node, loop, this::nextId);
@@ -219,7 +223,7 @@ final class ClientTransactions {
     // ------------------------------------------------------------------------------------------ sessions
 
     TransactionId nextId() {
-        return new TransactionId(number, serial.incrementAndGet());
+        return new TransactionId(number, serials.next());
     }
 
     /** Any thread. */

@@ -369,9 +369,13 @@ public final class Wice implements Protocol {
     }
 
     private void maybeMove(long position, int origin) {
+        if (parameters.moveTransactions() == 0) {
+            // Nothing is counted that nobody looks at: without an end it would become too large for a snapshot.
+            return;
+        }
         certified.merge(parameters.clusterOf(origin), 1, Integer::sum);
         int all = certified.values().stream().mapToInt(Integer::intValue).sum();
-        if (parameters.moveTransactions() == 0 || all < parameters.moveTransactions()) {
+        if (all < parameters.moveTransactions()) {
             return;
         }
         Map.Entry<String, Integer> busiest = certified.entrySet().stream().max(Map.Entry.comparingByValue())
