@@ -32,7 +32,9 @@ import tutti.core.txn.WriteSet;
  * out, in which those who serve agree: a position that is left out adds the keys that it {@linkplain KeyKind#CREATED created},
  * and one that is made takes away those that it creates, since from there on all have their rows. A key that is
  * here has no row, so whoever has not made what is left out can neither refer to it nor take it away. A life begins with what a snapshot has and is told of the
- * positions behind it again; the snapshot is completed when its position is visible, and what it may have of later ones is found again.
+ * positions behind it again. A snapshot is completed as soon as its position is visible, and has what there is of later ones that the engine has made in
+ * the same transaction, so that it holds these, too, whatever a crash takes back; that of a copy is completed later, but before the database is copied. So
+ * later positions of which a snapshot tells are those that the engine holds: they are told again before anything is asked about, and come to the same.
  *
  * <p>
  * <b>What every node executes</b> tells nobody which rows it has made. Behind it a key counts for what the same life sends that had

@@ -8,6 +8,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
@@ -27,6 +28,7 @@ import tutti.sim.world.Scenario;
  * @param mutant what is broken on purpose
  * @param transactions of a scenario
  * @param set parameters of protocols that are not left to chance
+ * @param partial whether some nodes lack some tables; null, as in files of before, if none does
  * @param firstSeed of each series
  * @param fresh whether that seed was drawn for this campaign
  * @param seeds of each series; 0 if the time is bounded
@@ -37,7 +39,7 @@ import tutti.sim.world.Scenario;
  * @param failures that it has found
  */
 record CampaignNumbers(String build, Map<String, String> rooms, int parts, String mutant, int transactions,
-        Map<String, String> set, long firstSeed,
+        Map<String, String> set, @Nullable Boolean partial, long firstSeed,
         boolean fresh, int seeds, double minutes, double seconds, double processorSeconds, List<ScenarioSeries> series,
         List<Found> failures) {
     private static final JsonMapper JSON = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
@@ -109,8 +111,14 @@ record CampaignNumbers(String build, Map<String, String> rooms, int parts, Strin
     /** The scenario of a number, from 0. */
     Scenario scenario(int number) {
         ScenarioSeries one = series.get(seriesOf(number));
-        return Scenario.random(seedOf(number), Protocols.STANDARD.descriptor(one.protocol()), set, one.orderKind(),
-                transactions, one.profile());
+        Scenario random = Scenario.random(seedOf(number), Protocols.STANDARD.descriptor(one.protocol()), set,
+                one.orderKind(), transactions, one.profile());
+        return lacksTables() ? random.withTablesOnSomeNodes() : random;
+    }
+
+    /** Whether some nodes lack some tables. */
+    boolean lacksTables() {
+        return partial != null && partial;
     }
 
     /** With the next scenario. */
@@ -118,31 +126,27 @@ record CampaignNumbers(String build, Map<String, String> rooms, int parts, Strin
         List<ScenarioSeries> all = new ArrayList<>(series);
         int index = seriesOf(scenarios());
         all.set(index, all.get(index).plus(finished));
-        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, firstSeed, fresh, seeds, minutes,
-                seconds,
-                processorSeconds, all, failures);
+        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, partial, firstSeed, fresh, seeds,
+                minutes, seconds, processorSeconds, all, failures);
     }
 
     /** With a failure. */
     CampaignNumbers plus(Found found) {
         List<Found> all = new ArrayList<>(failures);
         all.add(found);
-        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, firstSeed, fresh, seeds, minutes,
-                seconds,
-                processorSeconds, series, all);
+        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, partial, firstSeed, fresh, seeds,
+                minutes, seconds, processorSeconds, series, all);
     }
 
     /** After so much time in all. */
     CampaignNumbers after(double allSeconds, double allProcessorSeconds) {
-        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, firstSeed, fresh, seeds, minutes,
-                allSeconds,
-                allProcessorSeconds, series, failures);
+        return new CampaignNumbers(build, rooms, parts, mutant, transactions, set, partial, firstSeed, fresh, seeds,
+                minutes, allSeconds, allProcessorSeconds, series, failures);
     }
 
     /** Gone on with once more, for so many minutes in all. */
     CampaignNumbers lasting(double allMinutes) {
-        return new CampaignNumbers(build, rooms, parts + 1, mutant, transactions, set, firstSeed, fresh, seeds,
-                allMinutes, seconds,
-                processorSeconds, series, failures);
+        return new CampaignNumbers(build, rooms, parts + 1, mutant, transactions, set, partial, firstSeed, fresh,
+                seeds, allMinutes, seconds, processorSeconds, series, failures);
     }
 }

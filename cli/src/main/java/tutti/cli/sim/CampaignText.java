@@ -103,12 +103,18 @@ final class CampaignText {
                 : String.format(Locale.ROOT, "%.1f s", seconds);
     }
 
-    /** Which section of a page is of such campaigns: one is of those of all protocols, others of those of some. */
+    /** Which section of a page is of such campaigns: one is of those of all protocols, others of those of some, or where nodes lack tables. */
     static DocsSection section(CampaignNumbers all) {
         List<String> protocols = protocols(all);
-        boolean every = protocols.equals(Protocols.STANDARD.names());
-        return new DocsSection("campaign" + (every ? "" : " of " + String.join(", ", protocols)), "./tutti sim check"
-                + (every ? "" : " --protocol " + String.join(",", protocols)) + " --docs docs/campaign.md");
+        boolean every = protocols.equals(Protocols.STANDARD.names().stream()
+                .filter(name -> !all.lacksTables()
+                        || Protocols.STANDARD.choose(name, Map.of()).claims().tablesMayBePartial())
+                .toList());
+        return new DocsSection(
+                "campaign" + (every ? "" : " of " + String.join(", ", protocols))
+                        + (all.lacksTables() ? " with tables on some nodes" : ""),
+                "./tutti sim check" + (every ? "" : " --protocol " + String.join(",", protocols))
+                        + (all.lacksTables() ? " --partial" : "") + " --docs docs/campaign.md");
     }
 
     private static List<String> protocols(CampaignNumbers all) {
@@ -130,6 +136,7 @@ final class CampaignText {
                         ? "each for every protocol, order and profile of faults in turn, until the time was up"
                         : "all of one protocol, order and profile of faults and then those of the next")
                 + "; scenarios of " + all.transactions() + " transactions"
+                + (all.lacksTables() ? ", some nodes lack some tables" : "")
                 + (all.set().isEmpty() ? "" : ", with " + all.set())
                 + (all.mutant().equals(ReplayFile.NO_MUTANT) ? "" : ", broken on purpose by `" + all.mutant() + "`")
                 + ". " + sum(all) + ".");

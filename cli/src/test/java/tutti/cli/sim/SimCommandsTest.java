@@ -1,6 +1,7 @@
 package tutti.cli.sim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.PrintWriter;
@@ -55,7 +56,23 @@ class SimCommandsTest {
                 out::toString);
         assertTrue(run("check", "--partial", "--protocol", "hybrid", "--seeds", "1") != 0, out::toString);
         assertTrue(out.toString().contains("under hybrid every node keeps all tables"), out.toString());
-        assertTrue(run("check", "--partial", "--minutes", "1") != 0, out::toString);
+    }
+
+    @Test
+    void aCampaignWhereSomeNodesLackTablesIsOneOfItsOwn() throws Exception {
+        Path file = directory.resolve("numbers.json");
+        Path page = Files.writeString(directory.resolve("page.md"),
+                "<!-- campaign of si with tables on some nodes: made by ./tutti sim check --protocol si --partial"
+                        + " --docs docs/campaign.md -->\n"
+                        + "<!-- end of campaign of si with tables on some nodes -->\n");
+        assertEquals(0, run("check", "--partial", "--minutes", "0.01", "--protocol", "si", "--faults", "crash",
+                "--transactions", "50", "--json", file.toString(), "--docs", page.toString()), out::toString);
+        assertTrue(Files.readString(page).contains("some nodes lack some tables"), Files.readString(page));
+        CampaignNumbers read = CampaignNumbers.read(file);
+        assertFalse(read.scenario(0).placement().isEverywhere());
+        Files.writeString(file, Files.readString(file).replaceAll("\"partial\" : true,", ""));
+        assertTrue(CampaignNumbers.read(file).scenario(0).placement().isEverywhere(), "as files of before");
+        assertTrue(run("check", "--resume", file.toString(), "--partial") != 0, out::toString);
     }
 
     @Test
@@ -100,6 +117,9 @@ class SimCommandsTest {
         EnumSet<FaultKind> missing = EnumSet.allOf(FaultKind.class);
         CheckCommand.CAMPAIGN_FAULTS.forEach(profile -> missing.removeAll(FaultProfile.parse(profile).kinds()));
         assertEquals(Set.of(), missing);
+        missing.addAll(EnumSet.allOf(FaultKind.class));
+        CheckCommand.PARTIAL_CAMPAIGN_FAULTS.forEach(profile -> missing.removeAll(FaultProfile.parse(profile).kinds()));
+        assertEquals(Set.of(FaultKind.ENGINE_REFUSES), missing);
     }
 
     private static int scenarios(JsonNode numbers) {
