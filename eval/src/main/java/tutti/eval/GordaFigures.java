@@ -130,9 +130,9 @@ final class GordaFigures {
                             "queueing is what differs",
                             sheet.text(dbsm.clients(270), GordaFigures::queueing, 1) + " and "
                                     + sheet.text(cons.clients(270), GordaFigures::queueing, 1));
-                    sheet.compare("3.4", "CONS-G, 270, 990 and 1710 clients, NewOrder before execution, ms",
-                            "grows very rapidly with clients", String.join(", ", few.stream()
-                                    .map(count -> sheet.text(cons.clients(count), GordaFigures::queueing, 0))
+                    sheet.compare("3.4", "CONS-G, 270, 990 and 1710 clients, ms", "grows very rapidly with clients",
+                            String.join(", ", few.stream()
+                                    .map(count -> sheet.text(cons.clients(count), GordaFigures::latency, 0))
                                     .toList()));
                 });
     }
