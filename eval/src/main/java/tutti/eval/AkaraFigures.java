@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 import tutti.core.protocol.Stage;
 import tutti.model.RequestKind;
 import tutti.model.RunResult;
@@ -61,8 +63,8 @@ final class AkaraFigures {
         figures.add(Figure.overClients("7c", "akara-7c", "Latency", "ms", CLIENTS, three, AkaraFigures::latency));
         figures.add(Figure.overClients("7d", "akara-7d", "Transactions in Q2", "transactions", CLIENTS, three,
                 AkaraFigures::inQ2));
-        figures.add(new Figure("7", List.of(curve("NODO").clients(LOADED), curve("DBSM").clients(LOADED),
-                curve("PGR").clients(LOADED), curve("DBSM").clients(SATURATED), curve("PGR").clients(SATURATED)),
+        figures.add(new Figure("7", three.values().stream()
+                .flatMap(setting -> Stream.of(CLIENTS.getFirst(), LOADED, SATURATED).map(setting::clients)).toList(),
                 this::compareThroughput));
         figures.add(waiting());
         figures.add(Figure.overClients("8b", "akara-8b", "Aborts", "%", CLIENTS, three,
@@ -138,11 +140,33 @@ final class AkaraFigures {
         sheet.compare("7a", "PGR, 3960 clients, tpm", "above 20,000",
                 sheet.text(curve("PGR").clients(SATURATED), RunResult::tpm, 0));
         sheet.compare("7a", "NODO, 3240 clients, tpm", "about 4000", sheet.text(nodo, RunResult::tpm, 0));
+        sheet.compare("7b", "DBSM and PGR, 270 and 3960 clients, requests/s in the database",
+                "alike, and the more the higher the throughput",
+                ofBoth(sheet, CLIENTS.getFirst(), RunResult::requestsPerSecond, 0) + "; "
+                        + ofBoth(sheet, SATURATED, RunResult::requestsPerSecond, 0));
+        sheet.compare("7b", "DBSM and PGR, 270 and 3960 clients, requests for each committed transaction", "not given",
+                ofBoth(sheet, CLIENTS.getFirst(), AkaraFigures::requests, 0) + "; "
+                        + ofBoth(sheet, SATURATED, AkaraFigures::requests, 0));
+        sheet.compare("7c", "NODO, and DBSM and PGR, 3960 clients, ms", "NODO's is extremely high",
+                sheet.text(curve("NODO").clients(SATURATED), AkaraFigures::latency, 0) + "; "
+                        + ofBoth(sheet, SATURATED, AkaraFigures::latency, 1));
+        sheet.compare("7d", "NODO, and DBSM and PGR, 3240 clients, transactions in Q2",
+                "contention under NODO, very few under the others", sheet.text(nodo, AkaraFigures::inQ2, 0) + "; "
+                        + ofBoth(sheet, LOADED, AkaraFigures::inQ2, 1));
         sheet.compare("8a", "NODO, 3240 clients, transactions in Q2", "2481", sheet.text(nodo, AkaraFigures::inQ2, 0));
         sheet.compare("8b", "DBSM, 3240 clients, aborts %", "below 1",
                 sheet.text(curve("DBSM").clients(LOADED), AkaraFigures::aborts, 2));
         sheet.compare("8b", "PGR, 3240 clients, aborts %", "below 1",
                 sheet.text(curve("PGR").clients(LOADED), AkaraFigures::aborts, 2));
+    }
+
+    private String ofBoth(FigurePages sheet, int clients, ToDoubleFunction<RunResult> value, int decimals) {
+        return sheet.text(curve("DBSM").clients(clients), value, decimals) + " and "
+                + sheet.text(curve("PGR").clients(clients), value, decimals);
+    }
+
+    private static double requests(RunResult result) {
+        return 60 * result.requestsPerSecond() / result.tpm();
     }
 
     private Figure waiting() {
@@ -162,6 +186,11 @@ final class AkaraFigures {
             sheet.table("akara-8a", rows);
             sheet.compare("8a", "NODO, 3240 clients, wait in Q2, s", "about 40", sheet.text(
                     curve("NODO").clients(LOADED), result -> stage(result, Stage.ORDERING) / 1000, 1));
+            sheet.compare("8a", "DBSM, 3240 clients, wait to be visible, ms", "1000 times less",
+                    sheet.text(curve("DBSM").clients(LOADED), result -> stage(result, Stage.DECIDED), 1));
+            sheet.compare("Q1", "DBSM, 3240 clients, from asking to commit to its place in the order, ms",
+                    "optimistic to final delivery: below 1",
+                    sheet.text(curve("DBSM").clients(LOADED), result -> stage(result, Stage.EXECUTED), 2));
         });
     }
 

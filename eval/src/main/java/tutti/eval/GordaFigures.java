@@ -76,13 +76,11 @@ final class GordaFigures {
         study(figures, "3.3", coarse);
         figures.add(abortsByKind());
         figures.add(profile());
+        figures.add(queueing());
         study(figures, "3.5", fine);
         figures.add(Figure.overClients("3.5d", "gorda-3.5d", "Network", "KB/s", CLIENTS, fine,
                 GordaFigures::kiloBytes));
-        figures.add(new Figure("3.5", fine.values().stream().map(one -> one.clients(LOADED)).toList(),
-                sheet -> sheet.compare("3.5b", "DBSM-g, PGR and CONS-g, 3960 clients, ms", "minimal differences",
-                        String.join(", ", fine.values().stream()
-                                .map(one -> sheet.text(one.clients(LOADED), GordaFigures::latency, 1)).toList()))));
+        figures.add(new Figure("3.5", fine.values().stream().map(one -> one.clients(LOADED)).toList(), this::compareFine));
         study(figures, "3.6", snapshot);
         figures.add(new Figure("3.6",
                 List.of(of(snapshot, "DBSM-SI").clients(LOADED), of(snapshot, "CONS-SI").clients(LOADED),
@@ -101,6 +99,46 @@ final class GordaFigures {
                 GordaFigures::latency));
         figures.add(Figure.overClients(id + "c", "gorda-" + id + "c", "Aborts", "%", CLIENTS, curves,
                 GordaFigures::aborts));
+    }
+
+    private void compareFine(FigurePages sheet) {
+        String what = "DBSM-g, PGR and CONS-g, 3960 clients, ";
+        sheet.compare("3.5a", what + "tpm", "approximate", loaded(sheet, fine, RunResult::tpm, 0));
+        sheet.compare("3.5b", what + "ms", "minimal differences", loaded(sheet, fine, GordaFigures::latency, 1));
+        sheet.compare("3.5c", what + "aborts %", "minimal differences", loaded(sheet, fine, GordaFigures::aborts, 2));
+        sheet.compare("3.5d", what + "KB/s", "very close, DBSM-g no more than PGR",
+                loaded(sheet, fine, GordaFigures::kiloBytes, 0));
+    }
+
+    private static String loaded(FigurePages sheet, Map<String, FigureRun> curves, ToDoubleFunction<RunResult> value,
+            int decimals) {
+        return String.join(", ",
+                curves.values().stream().map(one -> sheet.text(one.clients(LOADED), value, decimals)).toList());
+    }
+
+    /** What the text says of figures 3.3(b) and 3.4: a conservative protocol's latency is queueing, and grows fast. */
+    private Figure queueing() {
+        FigureRun dbsm = of(coarse, "DBSM-G");
+        FigureRun cons = of(coarse, "CONS-G");
+        List<Integer> few = CLIENTS.subList(0, 3);
+        return new Figure("3.4", Stream.concat(few.stream().map(cons::clients),
+                Stream.of(dbsm.clients(270), dbsm.clients(LOADED), cons.clients(LOADED))).toList(), sheet -> {
+                    sheet.compare("3.3b", "DBSM-G and CONS-G, 3960 clients, ms", "CONS-G's queueing is very large",
+                            sheet.text(dbsm.clients(LOADED), GordaFigures::latency, 1) + " and "
+                                    + sheet.text(cons.clients(LOADED), GordaFigures::latency, 0));
+                    sheet.compare("3.4", "DBSM-G and CONS-G, 270 clients, NewOrder before execution, ms",
+                            "queueing is what differs",
+                            sheet.text(dbsm.clients(270), GordaFigures::queueing, 1) + " and "
+                                    + sheet.text(cons.clients(270), GordaFigures::queueing, 1));
+                    sheet.compare("3.4", "CONS-G, 270, 990 and 1710 clients, ms", "grows very rapidly with clients",
+                            String.join(", ", few.stream()
+                                    .map(count -> sheet.text(cons.clients(count), GordaFigures::latency, 0))
+                                    .toList()));
+                });
+    }
+
+    private static double queueing(RunResult result) {
+        return result.of(RequestKind.NEW_ORDER).stageMillis()[Stage.ORDERING.ordinal()];
     }
 
     private Figure abortsByKind() {
@@ -159,6 +197,12 @@ final class GordaFigures {
     }
 
     private void compareLocal(FigurePages sheet) {
+        sheet.compare("3.6a", "DBSM-SI against DBSM-g, and CONS-SI against CONS-G, 3960 clients, tpm",
+                "no worse; nothing gained",
+                sheet.text(of(snapshot, "DBSM-SI").clients(LOADED), RunResult::tpm, 0) + " against "
+                        + sheet.text(of(fine, "DBSM-g").clients(LOADED), RunResult::tpm, 0) + "; "
+                        + sheet.text(of(snapshot, "CONS-SI").clients(LOADED), RunResult::tpm, 0) + " against "
+                        + sheet.text(of(coarse, "CONS-G").clients(LOADED), RunResult::tpm, 0));
         sheet.compare("3.6c", "DBSM-SI against DBSM-g, 3960 clients, aborts %", "less",
                 sheet.text(of(snapshot, "DBSM-SI").clients(LOADED), GordaFigures::aborts, 2) + " against "
                         + sheet.text(of(fine, "DBSM-g").clients(LOADED), GordaFigures::aborts, 2));
@@ -191,8 +235,19 @@ final class GordaFigures {
                             "very close to 400", sheet.text(wice, GordaFigures::paymentOfPrimary, 0));
                     sheet.compare("3.7c", "WICE, primary cluster, 3000 clients, aborts %", "negligible",
                             sheet.text(wice, result -> 100 * result.total("a").abortRate(), 2));
+                    FigureRun dbsm = of(wide, "DBSM");
+                    sheet.compare("3.7d", "DBSM, other cluster, 600, 4200 and 7800 clients, tpm", "close to linear",
+                            ofOther(sheet, dbsm, result -> result.tpm("b"), 0));
+                    sheet.compare("3.7e", "DBSM, other cluster, 600, 4200 and 7800 clients, ms", "linearly increasing",
+                            ofOther(sheet, dbsm, result -> result.total("b").latencies().meanMillis(), 0));
                     WIDE_CLIENTS.forEach(count -> otherCluster(sheet, "a modelled sequencer", wide, count));
                 }));
+    }
+
+    private static String ofOther(FigurePages sheet, FigureRun setting, ToDoubleFunction<RunResult> value,
+            int decimals) {
+        return String.join(", ", Stream.of(600, 4200, 7800)
+                .map(count -> sheet.text(setting.clients(count), value, decimals)).toList());
     }
 
     private void otherCluster(FigurePages sheet, String order, Map<String, FigureRun> protocols, int clients) {

@@ -1,5 +1,6 @@
 package tutti.eval;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -26,6 +27,8 @@ class FiguresAreCurrentTest {
     private static final Path FIGURES = Path.of("..", "docs", "figures");
     /** One run lies within so many half widths of the mean over ten, unless it is one in thousands: sqrt(11), twice. */
     private static final double HALF_WIDTHS = 6.6;
+    /** Of the value. */
+    private static final double NEAR = 0.05;
     /** Half of the last digit that tables have. */
     private static final double ROUNDING = 0.005;
 
@@ -66,6 +69,25 @@ class FiguresAreCurrentTest {
         isCurrent("gorda-table-3.5-history.csv", "payment", 4, lossy,
                 result -> 100 * result.of(RequestKind.PAYMENT).abortRate());
         isCurrent("gorda-table-3.5-history.csv", "all", 4, lossy, GordaFigures::aborts);
+    }
+
+    /** A value of one seed and a long run, as curves have them: a shorter run comes as near as this. */
+    private static void isNear(String file, String row, int column, RunResult result) throws IOException {
+        double drawn = Files.readAllLines(FIGURES.resolve(file)).stream().filter(line -> line.startsWith(row + ","))
+                .mapToDouble(line -> Double.parseDouble(line.split(",", -1)[column])).sum();
+        assertEquals(drawn, result.tpm(), NEAR * drawn, () -> file + ", " + row
+                + ", is another now: make the figures anew, and look at what is said of them");
+    }
+
+    @Tag("long")
+    @Test
+    void throughputOfOtherFigures() throws Exception {
+        Map<String, String> length = Map.of("run.transactions", "10000", "workload.clients", "3960");
+        isNear("akara-7a.csv", "3960", 1, run(new FigureRun("akara-lan", length).with("protocol.name", "si")));
+        isNear("gorda-3.3a.csv", "3960", 2, run(new FigureRun("gorda-lan", length).with("protocol.name", "nodo")));
+        isCurrent("scaling.csv", "si 92 %", 3,
+                run(ScalingFigures.at(new FigureRun("scaling", Map.of("run.transactions", "3000")), 3, 92)),
+                RunResult::tpm);
     }
 
     @Tag("long")

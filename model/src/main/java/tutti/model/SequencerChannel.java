@@ -15,7 +15,8 @@ import tutti.sim.net.Network;
  * sender multicasts, the sequencer multicasts the position of what has come to it, every member tells all others what it has
  * with its position, and each delivers in order of position what a majority has. These are the steps of {@code
  * tutti.group.GroupMember}, at a hundredth of its cost in events; what the steps cost is the network's time, and a
- * member's own work is nothing.
+ * member's own work is nothing. It can be made to wait for all members instead, as other group communication does: then
+ * nobody may crash.
  *
  * <p>
  * <b>Faults.</b> The network repairs losses ({@link ModelledNetwork}); the order of one sender's messages survives that, because
@@ -43,7 +44,7 @@ final class SequencerChannel implements Channel {
     private final long failureNanos;
     private final boolean[] members;
     private final int[] places;
-    private final int majority;
+    private final int enough;
     private final @Nullable Receiver[] receivers;
     private final long[] lastSubmission;
     private final long[] lastDelivery;
@@ -56,9 +57,10 @@ final class SequencerChannel implements Channel {
      * An order that nobody has joined.
      *
      * @param members who takes part in the order; others send and receive outside of it only
+     * @param waitsForAll whether all of them must have a message before it is delivered, not a majority
      * @param timing how long it takes to notice what is missing, and who
      */
-    SequencerChannel(Kernel kernel, Topology topology, Set<Integer> members, FaultSchedule faults,
+    SequencerChannel(Kernel kernel, Topology topology, Set<Integer> members, boolean waitsForAll, FaultSchedule faults,
             GroupParameters.Timing timing) {
         this.kernel = kernel;
         this.network = new ModelledNetwork(kernel, topology, faults, timing);
@@ -69,7 +71,7 @@ final class SequencerChannel implements Channel {
         for (int place : places) {
             this.members[place] = true;
         }
-        this.majority = places.length / 2 + 1;
+        this.enough = waitsForAll ? places.length : places.length / 2 + 1;
         this.receivers = new Receiver[network.sites()];
         this.lastSubmission = new long[network.sites()];
         this.lastDelivery = new long[network.sites()];
@@ -173,7 +175,7 @@ final class SequencerChannel implements Channel {
                         : network.small(places[i], place, ORDER_BYTES, has[places[i]]);
             }
             Arrays.sort(told);
-            long when = Math.max(has[place], told[majority - 1]);
+            long when = Math.max(has[place], told[enough - 1]);
             lastDelivery[place] = Math.max(lastDelivery[place], when);
             if (lastDelivery[place] != FaultSchedule.NEVER) {
                 kernel.schedule(lastDelivery[place] - kernel.now(), DELIVER,

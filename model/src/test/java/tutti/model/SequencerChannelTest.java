@@ -63,6 +63,10 @@ class SequencerChannelTest {
 
     /** Everybody sends every 20 ms on average, also in the milliseconds before somebody crashes. */
     private SequencerChannel run(long seed, List<ModelFault> faults) {
+        return run(seed, false, faults);
+    }
+
+    private SequencerChannel run(long seed, boolean waitsForAll, List<ModelFault> faults) {
         sites.clear();
         sent.clear();
         Kernel kernel = new Kernel(seed);
@@ -71,7 +75,7 @@ class SequencerChannelTest {
         Topology topology = new Topology(List.of(new Topology.Cluster("site", SITES)), 2, 1, 10 * Nanos.MILLI, link,
                 link);
         FaultSchedule schedule = new FaultSchedule(kernel, SITES, faults);
-        SequencerChannel channel = new SequencerChannel(kernel, topology, topology.all(), schedule,
+        SequencerChannel channel = new SequencerChannel(kernel, topology, topology.all(), waitsForAll, schedule,
                 GroupParameters.Timing.defaults());
         for (int node = 0; node < SITES; node++) {
             sites.add(new Site());

@@ -114,13 +114,21 @@ final class SimulatedStations implements Stations {
             List<Sent> leaving = sent;
             sent = new ArrayList<>();
             use(took, () -> {
-                leaving.forEach(one -> all.get(one.to).receive(self, one.bytes));
-                if (busy) {
-                    step();
+                long woken = leaving.stream().filter(one -> all.get(one.to).receive(self, one.bytes)).count();
+                if (woken * costs.wakingNanos() > 0) {
+                    use(woken * costs.wakingNanos(), () -> goOn(busy));
                 } else {
-                    use(Math.max(1, costs.sleepNanos()), this::sleep);
+                    goOn(busy);
                 }
             });
+        }
+
+        private void goOn(boolean busy) {
+            if (busy) {
+                step();
+            } else {
+                use(Math.max(1, costs.sleepNanos()), this::sleep);
+            }
         }
 
         private void use(long nanos, Runnable then) {
@@ -149,16 +157,19 @@ final class SimulatedStations implements Stations {
             kernel.schedule(costs.wakeNanos(), WAKE, this::step);
         }
 
-        private void receive(int from, byte[] bytes) {
+        /** @return whether it slept, and is woken up */
+        private boolean receive(int from, byte[] bytes) {
             int counted = bytes.length + DATAGRAM_EXTRA_BYTES;
             if (queuedBytes + counted > costs.receiveBufferBytes()) {
-                return;
+                return false;
             }
             queuedBytes += counted;
             queue.add(new Received(from, bytes));
             if (asleep) {
                 wake();
+                return true;
             }
+            return false;
         }
 
         @Override

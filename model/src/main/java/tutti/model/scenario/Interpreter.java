@@ -108,7 +108,10 @@ final class Interpreter {
         faults.stream().filter(ModelFault.Crash.class::isInstance).forEach(crash -> crashed.addAll(crash.sites()));
         Set<Integer> members = order.members(topology);
         long lost = members.stream().filter(crashed::contains).count();
-        if (2 * lost >= members.size() && lost > 0) {
+        if (lost > 0 && order.waitsForAll()) {
+            root.wrong("faults", "crash a site for which the order waits, so nothing would be ordered any more",
+                    "write order.waits-for: majority");
+        } else if (2 * lost >= members.size() && lost > 0) {
             root.wrong("faults", "crash " + lost + " of the " + members.size()
                     + " sites that take part in the order, so nothing would be ordered any more",
                     "more than half of them must be left: crash at most " + (members.size() - 1) / 2);
@@ -296,6 +299,11 @@ final class Interpreter {
     private static ModelConfig.OrderChoice order(Section section) {
         ModelConfig.OrderChoice.Kind kind = section.word("kind", ModelConfig.OrderChoice.Kind.SEQUENCER);
         boolean primary = section.word("members", ALL, List.of(ALL, "first-cluster")).equals("first-cluster");
+        boolean waitsForAll = section.word("waits-for", "majority", List.of("majority", ALL)).equals(ALL);
+        if (waitsForAll && kind == ModelConfig.OrderChoice.Kind.GROUP) {
+            section.wrong("waits-for", "is 'all', but real group communication delivers what a majority has",
+                    "write majority, or kind: sequencer");
+        }
         GroupParameters.Flow flow = GroupParameters.Flow.defaults();
         GroupParameters.Timing timing = GroupParameters.Timing.defaults();
         ModelConfig.GroupTuning tuning = new ModelConfig.GroupTuning(
@@ -314,7 +322,7 @@ final class Interpreter {
                                 2 * timing.heartbeatIntervalNanos()),
                         section.nanos("view-timeout", timing.viewTimeoutNanos(), 1)));
         section.end();
-        return new ModelConfig.OrderChoice(kind, primary, tuning);
+        return new ModelConfig.OrderChoice(kind, primary, waitsForAll, tuning);
     }
 
     private static ModelFault fault(Section section, Topology topology) {

@@ -88,6 +88,7 @@ class ScenarioReaderTest {
             topology: {clusters: 9}         |topology.clusters must be a list
             topology: {local: {latency: 1ms}}|topology.local.latency is wrong
             order: {kind: groups}           |order.kind is 'groups'; did you mean group?
+            order: {kind: group, waits-for: all} |order.waits-for is 'all', but real group communication delivers what a majority has; write majority, or kind: sequencer
             order: {members: first-cluster} |order.members is 'first-cluster', but protocol si needs an order that all sites are delivered; write all
             faults: [{kind: crash}]         |my.yaml:2: faults crash 9 of the 9 sites that take part in the order
             faults: [{kind: random-loss, rate: 1}]|my.yaml:2: faults[0].rate is '1'
