@@ -398,7 +398,12 @@ public final class TwoPhaseCommit implements Commits {
         } else if (held) {
             Participant holder = queue.getFirst();
             next.add(holder);
-            queue.stream().skip(1).forEach(waiter -> tellOfWait(waiter, holder));
+            for (Participant waiter : List.copyOf(queue)) {
+                // What is told may end either of them at once, and then the others are told of another holder.
+                if (waiter != holder && !waiter.closed && !holder.closed) {
+                    tellOfWait(waiter, holder);
+                }
+            }
         }
     }
 
