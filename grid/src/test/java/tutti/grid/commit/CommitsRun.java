@@ -140,7 +140,7 @@ final class CommitsRun {
             Layouts layouts = new Layouts(0, owners);
             Set<Integer> all = views.getFirst();
             this.commits = protocol == CommitProtocol.TWO_PHASE
-                    ? new TwoPhaseCommit(number, clock, all, layouts, store, LOCK_TIMEOUT, this)
+                    ? new TwoPhaseCommit(number, clock, all, layouts, store, LOCK_TIMEOUT, true, this)
                     : new TotalOrderCommit(number,
                             protocol == CommitProtocol.TOM_2 ? Multicast.Steps.TWO : Multicast.Steps.THREE, 1, clock, all,
                             layouts, store, this);

@@ -36,7 +36,7 @@ class TwoPhaseCommitTest {
         for (int i = 0; i < 3; i++) {
             int self = i;
             nodes.add(new TwoPhaseCommit(i, new LamportClock(i), Set.of(0, 1, 2), new Layouts(0, owners), new Store(),
-                    LOCK_TIMEOUT,
+                    LOCK_TIMEOUT, true,
                     new Commits.World() {
                         @Override
                         public void send(int to, Encoded message) {
