@@ -45,7 +45,7 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--keys", paramLabel = "N", split = ",", defaultValue = "100000,1000", description = "How many keys (default: ${DEFAULT-VALUE}).")
     private List<Integer> keys;
 
-    @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = "two_phase,tom_2,tom_3", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). INFINISPAN, embedded: distributed, optimistic transactions; READ_COMMITTED and REPEATABLE_READ_WRITE_SKEW, and in the real world only.")
+    @Option(names = "--protocols", paramLabel = "NAME", split = ",", defaultValue = "two_phase,tom_2,tom_3", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}). TWO_PHASE_BLIND: two-phase commit whose deadlocks last until the lock timeout. INFINISPAN, embedded: distributed, optimistic transactions; READ_COMMITTED and REPEATABLE_READ_WRITE_SKEW, and in the real world only.")
     private List<GridContender> protocols;
 
     @Option(names = "--levels", paramLabel = "NAME", split = ",", defaultValue = "read_committed,repeatable_read_write_skew", description = "Of ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
@@ -266,7 +266,7 @@ final class GridBenchCommand implements Callable<Integer> {
                 List<Chart.Curve> curves = new ArrayList<>();
                 of.stream().map(GridFigures.Measured::protocol).distinct().forEach(protocol -> {
                     List<GridFigures.Measured> points = of.stream().filter(one -> one.protocol() == protocol).toList();
-                    curves.add(new Chart.Curve(protocol.name(), protocol == GridContender.TWO_PHASE,
+                    curves.add(new Chart.Curve(protocol.name(), protocol.isTwoPhase(),
                             points.stream().mapToDouble(GridFigures.Measured::nodes).toArray(),
                             points.stream().mapToDouble(figure).toArray()));
                 });

@@ -15,6 +15,8 @@ enum GridContender {
     GROUPS(CommitProtocol.GROUPS),
     /** Locks and two-phase commit. */
     TWO_PHASE(CommitProtocol.TWO_PHASE),
+    /** The same, but nobody looks for deadlocks: they last until the lock timeout. */
+    TWO_PHASE_BLIND(CommitProtocol.TWO_PHASE),
     /** Infinispan, embedded: distributed, optimistic transactions, nothing read or written by a minority. */
     INFINISPAN(null);
 
@@ -27,6 +29,11 @@ enum GridContender {
     /** Whether it is our grid, so that it can be simulated, too. */
     boolean isOurs() {
         return protocol != null;
+    }
+
+    /** Whether it is one that others are compared with. */
+    boolean isTwoPhase() {
+        return protocol == CommitProtocol.TWO_PHASE;
     }
 
     /** Of our grid. */

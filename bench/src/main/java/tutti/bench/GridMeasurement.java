@@ -109,10 +109,11 @@ record GridMeasurement(GridScript.Workload workload, GridContender protocol, Iso
     /** Of a node. */
     GridConfig config(int node, Map<Integer, InetSocketAddress> addresses) {
         // Nodes that share too few processors must not take each other for dead.
-        return GridConfig
+        GridConfig config = GridConfig
                 .of("bench", node, addresses, List.of(GridConfig.CacheConfig.of(CACHE, degree)), protocol.protocol())
                 .withCrashes(crashes).withHeartbeat(Duration.ofMillis(50), Duration.ofSeconds(30))
                 .withTimeouts(lockTimeout, Duration.ofSeconds(30), Duration.ofSeconds(60));
+        return protocol == GridContender.TWO_PHASE_BLIND ? config.withoutDeadlockDetection() : config;
     }
 
     void load(GridSystem system) {

@@ -31,11 +31,12 @@ import tutti.grid.store.Key;
  * @param unsentBytesMax how much may wait to be sent to one node; more, and new transactions are refused
  * @param storedBytesMax how many bytes of keys and values, of all versions, this node may have before transactions that write values to keys that it owns are refused; nodes may
  *            differ
+ * @param findsDeadlocks whether two-phase commit finds direct cycles of waits at once; otherwise every deadlock lasts until a lock was waited for too long. For comparisons
  */
 public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
         CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
         Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
-        long storedBytesMax) {
+        long storedBytesMax, boolean findsDeadlocks) {
     /**
      * A cache.
      *
@@ -133,31 +134,37 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
             CommitProtocol protocol) {
         return new GridConfig(name, self, nodes, caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
                 Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20,
-                Long.MAX_VALUE);
+                Long.MAX_VALUE, true);
     }
 
     /** The same with another number of crashes at a time. */
     public GridConfig withCrashes(int number) {
         return new GridConfig(name, self, nodes, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with other times of nodes. */
     public GridConfig withHeartbeat(Duration often, Duration failure) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, often, failure, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with other times of transactions. */
     public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
-                transaction, transactionsMax, unsentBytesMax, storedBytesMax);
+                transaction, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with a limit to what this node stores. */
     public GridConfig withStoredBytesMax(long bytes) {
         return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes, findsDeadlocks);
+    }
+
+    /** The same, but two-phase commit does not look for deadlocks: they end by the lock timeout alone. */
+    public GridConfig withoutDeadlockDetection() {
+        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, false);
     }
 
     /** In what nodes must agree, as text. */

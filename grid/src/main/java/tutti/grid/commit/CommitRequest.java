@@ -22,7 +22,8 @@ import tutti.grid.store.Version;
  * @param checks what must be as it has read it, each key once; if there is none, it cannot fail
  */
 public record CommitRequest(long layout, long begin, List<Write> writes, List<Check> checks) implements Encoded {
-    private static final int KEYS_MAX = 1 << 20;
+    /** So many keys can be written, and so many checked. */
+    public static final int KEYS_MAX = 1 << 20;
 
     static final Schema<CommitRequest> SCHEMA = Schema
             .message("commit request", 1, CommitRequest.class, "What a transaction asks its owners to commit.").of(

@@ -50,6 +50,7 @@ public final class TwoPhaseCommit implements Commits {
     private final Store store;
     private final World world;
     private final long lockTimeoutNanos;
+    private final boolean findsDeadlocks;
     private final Map<TransactionId, Participant> participants = new LinkedHashMap<>();
     private final Map<TransactionId, Coordinator> coordinators = new LinkedHashMap<>();
     private final Map<TransactionId, Recovery> recoveries = new LinkedHashMap<>();
@@ -145,14 +146,16 @@ public final class TwoPhaseCommit implements Commits {
      *
      * @param clock of this node
      * @param lockTimeoutNanos after which a transaction that waits for a lock is aborted, by {@link #tick}
+     * @param findsDeadlocks whether direct cycles are looked for; otherwise all deadlocks end so
      */
     public TwoPhaseCommit(int self, LamportClock clock, Set<Integer> nodes, Layouts layouts, Store store,
-            long lockTimeoutNanos, World world) {
+            long lockTimeoutNanos, boolean findsDeadlocks, World world) {
         this.self = self;
         this.clock = clock;
         this.layouts = layouts;
         this.store = store;
         this.lockTimeoutNanos = lockTimeoutNanos;
+        this.findsDeadlocks = findsDeadlocks;
         this.world = world;
         this.view = new TreeSet<>(nodes);
     }
@@ -340,6 +343,9 @@ public final class TwoPhaseCommit implements Commits {
     }
 
     private void tellOfWait(Participant waiter, Participant holder) {
+        if (!findsDeadlocks) {
+            return;
+        }
         CommitMessage.Waits waits = new CommitMessage.Waits(waiter.id, holder.id);
         if (view.contains(waiter.id.node())) {
             tell(waiter.id.node(), waits);
@@ -398,7 +404,12 @@ public final class TwoPhaseCommit implements Commits {
         } else if (held) {
             Participant holder = queue.getFirst();
             next.add(holder);
-            queue.stream().skip(1).forEach(waiter -> tellOfWait(waiter, holder));
+            for (Participant waiter : List.copyOf(queue)) {
+                // What is told may end either of them at once, and then the others are told of another holder.
+                if (waiter != holder && !waiter.closed && !holder.closed) {
+                    tellOfWait(waiter, holder);
+                }
+            }
         }
     }
 

@@ -27,7 +27,7 @@ final class CommitProtocols {
             case GROUPS -> new GroupCommit(config.self(), groups, clock, store,
                     config.failureTimeout().toNanos() / 2, world);
             case TWO_PHASE -> new TwoPhaseCommit(config.self(), clock, members, layouts, store,
-                    config.lockTimeout().toNanos(), world);
+                    config.lockTimeout().toNanos(), config.findsDeadlocks(), world);
         };
     }
 }

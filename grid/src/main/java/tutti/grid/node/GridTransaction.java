@@ -20,6 +20,9 @@ import tutti.grid.store.Version;
  * too. One question at a time.
  */
 public final class GridTransaction {
+    /** What is written and checked, with keys: less than a message may have. */
+    private static final long BYTES_MAX = MulticastMessages.PAYLOAD_BYTES_MAX / 2;
+
     /** Told how a question has ended. */
     public interface Answer<T> {
         /** With this. */
@@ -181,16 +184,32 @@ public final class GridTransaction {
         if (readOnly) {
             throw new GridException(GridException.Reason.ENDED, "a read-only transaction cannot write " + key);
         }
-        bytes += key.bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
-        if (key.bytes().length > Key.BYTES_MAX || bytes > MulticastMessages.PAYLOAD_BYTES_MAX / 2) {
-            throw new GridException(GridException.Reason.TOO_LARGE, "key " + key.bytes().length + " bytes, value "
-                    + (value == null ? 0 : value.length) + " bytes, transaction " + bytes
-                    + " bytes: keys may have " + Key.BYTES_MAX + ", transactions "
-                    + MulticastMessages.PAYLOAD_BYTES_MAX / 2);
-        }
-        writes.put(key, expiryMillis > timeMillis
+        CommitRequest.Write write = expiryMillis > timeMillis
                 ? new CommitRequest.Write(key, value, expiryMillis)
-                : new CommitRequest.Write(key, null, Version.NEVER));
+                : new CommitRequest.Write(key, null, Version.NEVER);
+        CommitRequest.Write before = writes.get(key);
+        long then = bytes + bytes(write) - (before == null ? 0 : bytes(before));
+        if (key.bytes().length > Key.BYTES_MAX || then > BYTES_MAX
+                || (before == null && writes.size() == CommitRequest.KEYS_MAX)) {
+            throw tooLarge("key " + key.bytes().length + " bytes, value " + (value == null ? 0 : value.length)
+                    + " bytes, transaction " + then + " bytes with " + writes.size() + " other keys");
+        }
+        bytes = then;
+        writes.put(key, write);
+    }
+
+    private static long bytes(CommitRequest.Write write) {
+        byte[] value = write.value();
+        return bytes(write.key()) + (value == null ? 0 : value.length);
+    }
+
+    private static long bytes(Key key) {
+        return key.bytes().length + 2L * Long.BYTES;
+    }
+
+    private static GridException tooLarge(String what) {
+        return new GridException(GridException.Reason.TOO_LARGE, what + ": keys may have " + Key.BYTES_MAX
+                + " bytes, transactions " + BYTES_MAX + " and " + CommitRequest.KEYS_MAX + " keys");
     }
 
     /** Commits. The answer is the stamp at which it has committed, or that of its snapshot if it has written nothing. */
@@ -205,8 +224,16 @@ public final class GridTransaction {
             node.loop().execute(() -> answer.is(begin));
             return;
         }
+        List<CommitRequest.Check> checks = checks();
+        long all = bytes + checks.stream().mapToLong(check -> bytes(check.key())).sum();
+        if (all > BYTES_MAX || checks.size() > CommitRequest.KEYS_MAX) {
+            end(false);
+            node.loop().execute(() -> answer.failed(tooLarge("the transaction has " + all + " bytes, with "
+                    + checks.size() + " keys that it has read and that must be as they were")));
+            return;
+        }
         state = State.COMMITTING;
-        node.commit(id, new CommitRequest(begin, new ArrayList<>(writes.values()), checks()), new Answer<>() {
+        node.commit(id, new CommitRequest(begin, new ArrayList<>(writes.values()), checks), new Answer<>() {
             @Override
             public void is(Result result) {
                 end(result.kind() == Result.Kind.COMMITTED);

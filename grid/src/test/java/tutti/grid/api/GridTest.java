@@ -89,6 +89,29 @@ class GridTest {
         assertTrue(reader.status().committed() > 10, reader.status().toString());
     }
 
+    /** What is read counts where it is checked; what is written over does not. */
+    @Test
+    void aTransactionThatIsTooLargeIsToldSoAndTheNodeGoesOn() throws IOException {
+        nodeCount = 1;
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 1));
+        Grid grid = grids.getFirst();
+        Cache<byte[], byte[]> raw = grid.cache("stock", Serializers.BYTES, Serializers.BYTES);
+        assertEquals(Reason.TOO_LARGE, reason(() -> grid.run(in -> {
+            byte[] key = new byte[Key.BYTES_MAX];
+            for (int i = 0; i < 600; i++) {
+                key[i] = 1;
+                raw.get(in, key.clone());
+            }
+            raw.put(in, new byte[1], new byte[1]);
+        })));
+        grid.run(in -> {
+            for (int i = 0; i < 40; i++) {
+                raw.put(in, new byte[1], new byte[1 << 20]);
+            }
+        });
+        assertEquals(1 << 20, raw.get(new byte[1]).orElseThrow().length);
+    }
+
     @ParameterizedTest
     @EnumSource(CommitProtocol.class)
     void noUpdateIsLostWhenAllNodesCountUpTheSameKey(CommitProtocol protocol)

@@ -19,24 +19,24 @@ import tutti.grid.store.RingOwners;
 import tutti.grid.store.Store;
 import tutti.grid.store.Version;
 
-/** Two nodes, both owners of all keys, whose messages arrive when the test says so. */
+/** Two nodes, both owners of all keys, and a third that owns none, whose messages arrive when the test says so. */
 class TwoPhaseCommitTest {
     private static final long LOCK_TIMEOUT = 100;
     private static final Key KEY = new Key(0, new byte[]{1});
 
     private record Sent(int from, Encoded message) {}
 
-    private final List<Deque<Sent>> inbound = List.of(new ArrayDeque<>(), new ArrayDeque<>());
+    private final List<Deque<Sent>> inbound = List.of(new ArrayDeque<>(), new ArrayDeque<>(), new ArrayDeque<>());
     private final List<TwoPhaseCommit> nodes = new ArrayList<>();
     private final List<Result.Kind> results = new ArrayList<>();
     private final List<String> applied = new ArrayList<>();
 
     TwoPhaseCommitTest() {
         Owners owners = new RingOwners(Set.of(0, 1), new int[]{2});
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 3; i++) {
             int self = i;
-            nodes.add(new TwoPhaseCommit(i, new LamportClock(i), Set.of(0, 1), new Layouts(0, owners), new Store(),
-                    LOCK_TIMEOUT,
+            nodes.add(new TwoPhaseCommit(i, new LamportClock(i), Set.of(0, 1, 2), new Layouts(0, owners), new Store(),
+                    LOCK_TIMEOUT, true,
                     new Commits.World() {
                         @Override
                         public void send(int to, Encoded message) {
@@ -62,9 +62,18 @@ class TwoPhaseCommitTest {
         nodes.get(to).received(sent.from, sent.message);
     }
 
+    /** The next ones that a node has sent. */
+    private void deliver(int to, int from, int count) {
+        for (int i = 0; i < count; i++) {
+            Sent sent = inbound.get(to).stream().filter(one -> one.from == from).findFirst().orElseThrow();
+            inbound.get(to).remove(sent);
+            nodes.get(to).received(from, sent.message);
+        }
+    }
+
     private void deliverAll() {
-        while (!inbound.get(0).isEmpty() || !inbound.get(1).isEmpty()) {
-            deliver(inbound.get(0).isEmpty() ? 1 : 0);
+        while (inbound.stream().anyMatch(all -> !all.isEmpty())) {
+            deliver(inbound.get(0).isEmpty() ? inbound.get(1).isEmpty() ? 2 : 1 : 0);
         }
     }
 
@@ -108,6 +117,25 @@ class TwoPhaseCommitTest {
         commit(1, 2, List.of(new CommitRequest.Check(KEY, 0)));
         deliverAll();
         assertEquals(List.of(Result.Kind.COMMITTED, Result.Kind.CONFLICT), results);
+    }
+
+    /** Behind a lock wait two of node 2 and then two of node 0, whose first one is before those of node 2 at node 1. */
+    @Test
+    void whoGivesWayWhileOthersAreToldWhoHasTheLockNowIsPassedOver() {
+        commit(0, 1, List.of());
+        commit(2, 2, List.of());
+        commit(2, 3, List.of());
+        deliver(0, 2, 2);
+        commit(0, 4, List.of());
+        commit(0, 5, List.of());
+        deliver(1, 0, 3);
+        deliver(1, 2, 2);
+        deliverAll();
+        assertEquals(List.of(Result.Kind.COMMITTED, Result.Kind.COMMITTED, Result.Kind.COMMITTED, Result.Kind.DEADLOCK,
+                Result.Kind.DEADLOCK), results.stream().sorted().toList());
+        commit(1, 6, List.of());
+        deliverAll();
+        assertEquals(Result.Kind.COMMITTED, results.getLast(), "all locks are free");
     }
 
     @Test

@@ -23,10 +23,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.core.txn.TransactionId;
 
-/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind; the long tests run ten times as many. */
+/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind, the first of which is {@code -Dtutti.grid.seed=N}; the long tests run ten times as many. */
 @Execution(ExecutionMode.CONCURRENT)
 class MulticastTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 400);
+    private static final long FIRST = Long.getLong("tutti.grid.seed", 1);
     private static final int SEEDS_FOR_MUTANTS = 1000;
 
     @ParameterizedTest
@@ -45,7 +46,7 @@ class MulticastTest {
     private static void keepsItsPromises(Multicast.Steps steps, int crashes, int seeds) {
         int deliveries = 0;
         int views = 0;
-        for (long seed = 1; seed <= seeds; seed++) {
+        for (long seed = FIRST; seed < FIRST + seeds; seed++) {
             MulticastRun run = new MulticastRun(seed, Multicast::new, steps, crashes);
             List<String> failures = run.run();
             assertEquals(List.of(), failures, "seed " + seed + ": " + run);

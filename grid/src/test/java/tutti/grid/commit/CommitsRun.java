@@ -1,0 +1,525 @@
+package tutti.grid.commit;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.core.schema.Encoded;
+import tutti.core.txn.TransactionId;
+import tutti.grid.CommitProtocol;
+import tutti.grid.multicast.LamportClock;
+import tutti.grid.multicast.Multicast;
+import tutti.grid.store.Floors;
+import tutti.grid.store.Key;
+import tutti.grid.store.Layouts;
+import tutti.grid.store.RingOwners;
+import tutti.grid.store.Store;
+import tutti.grid.store.Version;
+
+/**
+ * A run of nodes that read and commit on each other's keys, decided by a seed: whatever may happen next happens with some probability, without
+ * any notion of time, as in {@code tutti.grid.multicast.MulticastRun}. One node at a time crashes, or is left out though it lives. When
+ * nothing more can happen, it is looked at what owners have applied, what clients were answered, and what snapshots have found.
+ */
+final class CommitsRun {
+    private static final long LOCK_TIMEOUT = 100;
+    private static final int STEPS_MAX = 200_000;
+    private static final int TICKS_MAX = 100;
+
+    /** Sent in a view, when the sender's clock was so far: what the protocol says, or one of the three below. */
+    private record Sent(int view, long clock, Object message) {}
+
+    /** How far a node has settled: its heartbeat. */
+    private record Settled(long stamp) {}
+
+    private record Ask(Running of, Key key, boolean latest) {}
+
+    private record Told(Running of, Key key, long stamp) {}
+
+    private record Found(Key key, long at, boolean latest, long stamp, Node by) {}
+
+    /** A transaction that ran. */
+    private final class Running {
+        private final Node node;
+        private final TransactionId id;
+        private final long begin;
+        private final boolean snapshot;
+        private final Deque<Key> unread;
+        private final List<CommitRequest.Write> writes = new ArrayList<>();
+        private final List<CommitRequest.Check> checks = new ArrayList<>();
+        private int asked = -1;
+        private boolean isOver;
+        private Result.@Nullable Kind result;
+
+        Running(Node node, TransactionId id, List<Key> reads, List<Key> writes, boolean snapshot) {
+            this.node = node;
+            this.id = id;
+            this.begin = node.commits.present();
+            this.snapshot = snapshot;
+            this.unread = new ArrayDeque<>(reads);
+            writes.forEach(key -> this.writes.add(new CommitRequest.Write(key, new byte[0], Version.NEVER)));
+            node.begins.add(begin);
+        }
+
+        void goOn() {
+            Key key = unread.poll();
+            if (key == null) {
+                commit();
+                return;
+            }
+            int[] left = left(key, views.get(node.view));
+            if (left.length == 0) {
+                over();
+                return;
+            }
+            asked = left[random.nextInt(left.length)];
+            Ask ask = new Ask(this, key, !snapshot);
+            if (asked == node.number) {
+                node.store.read(key, begin, ask.latest,
+                        version -> node.tasks.add(() -> told(new Told(this, key, version.stamp()), node)));
+            } else {
+                node.send(asked, ask);
+            }
+        }
+
+        void told(Told told, Node by) {
+            if (isOver) {
+                return;
+            }
+            asked = -1;
+            found.add(new Found(told.key, begin, !snapshot, told.stamp, by));
+            checks.add(new CommitRequest.Check(told.key, snapshot ? begin : Math.max(begin, told.stamp)));
+            goOn();
+        }
+
+        private void commit() {
+            node.commits.commit(id, new CommitRequest(begin, writes, checks), ended -> node.tasks.add(() -> {
+                if (result != null) {
+                    fail(id + " was answered twice");
+                }
+                result = ended.kind();
+                over();
+            }));
+        }
+
+        void over() {
+            if (!isOver) {
+                isOver = true;
+                node.begins.remove(begin);
+            }
+        }
+    }
+
+    private final class Node implements Commits.World {
+        private final int number;
+        private final LamportClock clock;
+        private final Store store = new Store();
+        private final Commits commits;
+        private final Floors begins = new Floors();
+        private final Map<TransactionId, Long> applied = new LinkedHashMap<>();
+        private final Deque<Runnable> tasks = new ArrayDeque<>();
+        private final Map<Integer, Deque<Sent>> inbound = new HashMap<>();
+        private final Map<Integer, Long> settled = new HashMap<>();
+        private int view;
+        private boolean crashed;
+        private boolean excluded;
+
+        Node(int number, CommitProtocol protocol) {
+            this.number = number;
+            this.clock = new LamportClock(number);
+            clock.seen(random.nextInt(1 << 12));
+            Layouts layouts = new Layouts(0, owners);
+            Set<Integer> all = views.getFirst();
+            this.commits = protocol == CommitProtocol.TWO_PHASE
+                    ? new TwoPhaseCommit(number, clock, all, layouts, store, LOCK_TIMEOUT, true, this)
+                    : new TotalOrderCommit(number,
+                            protocol == CommitProtocol.TOM_2 ? Multicast.Steps.TWO : Multicast.Steps.THREE, 1, clock, all,
+                            layouts, store, this);
+        }
+
+        boolean isCorrect() {
+            return !crashed && !excluded;
+        }
+
+        void send(int to, Object message) {
+            nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>())
+                    .add(new Sent(view, clock.latest(), message));
+        }
+
+        @Override
+        public void send(int to, Encoded message) {
+            send(to, (Object) message);
+        }
+
+        @Override
+        public void applied(TransactionId id, long stamp, CommitRequest request) {
+            if (applied.put(id, stamp) != null) {
+                fail("node " + number + " has applied " + id + " twice");
+            }
+            requests.put(id, request);
+            Long before = stamps.put(id, stamp);
+            if (before != null && before != stamp) {
+                fail(id + " was applied at " + before + " and at " + stamp);
+            }
+        }
+
+        boolean canReceive(int from) {
+            Deque<Sent> channel = inbound.get(from);
+            if (crashed || channel == null) {
+                return false;
+            }
+            if (!views.get(view).contains(from)) {
+                channel.clear();
+            }
+            return !channel.isEmpty() && channel.getFirst().view <= view;
+        }
+
+        void receive(int from) {
+            Sent sent = inbound.get(from).removeFirst();
+            clock.seen(sent.clock);
+            switch (sent.message) {
+                case Settled come when sent.view == view -> {
+                    settled.put(from, come.stamp);
+                    forget();
+                }
+                case Settled _ -> {
+                    // Of an earlier view.
+                }
+                case Ask ask -> store.read(ask.key, ask.of.begin, ask.latest,
+                        version -> send(from, new Told(ask.of, ask.key, version.stamp())));
+                case Told told -> told.of.told(told, nodes.get(from));
+                default -> commits.received(from, (Encoded) sent.message);
+            }
+        }
+
+        /** As a heartbeat does. */
+        void announce() {
+            long own = begins.lowest(Math.min(commits.settled(), commits.present()));
+            settled.put(number, own);
+            views.get(view).stream().filter(to -> to != number).forEach(to -> send(to, new Settled(own)));
+            forget();
+        }
+
+        private void forget() {
+            if (settled.keySet().containsAll(views.get(view))) {
+                commits.forget(views.get(view).stream().mapToLong(settled::get).min().orElse(0));
+            }
+        }
+
+        boolean canChangeView() {
+            return isCorrect() && view < views.size() - 1;
+        }
+
+        void changeView() {
+            view++;
+            settled.clear();
+            commits.view(view, views.get(view));
+            running.stream().filter(one -> one.node == this && one.asked >= 0 && !views.get(view).contains(one.asked))
+                    .forEach(Running::over);
+        }
+    }
+
+    private final Random random;
+    private final List<Set<Integer>> views = new ArrayList<>();
+    private final List<Node> nodes = new ArrayList<>();
+    private final List<Key> keys = new ArrayList<>();
+    private final RingOwners owners;
+    private final List<Running> running = new ArrayList<>();
+    private final List<Found> found = new ArrayList<>();
+    private final Map<TransactionId, CommitRequest> requests = new LinkedHashMap<>();
+    private final Map<TransactionId, Long> stamps = new LinkedHashMap<>();
+    private final Set<String> failures = new LinkedHashSet<>();
+    private int unsent;
+    private int crashesLeft;
+    private long nanos;
+    private int ticks;
+    private int steps;
+
+    CommitsRun(long seed, CommitProtocol protocol) {
+        random = new Random(seed);
+        int count = 2 + random.nextInt(4);
+        Set<Integer> all = new TreeSet<>();
+        for (int i = 0; i < count; i++) {
+            all.add(i);
+        }
+        views.add(all);
+        owners = new RingOwners(all, new int[]{1 + random.nextInt(Math.min(3, count))});
+        for (int i = 0; i < count; i++) {
+            nodes.add(new Node(i, protocol));
+        }
+        int keyCount = 1 + random.nextInt(6);
+        for (int i = 0; i < keyCount; i++) {
+            keys.add(new Key(0, new byte[]{(byte) i}));
+        }
+        unsent = 1 + random.nextInt(40);
+        crashesLeft = random.nextInt(3) == 0 ? 0 : random.nextInt(count);
+    }
+
+    private void fail(String what) {
+        failures.add(what);
+    }
+
+    private int[] left(Key key, Set<Integer> view) {
+        return Arrays.stream(owners.of(key)).filter(view::contains).toArray();
+    }
+
+    /** Runs until nothing more can happen; what is wrong, or nothing. */
+    List<String> run() {
+        int beginWeight = 1 + random.nextInt(20);
+        int crashWeight = 1 + random.nextInt(5);
+        rest(beginWeight, crashWeight);
+        if (failures.isEmpty()) {
+            check();
+        }
+        if (failures.isEmpty()) {
+            checkThatNothingIsHeld();
+        }
+        return List.copyOf(failures);
+    }
+
+    long committed() {
+        return running.stream().filter(one -> one.result == Result.Kind.COMMITTED).count();
+    }
+
+    long ended(Result.Kind kind) {
+        return running.stream().filter(one -> one.result == kind).count();
+    }
+
+    int views() {
+        return views.size();
+    }
+
+    private void rest(int beginWeight, int crashWeight) {
+        while (failures.isEmpty() && steps++ < STEPS_MAX) {
+            List<Runnable> possible = possible();
+            if (unsent > 0 && random.nextInt(20) < beginWeight) {
+                possible.add(this::beginOne);
+            }
+            if (crashesLeft > 0 && random.nextInt(40) < crashWeight && mayCrash()) {
+                possible.add(this::crash);
+            }
+            if (possible.isEmpty() && unsent == 0) {
+                if (running.stream().noneMatch(one -> !one.isOver && one.node.isCorrect()) || ++ticks > TICKS_MAX) {
+                    return;
+                }
+                tick(LOCK_TIMEOUT);
+            } else if (!possible.isEmpty()) {
+                possible.get(random.nextInt(possible.size())).run();
+            }
+            if (random.nextInt(12) == 0) {
+                nodes.get(random.nextInt(nodes.size())).announce();
+            }
+            if (random.nextInt(60) == 0) {
+                tick(random.nextInt((int) LOCK_TIMEOUT));
+            }
+        }
+        if (failures.isEmpty()) {
+            fail("it does not come to rest");
+        }
+    }
+
+    private List<Runnable> possible() {
+        List<Runnable> possible = new ArrayList<>();
+        for (Node node : nodes) {
+            for (int from = 0; from < nodes.size(); from++) {
+                if (node.canReceive(from)) {
+                    int sender = from;
+                    possible.add(() -> node.receive(sender));
+                }
+            }
+            if (node.canChangeView()) {
+                possible.add(node::changeView);
+            }
+            if (!node.crashed && !node.tasks.isEmpty()) {
+                possible.add(() -> node.tasks.remove().run());
+            }
+        }
+        return possible;
+    }
+
+    private void tick(long after) {
+        nanos += after;
+        nodes.stream().filter(node -> !node.crashed).forEach(node -> node.commits.tick(nanos));
+    }
+
+    private List<Key> some(int most) {
+        Set<Key> some = new LinkedHashSet<>();
+        for (int i = random.nextInt(most + 1); i > 0; i--) {
+            some.add(keys.get(random.nextInt(keys.size())));
+        }
+        return List.copyOf(some);
+    }
+
+    private void beginOne() {
+        List<Node> able = nodes.stream().filter(node -> !node.crashed).toList();
+        List<Key> writes = new ArrayList<>(some(2));
+        if (writes.isEmpty()) {
+            writes.add(keys.get(random.nextInt(keys.size())));
+        }
+        unsent--;
+        begin(able.get(random.nextInt(able.size())), random.nextBoolean() ? List.of() : some(3), writes);
+    }
+
+    private Running begin(Node node, List<Key> reads, List<Key> writes) {
+        Running next = new Running(node, new TransactionId(node.number, running.size() + 1), reads, writes,
+                random.nextBoolean());
+        running.add(next);
+        next.goOn();
+        return next;
+    }
+
+    /** One at a time, as is promised: what the one before has disturbed must have been settled. */
+    private boolean mayCrash() {
+        return nodes.stream().filter(Node::isCorrect)
+                .allMatch(node -> node.view == views.size() - 1 && node.commits.isClean());
+    }
+
+    private void crash() {
+        crashesLeft--;
+        Set<Integer> left = new TreeSet<>(views.getLast());
+        if (left.size() == 1) {
+            return;
+        }
+        int number = List.copyOf(left).get(random.nextInt(left.size()));
+        left.remove(number);
+        Node node = nodes.get(number);
+        if (random.nextInt(4) == 0) {
+            // It lives, and does not know that the others go on without it.
+            node.excluded = true;
+        } else {
+            node.crashed = true;
+            for (Node to : nodes) {
+                Deque<Sent> channel = to.inbound.getOrDefault(number, new ArrayDeque<>());
+                for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
+                    channel.removeLast();
+                }
+            }
+        }
+        views.add(left);
+    }
+
+    // ------------------------------------------------------------------------------------------ what must hold
+
+    /** Whether each key still has an owner: of others nothing is promised. */
+    private boolean isOwned(CommitRequest request) {
+        return request.keys().stream().allMatch(key -> left(key, views.getLast()).length > 0);
+    }
+
+    private void check() {
+        for (Running one : running) {
+            if (one.node.isCorrect() && !one.isOver) {
+                fail("liveness: " + one.id + " was not answered");
+            }
+            if (!isOwned(new CommitRequest(one.begin, one.writes, one.checks))) {
+                continue;
+            }
+            boolean isApplied = stamps.containsKey(one.id);
+            if (one.result == Result.Kind.COMMITTED && !isApplied) {
+                fail(one.id + " was answered as committed, and nobody has applied it");
+            } else if (one.result != null && one.result != Result.Kind.COMMITTED && isApplied) {
+                fail(one.id + " was answered as " + one.result + ", and was applied");
+            }
+        }
+        requests.forEach((id, request) -> {
+            if (isOwned(request)) {
+                atAllOwners(id, request);
+                request.checks().forEach(check -> unchanged(id, check));
+            }
+        });
+        found.forEach(this::snapshot);
+    }
+
+    private void atAllOwners(TransactionId id, CommitRequest request) {
+        for (CommitRequest.Write write : request.writes()) {
+            for (int owner : left(write.key(), views.getLast())) {
+                Node node = nodes.get(owner);
+                if (node.isCorrect() && !node.applied.containsKey(id)) {
+                    fail("node " + owner + " has not applied " + id + ", which another one has");
+                } else if (node.isCorrect() && node.store.versions(write.key()).stream()
+                        .noneMatch(version -> version.stamp() == node.applied.get(id))) {
+                    fail("node " + owner + " does not have what " + id + " wrote");
+                }
+            }
+        }
+    }
+
+    /** No other transaction wrote what it has read, between there and its own stamp. */
+    private void unchanged(TransactionId id, CommitRequest.Check check) {
+        long own = stamps.getOrDefault(id, 0L);
+        requests.forEach((other, request) -> {
+            long stamp = stamps.getOrDefault(other, 0L);
+            if (!other.equals(id) && check.stamp() < stamp && stamp < own && isOwned(request) && writes(request, check.key())) {
+                fail(id + " has committed at " + own + ", though what it read up to " + check.stamp() + " was written by " + other
+                        + " at " + stamp);
+            }
+        });
+    }
+
+    private static boolean writes(CommitRequest request, Key key) {
+        return request.writes().stream().anyMatch(write -> write.key().equals(key));
+    }
+
+    private void snapshot(Found one) {
+        if (one.by.excluded) {
+            // It does not know what the others do.
+            return;
+        }
+        long expected = 0;
+        boolean isOfLost = false;
+        for (Map.Entry<TransactionId, CommitRequest> each : requests.entrySet()) {
+            long stamp = stamps.getOrDefault(each.getKey(), 0L);
+            if (stamp <= one.at && writes(each.getValue(), one.key)) {
+                if (isOwned(each.getValue())) {
+                    expected = Math.max(expected, stamp);
+                } else {
+                    isOfLost |= stamp == one.stamp;
+                }
+            }
+        }
+        if (one.stamp < expected || (!one.latest && one.stamp != expected && !isOfLost)) {
+            fail("a read at " + one.at + " was answered by node " + one.by.number + " with what was written at " + one.stamp
+                    + ", and there is something of " + expected);
+        }
+    }
+
+    /** One more transaction, on all that is left, commits. */
+    private void checkThatNothingIsHeld() {
+        crashesLeft = 0;
+        List<Key> all = keys.stream().filter(key -> left(key, views.getLast()).length > 0).toList();
+        Node node = nodes.stream().filter(Node::isCorrect).findFirst().orElseThrow();
+        if (all.isEmpty()) {
+            return;
+        }
+        Running last = begin(node, List.of(), all);
+        rest(0, 0);
+        if (last.result != Result.Kind.COMMITTED) {
+            fail("a last transaction ended as " + last.result);
+        }
+        for (Node one : nodes) {
+            if (one.isCorrect() && !keys.stream().allMatch(key -> one.store.writers(key).isEmpty())) {
+                fail("node " + one.number + " waits for what is over");
+            }
+        }
+    }
+
+    @Override
+    public String toString() {
+        StringBuilder text = new StringBuilder("views ").append(views);
+        requests.forEach((id, request) -> text.append("\n ").append(id).append(" at ").append(stamps.get(id)).append(' ')
+                .append(request.keys()));
+        for (Node node : nodes) {
+            text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "")
+                    .append(node.excluded ? " excluded" : "").append(" applied ").append(node.applied);
+        }
+        return text.toString();
+    }
+}
