@@ -18,9 +18,9 @@ import tutti.server.NodeProgram;
 public final class NodeJvm {
     private static final String CLASS_PATH_VARIABLE = "TUTTI_CLASSPATH";
     private static final String OPTIONS_VARIABLE = "TUTTI_NODE_JAVA_OPTIONS";
-    /** Several nodes share the machine: a serial collector and compact headers cost the least CPU and memory. */
-    private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
-            "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
+    /** Several nodes share the machine: compact headers cost the least memory. */
+    private static final List<String> OPTIONS = List.of("-XX:+UseCompactObjectHeaders", "-XX:-UsePerfData",
+            "-XX:+ExitOnOutOfMemoryError",
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
     /** Heap and code in pages of 2 MiB: a thread that is woken for a message then finds its way with fewer misses. */
     private static final String LARGE_PAGES = "-XX:+UseTransparentHugePages";
@@ -33,10 +33,13 @@ public final class NodeJvm {
     private static final String UNTRAINED = "-XX:TieredStopAtLevel=1";
     private static final String JAR = ".jar";
 
-    /** Beside a database server, which has its own memory. */
-    private static final List<String> SMALL = List.of("-Xms128m", "-Xmx768m", "-Xmn64m");
-    /** With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. */
-    private static final List<String> LARGE = List.of("-Xms256m", "-Xmx2500m", "-Xmn192m");
+    /** Beside a database server, which has its own memory; a serial collector costs the least CPU. */
+    private static final List<String> SMALL = List.of("-XX:+UseSerialGC", "-Xms128m", "-Xmx768m", "-Xmn64m");
+    /**
+     * With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. A collector that
+     * stops for all of them would have clients wait for seconds (docs/decisions/0196).
+     */
+    private static final List<String> LARGE = List.of("-XX:+UseG1GC", "-Xms256m", "-Xmx2500m");
 
     private NodeJvm() {}
 
@@ -127,6 +130,7 @@ public final class NodeJvm {
     /** Command line that makes a {@link #cache()} of what a node has taken down. */
     public static List<String> assembling(String notes, Path cache) {
         List<String> options = options();
+        options.addAll(SMALL);
         options.addAll(List.of("-XX:AOTMode=create", "-XX:AOTConfiguration=" + notes, "-XX:AOTCache=" + cache));
         return command(options);
     }

@@ -443,6 +443,69 @@ class HsqldbLogTest {
         }
     }
 
+    /** HSQLDB is told of some failures and says nothing; a full disk may have room again for what is written next. */
+    @Test
+    void aWriteOfTheScriptThatFailsOnceIsNoticedWhicheverItIs() throws Exception {
+        HsqldbDatabase database = open(files);
+        long position;
+        try (JdbcEngine engine = JdbcEngine.open(database)) {
+            createTables(engine);
+            position = fill(engine, log(database), engine.appliedPosition());
+            long before = log(database).length();
+            FailingOnce disk = new FailingOnce();
+            CrashCopies.writeThrough(database, ".script.next", disk::of);
+            int failed = 0;
+            while (!rewritten(log(database), disk.failNext(failed))) {
+                failed++;
+                assertTrue(log(database).length() >= before);
+            }
+            assertTrue(failed > 1 && disk.left() >= 0, () -> "of several writes all were to fail");
+            assertTrue(log(database).length() < before);
+            database.crash();
+        }
+        try (JdbcEngine again = JdbcEngine.open(open(files))) {
+            assertEquals(position, again.appliedPosition());
+        }
+    }
+
+    private static boolean rewritten(GrowingLog log, FailingOnce disk) {
+        try {
+            assertTrue(log.rewrite(() -> false));
+            assertTrue(disk.left() >= 0, "a write has failed, and nobody has heard of it");
+            return true;
+        } catch (SQLException noticed) {
+            return false;
+        }
+    }
+
+    /** One of the writes fails when half of it is done, and those after it do not. */
+    private static final class FailingOnce {
+        private int left;
+
+        FailingOnce failNext(int behind) {
+            left = behind;
+            return this;
+        }
+
+        /** How many writes are to come before the one that fails; negative when it has. */
+        int left() {
+            return left;
+        }
+
+        OutputStream of(OutputStream file) {
+            return new FilterOutputStream(file) {
+                @Override
+                public void write(byte[] bytes, int from, int length) throws IOException {
+                    if (left-- == 0) {
+                        out.write(bytes, from, length / 2);
+                        throw new IOException("No space left on device");
+                    }
+                    out.write(bytes, from, length);
+                }
+            };
+        }
+    }
+
     /** HSQLDB syncs under the lock that a commit needs, which holds the one of all transactions. */
     @Test
     void whileTheDeviceIsBusyOthersCommit() throws Exception {

@@ -1,5 +1,6 @@
 package tutti.engine.jdbc.hsqldb;
 
+import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.sql.SQLException;
@@ -19,25 +20,51 @@ import org.jspecify.annotations.Nullable;
  * table's index, whoever sees it, so it needs a database at which nobody is at work. No schema change may run meanwhile.
  */
 final class SnapshotScript extends ScriptWriterText {
+    /**
+     * So many are synced at a time. Whoever syncs another file of the same file system, such as the order's log, may wait for all that has been
+     * written to this one (ext4).
+     */
+    private static final int SYNCED_BYTES = 4 << 20;
+
     private final Session system;
     private final Session snapshot;
-    private final Device device;
+    private final Watched file;
     private final BooleanSupplier givenUp;
     private boolean gaveUp;
 
-    /** HSQLDB says in its own log of events only that a sync has failed. */
-    private static final class Device implements FileAccess.FileSync {
-        private final FileAccess.FileSync real;
+    /**
+     * The file. HSQLDB says in its own log of events only that a sync, or writing the last bytes before it, has failed; closing the file
+     * then writes these again, behind what there is of them already.
+     */
+    private static final class Watched extends FilterOutputStream implements FileAccess.FileSync {
+        private final FileAccess.FileSync device;
         private @Nullable IOException failure;
+        private int unsynced;
 
-        Device(FileAccess.FileSync real) {
-            this.real = real;
+        Watched(OutputStream file, FileAccess.FileSync device) {
+            super(file);
+            this.device = device;
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) throws IOException {
+            try {
+                out.write(bytes, from, length);
+            } catch (IOException failed) {
+                failure = failed;
+                throw failed;
+            }
+            unsynced += length;
+            if (unsynced >= SYNCED_BYTES) {
+                sync();
+            }
         }
 
         @Override
         public void sync() throws IOException {
+            unsynced = 0;
             try {
-                real.sync();
+                device.sync();
             } catch (IOException failed) {
                 failure = failed;
                 throw failed;
@@ -45,12 +72,11 @@ final class SnapshotScript extends ScriptWriterText {
         }
     }
 
-    private SnapshotScript(Database database, OutputStream out, Device device, Session snapshot,
-            BooleanSupplier givenUp) {
-        super(database, out, device, false);
+    private SnapshotScript(Database database, Watched file, Session snapshot, BooleanSupplier givenUp) {
+        super(database, file, file, false);
         this.system = database.sessionManager.getSysSession();
         this.snapshot = snapshot;
-        this.device = device;
+        this.file = file;
         this.givenUp = givenUp;
     }
 
@@ -67,15 +93,15 @@ final class SnapshotScript extends ScriptWriterText {
         FileAccess files = database.logger.getFileAccess();
         try {
             OutputStream out = files.openOutputStreamElement(file);
-            SnapshotScript script = new SnapshotScript(database, out, new Device(files.getFileSync(out)), snapshot,
+            SnapshotScript script = new SnapshotScript(database, new Watched(out, files.getFileSync(out)), snapshot,
                     givenUp);
             try {
                 script.writeAll();
             } finally {
                 script.close();
             }
-            if (script.device.failure != null) {
-                throw script.device.failure;
+            if (script.file.failure != null) {
+                throw script.file.failure;
             }
             return !script.gaveUp;
         } catch (HsqlException failed) {
