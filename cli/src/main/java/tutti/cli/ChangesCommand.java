@@ -1,6 +1,8 @@
 package tutti.cli;
 
 import java.io.PrintWriter;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -46,6 +48,9 @@ final class ChangesCommand implements Callable<Integer> {
     @Option(names = "--after", paramLabel = "POSITION", description = "Go on behind the transaction whose line has this position, which with"
             + " --source server is thereby confirmed and never told again. Or first: all that there is. Default: first with --source server, otherwise now.")
     private String after = "";
+
+    @Option(names = "--database", paramLabel = "NAME", description = "Which of the cluster's databases; with --source order only. Default: the configured one.")
+    private String database = "";
 
     @Option(names = "--follow", description = "Wait for more.")
     private boolean follow;
@@ -95,7 +100,7 @@ final class ChangesCommand implements Callable<Integer> {
         while (more) {
             String lines = ask(client, node,
                     "do=read&source=" + source.name().toLowerCase(Locale.ROOT) + "&after=" + from
-                            + confirmed + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : ONCE.toMillis()));
+                            + confirmed + "&database=" + URLEncoder.encode(database, StandardCharsets.UTF_8) + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : ONCE.toMillis()));
             for (String line : lines.lines().toList()) {
                 Matcher position = POSITION.matcher(line);
                 if (!position.find()) {

@@ -84,8 +84,12 @@ class ChangesCommandTest {
     }
 
     private void execute(int port, String... statements) throws SQLException {
-        try (Connection connection = DriverManager
-                .getConnection("jdbc:postgresql://127.0.0.1:" + port + "/tutti?user=postgres&password=secret");
+        executeIn("tutti", port, statements);
+    }
+
+    private void executeIn(String database, int port, String... statements) throws SQLException {
+        try (Connection connection = DriverManager.getConnection(
+                "jdbc:postgresql://127.0.0.1:" + port + "/" + database + "?user=postgres&password=secret");
                 Statement statement = connection.createStatement()) {
             for (String sql : statements) {
                 statement.execute(sql);
@@ -141,7 +145,31 @@ class ChangesCommandTest {
             assertEquals(Program.OK, run("--end"), err::toString);
             assertFalse(lines().getFirst().get("on").booleanValue());
             execute(base, "CREATE TABLE without (x int)", "INSERT INTO without VALUES (1)", "UPDATE without SET x = 2");
+            anotherDatabase(lastPosition());
         }
+    }
+
+    private String lastPosition() {
+        assertEquals(Program.OK, run(), err::toString);
+        return lines().getLast().get("position").stringValue();
+    }
+
+    private void anotherDatabase(String before) throws SQLException {
+        execute(base, "CREATE DATABASE shop");
+        executeIn("shop", base, "CREATE TABLE item (id int PRIMARY KEY)", "INSERT INTO item VALUES (1)");
+        assertEquals(Program.OK, run("--after", before), err::toString);
+        assertEquals("", out.toString());
+        execute(base, "INSERT INTO t VALUES (3, 'configured')");
+        assertEquals(Program.OK, run("--database", "shop"), err::toString);
+        List<JsonNode> told = lines();
+        assertEquals(1, told.size(), out::toString);
+        assertEquals("public.item", told.getFirst().at("/changes/0/table").stringValue());
+        assertEquals("1", told.getFirst().at("/changes/0/row/id").stringValue());
+        assertEquals(Program.OK, run("--database", "tutti", "--after", before), err::toString);
+        assertEquals(1, lines().size(), out::toString);
+        assertEquals(Program.FAILURE, run("--database", "shop", "--source", "server"));
+        assertEquals(Program.FAILURE, run("--database", "nowhere"));
+        assertTrue(err.toString().contains("knows no database"), err::toString);
     }
 
     @Test

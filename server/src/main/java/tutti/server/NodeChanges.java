@@ -8,10 +8,12 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.WriteSet;
 import tutti.engine.CapturedWriteSets;
 import tutti.engine.WriteSetService;
 import tutti.engine.WriteSetService.Committed;
 import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.databases.DatabaseTag;
 import tutti.engine.postgres.output.DecodedWriteSets;
 import tutti.engine.postgres.output.Lsn;
 import tutti.server.http.ChangesJson;
@@ -30,16 +32,37 @@ final class NodeChanges implements AutoCloseable {
 
     private final CapturedWriteSets captured;
     private final DecodedWriteSets decoded;
-    private final PostgresEngine engine;
+    private final Databases databases;
     private final ReentrantLock using = new ReentrantLock();
     /** Who reads the server's log, and from where it goes on. */
     private WriteSetService.@Nullable Reader reader;
     private long readerAt;
 
-    NodeChanges(CapturedWriteSets captured, DecodedWriteSets decoded, PostgresEngine engine) {
+    /** Finds databases. */
+    @FunctionalInterface
+    interface Databases {
+        /** By its name, the configured one if that is empty; null if the cluster has none of that name. */
+        @Nullable
+        Told of(String name);
+    }
+
+    /**
+     * A database of which is told.
+     *
+     * @param id with which what is of it is tagged
+     */
+    record Told(long id, PostgresEngine engine) {}
+
+    /**
+     * Tells.
+     *
+     * @param captured what is of any database, tagged
+     * @param decoded of the configured database
+     */
+    NodeChanges(CapturedWriteSets captured, DecodedWriteSets decoded, Databases databases) {
         this.captured = captured;
         this.decoded = decoded;
-        this.engine = engine;
+        this.databases = databases;
     }
 
     /**
@@ -48,15 +71,22 @@ final class NodeChanges implements AutoCloseable {
      * @param asked {@code do}: {@code begin} to have the server tell, {@code end} it, tell its {@code state}, or {@code read}: from
      *            {@code source} {@code server} or {@code order}, what came {@code after} a position ({@code now}; {@code first} for all
      *            that there is), at most {@code count} transactions, having waited for at most {@code wait} milliseconds; what
-     *            came up to {@code confirm} the server need not keep
+     *            came up to {@code confirm} the server need not keep; of the order in {@code database} if that is said
      * @return JSON, a line for each transaction; of {@code read} the last line may have a position and no changes
      * @throws IOException if that cannot be done, with cause and remedy
      */
     String step(Map<String, String> asked) throws IOException {
         boolean locked = false;
+        Told database = databases.of(asked.getOrDefault("database", ""));
+        if (database == null) {
+            throw new IOException("this node knows no database \"" + asked.get("database") + "\" of the cluster");
+        }
         try {
             if ("order".equals(asked.get("source"))) {
-                return ordered(asked);
+                return ordered(database, asked);
+            }
+            if (database.id() != DatabaseTag.CONFIGURED) {
+                throw new IOException("the server's log is read of the configured database only: read the order");
             }
             locked = using.tryLock(2 * WAIT_MILLIS_MAX, TimeUnit.MILLISECONDS);
             if (!locked) {
@@ -74,7 +104,7 @@ final class NodeChanges implements AutoCloseable {
                     yield state();
                 }
                 case "state" -> state();
-                case "read" -> read(asked);
+                case "read" -> read(database, asked);
                 default -> throw new IOException("say what is to be done: do=begin, end, state or read");
             };
         } catch (InterruptedException interrupted) {
@@ -87,9 +117,9 @@ final class NodeChanges implements AutoCloseable {
         }
     }
 
-    private String ordered(Map<String, String> asked) throws IOException, InterruptedException {
+    private String ordered(Told database, Map<String, String> asked) throws IOException, InterruptedException {
         try (WriteSetService.Reader ordered = captured.read(position(String.valueOf(asked.get("after")), false))) {
-            return read(ordered, false, asked);
+            return read(ordered, database, false, asked);
         }
     }
 
@@ -98,11 +128,12 @@ final class NodeChanges implements AutoCloseable {
         return ChangesJson.state(state.on(), Lsn.text(state.from()), state.keptBytes(), state.lost(), state.untold());
     }
 
-    private String read(Map<String, String> asked) throws IOException, InterruptedException {
+    private String read(Told database, Map<String, String> asked) throws IOException, InterruptedException {
         if (!"server".equals(asked.get("source"))) {
             throw new IOException("say where to read: source=server or order");
         }
-        return read(serverReader(String.valueOf(asked.get("after")), asked.getOrDefault("confirm", "")), true, asked);
+        return read(serverReader(String.valueOf(asked.get("after")), asked.getOrDefault("confirm", "")), database, true,
+                asked);
     }
 
     private WriteSetService.Reader serverReader(String after, String confirmed)
@@ -140,24 +171,30 @@ final class NodeChanges implements AutoCloseable {
         throw new IOException("'" + text + "' is no position that was told");
     }
 
-    private String read(WriteSetService.Reader from, boolean server, Map<String, String> asked)
+    private String read(WriteSetService.Reader from, Told database, boolean server, Map<String, String> asked)
             throws IOException, InterruptedException {
         int count = (int) number(asked, "count", 1, COUNT_MAX);
         Duration wait = Duration.ofMillis(number(asked, "wait", 0, WAIT_MILLIS_MAX));
         List<String> lines = new ArrayList<>();
         int bytes = 0;
         boolean failed = true;
+        String passed = "";
         try {
             Committed next = from.next(wait);
             while (next != null) {
                 if (server) {
                     readerAt = next.position();
                 }
-                String line = ChangesJson.transaction(
-                        server ? Lsn.text(next.position()) : String.valueOf(next.position()),
-                        next.ordered(), next.writes(), engine.catalog());
-                lines.add(line);
-                bytes += line.length();
+                String position = server ? Lsn.text(next.position()) : String.valueOf(next.position());
+                if (DatabaseTag.database(next.writes().changes()) == database.id()) {
+                    String line = ChangesJson.transaction(position, next.ordered(), DatabaseTag.content(next.writes()),
+                            database.engine().catalog());
+                    lines.add(line);
+                    bytes += line.length();
+                    passed = "";
+                } else {
+                    passed = position;
+                }
                 next = lines.size() < count && bytes < ANSWER_BYTES_MAX ? from.next(Duration.ZERO) : null;
             }
             failed = false;
@@ -165,6 +202,10 @@ final class NodeChanges implements AutoCloseable {
             if (failed && server) {
                 close();
             }
+        }
+        if (!passed.isEmpty()) {
+            // what was of another database is not to be looked at again
+            lines.add(ChangesJson.transaction(passed, 0, WriteSet.EMPTY, database.engine().catalog()));
         }
         return String.join("", lines);
     }

@@ -273,12 +273,16 @@ final class PostgresDatabase implements NodeDatabase {
         CapturedWriteSets captured = new CapturedWriteSets(
                 Math.min(CHANGES_KEPT_BYTES_MAX, Runtime.getRuntime().maxMemory() / CHANGES_PART_OF_MEMORY),
                 node::visiblePosition);
-        node.traces().tell((position, writes) -> {
-            if (DatabaseTag.database(writes.changes()) == DatabaseTag.CONFIGURED) {
-                captured.committed(position, writes);
-            }
-        });
-        return new NodeChanges(captured, new DecodedWriteSets(loops, settings), engine);
+        node.traces().tell(captured::committed);
+        return new NodeChanges(captured, new DecodedWriteSets(loops, settings), this::toldOf);
+    }
+
+    private NodeChanges.@Nullable Told toldOf(String database) {
+        if (database.isEmpty() || database.equals(settings.database())) {
+            return new NodeChanges.Told(DatabaseTag.CONFIGURED, engine);
+        }
+        ServerEngine.Member member = all.member(database);
+        return member == null ? null : new NodeChanges.Told(member.id(), member.engine());
     }
 
     @Override

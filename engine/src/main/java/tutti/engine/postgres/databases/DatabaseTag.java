@@ -49,7 +49,7 @@ public final class DatabaseTag {
     }
 
     /** What was tagged; its keys stay salted, since nobody asks for them any more. */
-    static WriteSet content(WriteSet tagged) {
+    public static WriteSet content(WriteSet tagged) {
         return isTagged(tagged.changes()) ? new WriteSet(tagged.keys(), content(tagged.changes())) : tagged;
     }
 
