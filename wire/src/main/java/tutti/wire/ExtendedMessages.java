@@ -288,6 +288,9 @@ final class ExtendedMessages {
             commitPortal = name(buffer, start);
         }
         InBandParse sent = prepared.inBand();
+        if (prepared.kind().mayWrite() && (sent == null || !sent.statement().proven())) {
+            inBand.executesUnproven(); // to plan it the engine may call functions that it names, whether it is executed or not
+        }
         if (sent == null || !sent.tellsRows()) {
             return pass(SentMessage.BIND);
         }

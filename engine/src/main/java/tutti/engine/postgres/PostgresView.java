@@ -12,6 +12,8 @@ import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.StateView;
 import tutti.pgwire.BackendConnection;
@@ -27,8 +29,9 @@ import tutti.pgwire.QueryResult;
  *
  * <p>
  * A piece is {@value #PIECE_PAGES} pages of the table's file, found by the rows' physical addresses; so no index is needed, and no
- * order of keys, which libraries of the system may see differently at each node. Of what clients have defined nothing is executed:
- * only types' own functions for output, and of those with code only a superuser can define any.
+ * order of keys, which libraries of the system may see differently at each node. Of what clients have defined nothing is executed with the rights of this
+ * session: only types' own functions for output, and of those with code only a superuser can define any. Where the server may compute something of a client's to plan
+ * a query, what is constant in the expressions of a table's indexes and statistics, the query is its owner's.
  */
 public final class PostgresView implements StateView {
     private static final int PIECE_PAGES = 128;
@@ -56,12 +59,15 @@ public final class PostgresView implements StateView {
              union all select 'constraint ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
              where conrelid = c.oid and contype <> 'n'
              union all select 'index ' || pg_get_indexdef(indexrelid) || case when indisvalid then '' else ' (invalid)' end
-             from pg_index where indrelid = c.oid) as all_of_it)
+             from pg_index where indrelid = c.oid) as all_of_it),
+            case when exists (select from pg_index where indrelid = c.oid and (indexprs is not null or indpred is not null))
+             or exists (select from pg_statistic_ext where stxrelid = c.oid and stxexprs is not null)
+             then quote_ident(pg_get_userbyid(c.relowner)) end
             from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
             where c.relkind = 'r' and c.relpersistence <> 't' and n.nspname not like 'pg\\_%'
             and n.nspname not in ('information_schema', 'tutti')
             and to_regclass(quote_ident(n.nspname) || '.tutti_elsewhere_' || c.oid) is null
-            union all select l.id, l.name, pg_relation_filenode(l.id::oid), l.columns, l.key, null from (values
+            union all select l.id, l.name, pg_relation_filenode(l.id::oid), l.columns, l.key, null, null from (values
             (2613::bigint, 'pg_catalog.pg_largeobject', 'loid, pageno, data', 'loid, pageno'),
             (2995, 'pg_catalog.pg_largeobject_metadata', 'oid, pg_get_userbyid(lomowner), (select string_agg(concat('
              'pg_get_userbyid(a.grantee), a.privilege_type, a.is_grantable), '','' order by a.grantee = 0, '
@@ -70,16 +76,21 @@ public final class PostgresView implements StateView {
 
     private final BackendConnection keeper;
     private final BackendConnection reader;
-    private final String begin;
+    private final String snapshot;
     private final Map<String, Source> sources = new TreeMap<>();
 
-    /** How a table is read. */
-    private record Source(String oid, @Nullable String file, String name, String rowText, String keyText) {}
+    /**
+     * How a table is read.
+     *
+     * @param reader whose query it is; null if it is this session's
+     */
+    private record Source(String oid, @Nullable String file, String name, String rowText, String keyText,
+            @Nullable String reader) {}
 
     private PostgresView(BackendConnection keeper, BackendConnection reader, String snapshot) {
         this.keeper = keeper;
         this.reader = reader;
-        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT '" + snapshot + "'; ";
+        this.snapshot = snapshot;
     }
 
     /**
@@ -127,7 +138,7 @@ public final class PostgresView implements StateView {
             String rowText = "row(" + text(row.get(3)) + ")::text";
             String key = row.get(4);
             sources.put(name, new Source(text(row.get(0)), row.get(2), name, rowText,
-                    key == null ? rowText : "row(" + key + ")::text"));
+                    key == null ? rowText : "row(" + key + ")::text", row.get(6)));
             String definition = row.get(5);
             tables.add(new Relation(name, definition == null ? List.of() : List.of(definition.split("\\n"))));
         }
@@ -139,8 +150,15 @@ public final class PostgresView implements StateView {
     }
 
     private List<List<@Nullable String>> ask(String what, String sql) throws IOException, InterruptedException {
+        return ask(what, "", sql);
+    }
+
+    /** @param made what is made before, which vanishes with the transaction */
+    private List<List<@Nullable String>> ask(String what, String made, String sql)
+            throws IOException, InterruptedException {
         try {
-            QueryResult result = reader.execute(begin + sql, TIMEOUT);
+            QueryResult result = reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET TRANSACTION SNAPSHOT '"
+                    + snapshot + "'; " + made + "SET TRANSACTION READ ONLY; " + sql, TIMEOUT);
             return result.rows();
         } catch (PostgresException refused) {
             throw new IOException(what + " cannot be read: " + refused.sqlState() + " " + refused.getMessage()
@@ -158,7 +176,20 @@ public final class PostgresView implements StateView {
         void rows(List<List<@Nullable String>> rows);
     }
 
-    private void scan(Relation table, String list, String rest, Pace pace, Piece piece)
+    /** A query of several columns, which the owner of a table makes. Code that it calls cannot take another role. */
+    private List<List<@Nullable String>> askAs(String owner, String what, String query, int columns)
+            throws IOException, InterruptedException {
+        String names = IntStream.range(0, columns).mapToObj(i -> "c" + i).collect(Collectors.joining(", "));
+        String body = "begin return query select array[" + names.replace(",", "::text,") + "::text] from (" + query
+                + ") as q (" + names + "); end";
+        return ask(what, "create function pg_temp.tutti_reads() returns setof text[] language plpgsql security definer"
+                + " set search_path = pg_catalog, pg_temp as '" + body.replace("'", "''")
+                + "'; alter function pg_temp.tutti_reads() owner to " + owner + "; ",
+                "select " + IntStream.rangeClosed(1, columns).mapToObj(i -> "r[" + i + "]")
+                        .collect(Collectors.joining(", ")) + " from pg_temp.tutti_reads() as r");
+    }
+
+    private void scan(Relation table, String list, int columns, String rest, Pace pace, Piece piece)
             throws IOException, InterruptedException {
         Source source = sources.get(table.name());
         if (source == null) {
@@ -170,11 +201,13 @@ public final class PostgresView implements StateView {
         long pageBytes = Long.parseLong(text(size.get(1)));
         for (long first = 0; first < pages; first += PIECE_PAGES) {
             long begun = System.nanoTime();
-            List<List<@Nullable String>> rows = ask("table " + table.name(),
-                    "select " + list.replace("$key", source.keyText).replace("$row", source.rowText) + " from only "
+            String query = "select " + list.replace("$key", source.keyText).replace("$row", source.rowText) + " from only "
                             + source.name + " where ctid >= '(" + first + ",0)' and ctid < '("
                             + (first + PIECE_PAGES) + ",0)'"
-                            + rest.replace("$key", source.keyText));
+                            + rest.replace("$key", source.keyText);
+            List<List<@Nullable String>> rows = source.reader == null
+                    ? ask("table " + table.name(), query)
+                    : askAs(source.reader, "table " + table.name(), query, columns);
             // After the piece: until then the lock of the statement that would have changed it cannot have been granted before it.
             requireSame(source);
             piece.rows(rows);
@@ -201,7 +234,7 @@ public final class PostgresView implements StateView {
         Digest[] digests = new Digest[parts];
         Arrays.fill(digests, Digest.NONE);
         String part = parts == 1 ? "0" : PART + parts;
-        scan(table, part + ", count(*), sum(" + HASH + ")", parts == 1 ? "" : " group by 1", pace, rows -> {
+        scan(table, part + ", count(*), sum(" + HASH + ")", 3, parts == 1 ? "" : " group by 1", pace, rows -> {
             for (List<@Nullable String> row : rows) {
                 String sum = row.get(2);
                 if (sum != null) {
@@ -218,7 +251,7 @@ public final class PostgresView implements StateView {
     public @Nullable List<Row> rows(Relation table, int parts, int part, int limit, Pace pace)
             throws IOException, InterruptedException {
         List<Row> all = new ArrayList<>();
-        scan(table, "$key, " + HASH, " and " + PART + parts + " = " + part + " limit " + (limit + 1), pace, rows -> {
+        scan(table, "$key, " + HASH, 2, " and " + PART + parts + " = " + part + " limit " + (limit + 1), pace, rows -> {
             for (List<@Nullable String> row : rows) {
                 if (all.size() <= limit) {
                     all.add(new Row(text(row.get(0)), Long.parseLong(text(row.get(1)))));

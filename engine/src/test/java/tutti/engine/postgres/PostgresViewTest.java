@@ -16,6 +16,7 @@ import tutti.pgwire.BackendConnection;
 
 /** What a view of a PostgreSQL database shows, with a real server. */
 class PostgresViewTest {
+    private static final String OWNER = "owner_of_planned";
     private static final StateView.Pace AT_ONCE = (_, _) -> {};
     private static final String TABLE = "CREATE TABLE public.item (id int PRIMARY KEY, v text DEFAULT 'x')";
     /** More than one piece of pages. */
@@ -129,12 +130,24 @@ class PostgresViewTest {
                 "CREATE TABLE public.item (id int PRIMARY KEY, v text)", "INSERT INTO public.item VALUES (1, 'a')",
                 "ALTER TABLE public.item ENABLE ROW LEVEL SECURITY",
                 "CREATE POLICY boom ON public.item USING (evil.boom(id))",
-                "ALTER TABLE public.item FORCE ROW LEVEL SECURITY");
+                "ALTER TABLE public.item FORCE ROW LEVEL SECURITY",
+                "CREATE FUNCTION evil.known(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN IF (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)"
+                        + " THEN RAISE 'caught'; END IF; RETURN 1; END $$",
+                "CREATE ROLE " + OWNER + "; GRANT USAGE ON SCHEMA evil TO " + OWNER,
+                "CREATE TABLE public.planned (id int, v text)", "ALTER TABLE public.planned OWNER TO " + OWNER,
+                "INSERT INTO public.planned VALUES (1, 'a'), (1, 'b')",
+                "SET ROLE " + OWNER + "; CREATE INDEX ON public.planned ((evil.known(1)))");
         BackendConnection admin = TestServer.connect(database);
         TestServer.execute(admin, "ALTER DATABASE " + database + " SET search_path = evil, pg_catalog");
         admin.close();
         try (PostgresView view = view(database)) {
             assertEquals(1, digest(view).rows());
+            StateView.Relation planned = view.tables().stream().filter(table -> table.name().equals("public.planned"))
+                    .findFirst().orElseThrow();
+            assertEquals(2, view.digests(planned, 1, AT_ONCE).getFirst().rows());
+            assertEquals(2, view.digests(planned, 3, AT_ONCE).stream().mapToLong(StateView.Digest::rows).sum());
+            assertEquals(Set.of("(1,a)", "(1,b)"), view.rows(planned, 1, 0, 10, AT_ONCE).stream()
+                    .map(StateView.Row::key).collect(Collectors.toSet()));
         }
     }
 }

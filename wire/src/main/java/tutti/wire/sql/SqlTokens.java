@@ -20,7 +20,7 @@ public final class SqlTokens {
     public static final int NUMBER = 4;
 
     /** Longer names are cut by the server. */
-    private static final int NAME_BYTES_MAX = 63;
+    public static final int NAME_BYTES_MAX = 63;
 
     private byte[] sql = new byte[0];
     private int end;

@@ -40,7 +40,7 @@ public final class InBandQuery {
      * rows can be locked: schema, name, object id, whether its name is the only one, and who may read it; or one whose changes can be
      * told: schema, name, object id, whether
      * its name is the only one of its kind, whether it may be deleted from, whether its keys may be changed, the types of its
-     * columns, who may read it, and whether it has large values.
+     * columns, who may read it, whether it has large values, and the object id of its rows' type.
      */
     public static final String SQL = """
             WITH suspect AS (%1$s), called AS (
@@ -70,14 +70,14 @@ public final class InBandQuery {
                         AND CASE g.grantee WHEN 0 THEN true ELSE pg_catalog.pg_has_role(r.oid, g.grantee, 'USAGE') END
                 WHERE c.relkind = 'r' AND c.relpersistence <> 't' GROUP BY c.oid
             )
-            SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
-            UNION ALL SELECT 'hides', kind, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM tutti.hiding
+            SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
+            UNION ALL SELECT 'hides', kind, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM tutti.hiding
                 WHERE EXISTS (SELECT FROM tutti.suspects WHERE changes)
-            UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             UNION ALL SELECT 'lock', n.nspname, c.relname, c.oid::text,
                 (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
                     AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND o.relpersistence <> 't')::text,
-                NULL, NULL, NULL, r.names, NULL
+                NULL, NULL, NULL, r.names, NULL, NULL
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN readers r ON r.oid = c.oid
             WHERE n.nspname <> 'tutti' AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%%'
@@ -95,7 +95,8 @@ public final class InBandQuery {
                     FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
                         LEFT JOIN pg_catalog.pg_type e ON t.typcategory = 'A' AND e.oid = t.typelem
                     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
-                r.names, (c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0)::text
+                r.names, (c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0)::text,
+                c.reltype::text
             FROM hidden, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN readers r ON r.oid = c.oid
             WHERE NOT yes AND c.relkind = 'r' AND c.relpersistence <> 't' AND NOT c.relispartition AND NOT c.relhasrules
@@ -170,7 +171,7 @@ public final class InBandQuery {
                 case "limit" -> limit = Long.parseLong(first);
                 case "lock" -> {
                     Lockable table = new Lockable(Long.parseLong(text(row, 3)), roles(row));
-                    lockableQualified.put(first + "." + text(row, 2), table);
+                    lockableQualified.put(InBandTables.qualified(first, text(row, 2)), table);
                     if (flag(row, 4)) {
                         lockable.put(text(row, 2), table);
                     }
@@ -178,7 +179,7 @@ public final class InBandQuery {
                 default -> {
                     InBandTable table = table(row);
                     if (table != null) {
-                        qualified.put(first + "." + text(row, 2), table);
+                        qualified.put(InBandTables.qualified(first, text(row, 2)), table);
                         if (flag(row, 4)) {
                             unique.put(text(row, 2), table);
                         }
@@ -199,8 +200,8 @@ public final class InBandQuery {
             }
             settings.addAll(needed);
         }
-        return new InBandTable(Long.parseLong(text(row, 3)), settings, flag(row, 5), flag(row, 6),
-                roles(row), flag(row, 9));
+        return new InBandTable(Long.parseLong(text(row, 3)), Long.parseLong(text(row, 10)), settings, flag(row, 5),
+                flag(row, 6), roles(row), flag(row, 9));
     }
 
     private static Set<String> roles(List<@Nullable String> row) {

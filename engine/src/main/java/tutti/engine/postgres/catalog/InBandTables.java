@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param functions names of the functions that may change something, though nothing shows it: those of users
  * @param tables by name; those whose name stands for nothing else in the database
- * @param qualified by schema, a dot, and name
+ * @param qualified by {@link #qualified(String, String)}
  * @param limitBytes most bytes of rows that one transaction may change
  * @param lockable tables of which a query can tell which rows it locks: who locks them (docs/decisions/0128)
  * @param hidden which names bring along calls of functions that a statement does not name
@@ -34,21 +34,27 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
      * @param schema null if it is not given
      */
     public @Nullable InBandTable table(@Nullable String schema, String name) {
-        return schema == null ? tables.get(name) : qualified.get(schema + "." + name);
+        return schema == null ? tables.get(name) : qualified.get(qualified(schema, name));
+    }
+
+    /** What a table is found by if its schema is given: no other schema's table is, whatever signs there are in their names. */
+    static String qualified(String schema, String name) {
+        return schema + '\0' + name;
     }
 
     /**
      * A table whose rows change by nothing but what a statement on it says.
      *
      * @param oid its object id
+     * @param rowType the object id of its rows' type
      * @param settings which settings the text of its rows depends on, by the letters of {@link Setting}
      * @param deletes whether no other table's rows change when one of its rows vanishes
      * @param rekeys whether no other table's rows change when a key of it changes
      * @param readers names of the roles that may read all of its columns
      * @param large whether some of its rows' values were stored apart, since they are large, when this was read
      */
-    public record InBandTable(long oid, Set<Setting> settings, boolean deletes, boolean rekeys, Set<String> readers,
-            boolean large) {
+    public record InBandTable(long oid, long rowType, Set<Setting> settings, boolean deletes, boolean rekeys,
+            Set<String> readers, boolean large) {
         /** Keeps copies. */
         public InBandTable {
             settings = Set.copyOf(settings);
@@ -60,7 +66,7 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
      * Tables by name, as above.
      *
      * @param tables those whose name stands for nothing else in the database
-     * @param qualified by schema, a dot, and name
+     * @param qualified by {@link InBandTables#qualified(String, String)}
      */
     public record Lockables(Map<String, Lockable> tables, Map<String, Lockable> qualified) {
         /** None. */
@@ -74,7 +80,7 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
 
         /** The table of that name, or null; the schema is null if it is not given. */
         public @Nullable Lockable table(@Nullable String schema, String name) {
-            return schema == null ? tables.get(name) : qualified.get(schema + "." + name);
+            return schema == null ? tables.get(name) : qualified.get(InBandTables.qualified(schema, name));
         }
     }
 

@@ -843,7 +843,7 @@ END
 $function$;
 
 -- An extension's script is one schema change, whatever statements it has; they are looked at when it is done. While another
--- one is allowed, <mark> tells in further lines what is looked at when it has happened: the table that it
+-- one is allowed, <mark> tells in further lines what is looked at when it has happened: the tables that it
 -- has written anew because of a default, the columns with values in the catalog from before, what was recorded of one in a function, and
 -- what is to be recorded of a table that is made from a query.
 CREATE OR REPLACE FUNCTION tutti.before_schema_change() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER
@@ -902,6 +902,13 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.names_moment(body text) RETURNS boolean LANGUAGE sql IMMUTABLE <fixed settings>
     AS $function$ SELECT body ~* '[''$]\s*(?:now|today|tomorrow|yesterday)\s*[''$]' $function$;
 
+-- Whether code of a user's may run where a query on a table is planned, with the rights of who asks: the server computes what is constant in the expressions of all
+-- its indexes and statistics.
+CREATE OR REPLACE FUNCTION tutti.is_planned_by_code(relation oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = relation AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL))
+        OR EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = relation AND s.stxexprs IS NOT NULL)
+$function$;
+
 -- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere.
 CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint) RETURNS void LANGUAGE plpgsql
     <fixed settings> AS $function$
@@ -914,7 +921,11 @@ BEGIN
     END IF;
     occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
     IF NOT occupied THEN
-        EXECUTE format('SELECT EXISTS (SELECT FROM %s)', relation) INTO occupied;
+        IF tutti.is_planned_by_code(relation) THEN
+            occupied := pg_relation_size(relation) > 0;
+        ELSE
+            EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', relation) INTO occupied;
+        END IF;
     END IF;
     IF occupied THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
@@ -933,7 +944,8 @@ BEGIN
     -- 2: a default is the reason. The table cannot be read before it is written anew, because its indexes are not made.
     IF (pg_event_trigger_table_rewrite_reason() & 2) <> 0
             AND (SELECT relpersistence FROM pg_class WHERE oid = pg_event_trigger_table_rewrite_oid()) <> 't' THEN
-        PERFORM set_config('<mark>', concat_ws(chr(10), split_part(current_setting('<mark>'), chr(10), 1), pg_event_trigger_table_rewrite_oid(),
+        PERFORM set_config('<mark>', concat_ws(chr(10), split_part(current_setting('<mark>'), chr(10), 1),
+                concat(split_part(current_setting('<mark>'), chr(10), 2), ' ', pg_event_trigger_table_rewrite_oid()),
                 split_part(current_setting('<mark>'), chr(10), 3), split_part(current_setting('<mark>'), chr(10), 4)), true)
             WHERE starts_with(current_setting('<mark>'), 'tutti allowed')
                 AND current_setting('<mark>') <> 'tutti allowed extension';
@@ -1058,7 +1070,7 @@ BEGIN
                     AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0;
             IF split_part(mark, chr(10), 2) <> '' THEN
                 PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
-                    WHERE a.attrelid = split_part(mark, chr(10), 2)::oid AND a.attnum > 0 AND NOT a.attisdropped
+                    WHERE a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
                         AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
             END IF;
         END IF;
@@ -1084,7 +1096,7 @@ BEGIN
         RETURN;
     END IF;
     FOR dropped IN SELECT * FROM pg_event_trigger_dropped_objects() LOOP
-        IF dropped.is_temporary OR dropped.address_names[1] LIKE 'pg\_temp%' THEN
+        IF dropped.is_temporary OR cardinality(dropped.address_names) > 1 AND dropped.address_names[1] LIKE 'pg\_temp%' THEN
             temporary := temporary OR dropped.original;
             CONTINUE;
         END IF;
@@ -1147,7 +1159,8 @@ $function$;
 -- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, if the table
 -- has no key that names its rows, or if the transaction has made the old row itself: what it has changed before is then known. A row of
 -- another transaction that is taken for such a one, for its number, does no harm.
--- Columns are compared as their indexes compare them, by operators whose schema is named; others as text.
+-- Columns are compared as their indexes compare them, by operators whose schema is named; others by their text in a row: a value's own cast to text may be a function
+-- of its type's owner, and would be called with the rights of this one.
 --
 -- Of a table with columns that may be large, those are left out whose values are stored apart (TOAST) and are the same to the byte: a value that no statement
 -- has assigned is the same pointer in both rows, and is not read. Such a table's rows are told with the versions that they are, since their texts
@@ -1181,8 +1194,7 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
     ), changed AS (
         SELECT coalesce(string_agg(
             CASE WHEN c.equal IS NULL
-                THEN format('(OLD.%1$I::pg_catalog.text OPERATOR(pg_catalog.=) NEW.%1$I::pg_catalog.text) IS NOT TRUE'
-                    ' AND (OLD.%1$I::pg_catalog.text IS NOT NULL OR NEW.%1$I::pg_catalog.text IS NOT NULL)', c.attname)
+                THEN format('ROW(OLD.%1$I)::pg_catalog.text OPERATOR(pg_catalog.<>) ROW(NEW.%1$I)::pg_catalog.text', c.attname)
                 ELSE format('(OLD.%1$I %2$s NEW.%1$I) IS NOT TRUE AND (OLD.%1$I IS NOT NULL OR NEW.%1$I IS NOT NULL)',
                     c.attname, c.equal) END,
             ' OR ' ORDER BY c.attnum), 'false') AS condition

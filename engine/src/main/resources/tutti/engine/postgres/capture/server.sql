@@ -70,11 +70,29 @@ CREATE OR REPLACE VIEW tutti.suspects AS
             AND NOT EXISTS (SELECT FROM pg_depend d JOIN pg_roles o ON o.oid = p.proowner AND o.rolsuper
                 WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' AND p.probin IS NULL);
 
+-- What calls a function of the server's that executes a text which it is given, or changes something: nothing depends on the server's own functions, so that
+-- only the trees of expressions tell. Looked at only if there are suspects that such a text could name.
+CREATE OR REPLACE VIEW tutti.text_callers AS
+    WITH callee AS MATERIALIZED (SELECT oid FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND EXISTS (SELECT FROM tutti.suspects)
+            AND proname ~ '^((query|cursor|table|schema|database)_to_xml|ts_stat$|ts_rewrite$|set_config$|setval|pg_notify|lo_|lowrite$)'),
+        tree(classid, objid, text) AS (
+            SELECT 'pg_rewrite'::regclass::oid, w.oid, w.ev_action::text FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class
+                WHERE c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'tutti'::regnamespace)
+            UNION ALL SELECT 'pg_policy'::regclass, oid, concat(polqual, polwithcheck) FROM pg_policy
+            UNION ALL SELECT 'pg_constraint'::regclass, oid, conbin::text FROM pg_constraint WHERE contypid <> 0 AND conbin IS NOT NULL),
+        pattern AS (SELECT concat(':(?:op)?funcid (?:', string_agg(oid::text, '|'), ')\M') AS of_calls FROM callee HAVING count(*) > 0)
+    SELECT t.classid, t.objid FROM pattern CROSS JOIN tree t WHERE t.text ~ of_calls
+    UNION ALL SELECT 'pg_operator'::regclass, o.oid FROM pg_operator o JOIN callee ON callee.oid IN (o.oprcode, o.oprrest, o.oprjoin)
+    UNION ALL SELECT 'pg_cast'::regclass, k.oid FROM pg_cast k JOIN callee ON callee.oid = k.castfunc
+    UNION ALL SELECT 'pg_proc'::regclass, a.aggfnoid::oid FROM pg_aggregate a
+        JOIN callee ON callee.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn)
+        WHERE a.aggfnoid::oid >= 16384 AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = a.aggfnoid AND p.pronamespace = 'tutti'::regnamespace);
+
 -- What brings such a function along, without a statement's naming it: views, tables with policies or with indexes of expressions, operators, casts, domains,
 -- comparisons of types, aggregates, and what these are parts of.
 CREATE OR REPLACE VIEW tutti.reached AS
     WITH RECURSIVE reached(classid, objid) AS (
-        SELECT 'pg_proc'::regclass::oid, s.oid FROM tutti.suspects s
+        (SELECT 'pg_proc'::regclass::oid, s.oid FROM tutti.suspects s UNION ALL SELECT * FROM tutti.text_callers)
         UNION
         SELECT n.classid, n.objid FROM reached r CROSS JOIN LATERAL (
             SELECT d.classid, d.objid FROM pg_depend d WHERE d.refclassid = r.classid AND d.refobjid = r.objid AND d.classid = ANY (

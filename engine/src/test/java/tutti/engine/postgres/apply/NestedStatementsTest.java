@@ -206,6 +206,60 @@ class NestedStatementsTest {
         }
     }
 
+    /** The server computes what is constant in an index's expression when it plans a query on the table. */
+    @Test
+    void anIndexIsNotComputedWithTheRightsOfTheNode() throws Exception {
+        try (Pair pair = withCheckedType("CREATE TABLE s.t (id int PRIMARY KEY)", "ALTER TABLE s.t OWNER TO nested",
+                "CREATE FUNCTION s.fixed(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN s.check($1); END'",
+                "SET ROLE nested; CREATE INDEX ON s.t ((s.fixed(1)))")) {
+            pair.session.execute("SET LOCAL ROLE nested");
+            pair.session.execute("DO $do$ BEGIN ALTER TABLE s.t ADD COLUMN at timestamptz DEFAULT now(); END $do$");
+            pair.session.connection().rollback();
+            assertNotCalledWithTheRightsOfTheNode(pair);
+            pair.transaction("INSERT INTO s.t VALUES (1)");
+            assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
+                    "DO $do$ BEGIN ALTER TABLE s.t ADD COLUMN at timestamptz DEFAULT now(); END $do$")).getSQLState());
+        }
+    }
+
+    /** A type's owner may say how its values are cast to text. */
+    @Test
+    void aKeyIsNotCastWithTheRightsOfTheNode() throws Exception {
+        try (Pair pair = withCheckedType("CREATE TYPE s.key AS (a int, b text); ALTER TYPE s.key OWNER TO nested",
+                "CREATE FUNCTION s.shown(s.key) RETURNS text LANGUAGE plpgsql AS 'BEGIN RETURN s.check(1); END'",
+                "SET ROLE nested; CREATE CAST (s.key AS text) WITH FUNCTION s.shown(s.key)",
+                "CREATE TABLE s.t (k s.key PRIMARY KEY, v int, n s.key UNIQUE)",
+                "ALTER TABLE s.t OWNER TO nested")) {
+            pair.transaction("INSERT INTO s.t VALUES (ROW(1, 'a'), 1, NULL)").transaction("UPDATE s.t SET v = 2")
+                    .transaction("UPDATE s.t SET k = ROW(2, 'b')").transaction("UPDATE s.t SET n = ROW(NULL, NULL)");
+            pair.assertEqual("s.t");
+            assertNotCalledWithTheRightsOfTheNode(pair);
+        }
+    }
+
+    /** All tables that a statement writes anew are looked at, not the last one. */
+    @ParameterizedTest
+    @ValueSource(strings = {"CREATE TABLE first PARTITION OF t FOR VALUES FROM (0) TO (9);"
+            + " CREATE TABLE second PARTITION OF t FOR VALUES FROM (9) TO (19)", "CREATE TABLE first () INHERITS (t)"})
+    void noPartIsFilledDifferentlyAtEachNode(String parts) throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int) " + (parts.contains("PARTITION") ? "PARTITION BY RANGE (id)" : ""),
+                parts, "INSERT INTO t VALUES (1)")) {
+            assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
+                    "DO $$ BEGIN ALTER TABLE t ADD COLUMN c float8 DEFAULT random(); END $$")).getSQLState());
+        }
+    }
+
+    @Test
+    void whatIsNamedLikeATemporaryObjectConcernsAll() throws Exception {
+        try (Pair pair = new Pair("CREATE FOREIGN DATA WRAPPER w", "CREATE SERVER pg_temp_s FOREIGN DATA WRAPPER w",
+                "CREATE SERVER other FOREIGN DATA WRAPPER w")) {
+            pair.transaction("DO $$ BEGIN DROP SERVER pg_temp_s; END $$");
+            pair.assertEqual("(SELECT srvname FROM pg_foreign_server)");
+            assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
+                    "SELECT tutti.execute_shared('CREATE USER MAPPING FOR CURRENT_USER SERVER other')")).getSQLState());
+        }
+    }
+
     /** The server reads such a word when it parses the statement. */
     @ParameterizedTest
     @ValueSource(strings = {"timestamptz DEFAULT 'now'", "date DEFAULT ' Today '",
