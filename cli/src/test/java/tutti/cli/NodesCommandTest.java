@@ -23,6 +23,8 @@ import tutti.command.Program;
 import tutti.node.ReplicaNode;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
+import tutti.server.http.Operations;
+import tutti.server.http.Watch;
 
 /** {@code tutti nodes}, against a node that answers as the real one does. */
 class NodesCommandTest {
@@ -39,8 +41,8 @@ class NodesCommandTest {
 
     @BeforeEach
     void start() throws Exception {
-        AdminServer.Operations operations = (AdminServer.Operations) Proxy.newProxyInstance(
-                AdminServer.class.getClassLoader(), new Class<?>[]{AdminServer.Operations.class},
+        Operations operations = (Operations) Proxy.newProxyInstance(
+                AdminServer.class.getClassLoader(), new Class<?>[]{Operations.class},
                 (_, method, arguments) -> {
                     if (method.getName().equals("members")) {
                         return look();
@@ -49,14 +51,14 @@ class NodesCommandTest {
                         return change((ReplicaNode.MemberChange) arguments[0]);
                     }
                     try {
-                        return method.invoke(AdminServer.NONE, arguments);
+                        return method.invoke(Operations.NONE, arguments);
                     } catch (InvocationTargetException refused) {
                         throw refused.getCause();
                     }
                 });
         node = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), () -> {
             throw new IllegalStateException("nobody asks for its status");
-        }, _ -> {}, operations, AdminServer.UNWATCHED, "sesame");
+        }, _ -> {}, operations, Watch.NONE, "sesame");
         Files.writeString(directory.resolve("token"), "sesame\n");
     }
 

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +48,7 @@ public final class BackendConnection {
     private byte status = Backend.IDLE;
     private boolean lost;
     private @Nullable ErrorFields lastFatal;
+    private @Nullable Consumer<ErrorFields> heardNotices;
 
     BackendConnection(BackendSettings settings, Channel channel) {
         this.settings = settings;
@@ -116,6 +118,11 @@ public final class BackendConnection {
     /** The parameters that the server reported, as they are now (until the connection is taken over). */
     public Map<String, String> parameters() {
         return Collections.unmodifiableMap(parameters);
+    }
+
+    /** Who hears of the server's notices, besides the handlers of the batches that they come with, on the event loop; until the connection is taken over. On the event loop. */
+    public void onNotice(Consumer<ErrorFields> heard) {
+        heardNotices = heard;
     }
 
     /** Batches under way. */
@@ -363,6 +370,9 @@ public final class BackendConnection {
                     done.ready(status);
                 }
                 default -> {
+                    if (type == Backend.NOTICE_RESPONSE && heardNotices != null) {
+                        heardNotices.accept(ErrorFields.read(body.duplicate()));
+                    }
                     ResponseHandler handler = handlers.peek();
                     if (handler != null) {
                         if (type == Backend.ERROR_RESPONSE) {

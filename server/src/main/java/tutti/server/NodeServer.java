@@ -39,6 +39,7 @@ import tutti.server.metrics.PrometheusNodeMetrics;
 import tutti.server.watch.ClusterWatch;
 import tutti.server.watch.History;
 import tutti.runtime.real.PrivateFiles;
+import tutti.server.http.Operations;
 import tutti.wire.FrontEnd;
 
 /**
@@ -136,7 +137,7 @@ public final class NodeServer implements NodeRuntime {
     }
 
     /** A node's process, from its start to its end. */
-    private static final class Running implements RunningNode, AdminServer.Operations {
+    private static final class Running implements RunningNode, Operations {
         private volatile NodeConfig config;
         private final Reading file;
         private final FileChannel lockFile;
@@ -377,7 +378,7 @@ public final class NodeServer implements NodeRuntime {
         }
 
         @Override
-        public AdminServer.Download backup(long after) throws IOException {
+        public Operations.Download backup(long after) throws IOException {
             CopySource.Copy copy = running().backup(after);
             long rate = config.copies().bytesPerSecond();
             long begun = System.nanoTime();

@@ -216,6 +216,13 @@ final class AdminConnection {
         }
     }
 
+    /** Whether it is closed. */
+    boolean isClosed() {
+        synchronized (this) {
+            return closed;
+        }
+    }
+
     /** Closes the connection. */
     void close() {
         CompletableFuture<BackendConnection> current;

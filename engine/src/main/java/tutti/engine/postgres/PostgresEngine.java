@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -71,10 +70,6 @@ import tutti.pgwire.QueryResult;
 public final class PostgresEngine implements Engine, ApplierServices, ExecutorServices {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresEngine.class);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
-    /** Questions under way, above which no other is asked. */
-    private static final int QUESTIONS_MAX = 8;
-    /** How long an applier may be busy before it is asked what it waits for, and how often then. */
-    private static final BlockedListener NO_LISTENER = (_, _) -> {};
     private static final Map<String, String> APPLIER_SETTINGS = Map.of("synchronous_commit", "off", "enable_hashjoin",
             "off",
             "enable_mergejoin", "off", "enable_seqscan", "off", "enable_bitmapscan", "off", "plan_cache_mode",
@@ -85,14 +80,13 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final EventLoopGroup loops;
     private final BackendSettings settings;
     private final String secret;
-    private final Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions;
-    private final Map<Integer, Applier> appliers = new ConcurrentHashMap<>();
     private final AdminConnection admin;
     private final Promises promises = new Promises();
+    private final LockWaits waits;
     private final LockTable locks;
+    private final NotifyQueue notifications;
     private final CatalogReading reading = new CatalogReading();
     private CaptureInstaller.@Nullable Functions functions;
-    private volatile BlockedListener listener = NO_LISTENER;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile Check check = (_, _, _) -> null;
     private volatile BooleanSupplier leavesOut = () -> true;
@@ -103,11 +97,12 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret,
             Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions) {
         this.loops = loops;
-        this.sessions = sessions;
         this.settings = settings;
         this.secret = secret;
         this.admin = new AdminConnection(loops, settings, this::connectionLost);
+        this.waits = new LockWaits(admin, sessions);
         this.locks = new LockTable(admin, sessions.keySet());
+        this.notifications = new NotifyQueue(admin, sessions.keySet());
     }
 
     /**
@@ -131,7 +126,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
      */
     public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture,
             PostgresEngine beside) throws IOException, InterruptedException {
-        return open(loops, settings, capture, beside.sessions);
+        return open(loops, settings, capture, beside.waits.sessions());
     }
 
     private static PostgresEngine open(EventLoopGroup loops, BackendSettings settings,
@@ -268,15 +263,12 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public Registration registerSession(int backendPid, Supplier<? extends @Nullable LocalTransaction> current) {
-        sessions.put(backendPid, current);
-        return () -> sessions.remove(backendPid, current);
+        return waits.registerSession(backendPid, current);
     }
 
     @Override
     public void registerApplier(BackendConnection connection, Applier applier) {
-        int pid = connection.processId();
-        appliers.put(pid, applier);
-        CompletableFuture<Void> _ = connection.closed().whenComplete((_, _) -> appliers.remove(pid, applier));
+        waits.registerApplier(connection, applier);
     }
 
     /** A server that does not answer is taken for lost. */
@@ -306,6 +298,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public void failed(EngineFailure failure) {
         locks.failed(failure.sqlState());
+        notifications.failed(failure);
     }
 
     @Override
@@ -405,11 +398,12 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         });
     }
 
-    private static CompletableFuture<BackendConnection> connect(EventLoop loop, BackendSettings settings,
+    private CompletableFuture<BackendConnection> connect(EventLoop loop, BackendSettings settings,
             CaptureInstaller.Role role) {
         return BackendConnection.connect(loop, settings)
                 .thenCompose(connection -> connection.query("SHOW session_replication_role").handle((shown, failed) -> {
                     if (failed == null && role.replicationRole().equals(shown.value())) {
+                        connection.onNotice(notifications::noticed);
                         return connection;
                     }
                     connection.abort();
@@ -444,7 +438,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public void onBlocked(BlockedListener heard) {
-        listener = heard;
+        waits.onBlocked(heard);
     }
 
     /**
@@ -507,98 +501,17 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
 
     @Override
     public ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid) {
-        return new WaitWatch(watch -> ask(position, backendPid, watch)).on(loop);
+        return waits.watch(loop, position, backendPid);
     }
 
     @Override
-    public ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits) {
-        return new WaitWatch(watch -> {
-            if (waits.getAsBoolean()) {
-                ask("a local transaction", backendPid, watch, holders -> listener.blocked(waiter, holders));
-            } else {
-                watch.soon();
-            }
-        }).on(loop);
+    public ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waiting) {
+        return waits.watch(loop, waiter, backendPid, waiting);
     }
 
     @Override
     public ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid) {
-        return new WaitWatch(
-                watch -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {
-                    Set<LocalTransaction> locals = new LinkedHashSet<>();
-                    Set<Applier> others = new LinkedHashSet<>();
-                    for (int pid : pids) {
-                        Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
-                        LocalTransaction holder = session == null ? null : session.get();
-                        if (holder != null) {
-                            locals.add(holder);
-                        }
-                        Applier other = appliers.get(pid);
-                        if (other != null) {
-                            others.add(other);
-                        }
-                    }
-                    if (!pids.isEmpty()) {
-                        watch.soon();
-                    }
-                    listener.waits(waiter, locals, others);
-                })).on(loop);
-    }
-
-    private void ask(long position, int backendPid, WaitWatch watch) {
-        ask("the applier of position " + position, backendPid, watch,
-                holders -> holders.forEach(holder -> listener.blocked(position, holder)));
-    }
-
-    private void ask(String waiter, int backendPid, WaitWatch watch, Consumer<Set<LocalTransaction>> heard) {
-        if (!sessions.isEmpty()) {
-            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))", pids -> {
-                Set<LocalTransaction> holders = new LinkedHashSet<>();
-                for (int pid : pids) {
-                    Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
-                    LocalTransaction holder = session == null ? null : session.get();
-                    if (holder == null) {
-                        LOG.debug("{} waits for process {}, which has no open local transaction", waiter, pid);
-                    } else {
-                        holders.add(holder);
-                    }
-                }
-                if (!pids.isEmpty()) {
-                    watch.soon();
-                }
-                if (!holders.isEmpty()) {
-                    heard.accept(holders);
-                }
-            });
-        }
-    }
-
-    /** Asks for whom a process waits, directly or through others. */
-    private static String allBlockers(int backendPid) {
-        return "WITH RECURSIVE blockers(pid) AS (SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid
-                + ")) UNION SELECT next.pid FROM blockers,"
-                + " pg_catalog.unnest(pg_catalog.pg_blocking_pids(blockers.pid)) AS next(pid)) SELECT pid FROM blockers";
-    }
-
-    private void blockers(String waiter, String sql, Consumer<List<Integer>> heard) {
-        if (closed) {
-            return;
-        }
-        CompletableFuture<Void> _ = admin.connection().thenAccept(connection -> {
-            if (connection.inFlight() <= QUESTIONS_MAX) {
-                CompletableFuture<Void> _ = connection.query(sql).thenAccept(result -> heard.accept(pids(result)))
-                        .exceptionally(failed -> unknown(waiter, failed));
-            }
-        }).exceptionally(failed -> unknown(waiter, failed));
-    }
-
-    private static @Nullable Void unknown(String waiter, Throwable failed) {
-        LOG.warn("cannot find out what {} waits for", waiter, failed);
-        return null;
-    }
-
-    private static List<Integer> pids(QueryResult result) {
-        return result.rows().stream().map(List::getFirst).filter(Objects::nonNull).map(Integer::valueOf).toList();
+        return waits.watch(loop, waiter, backendPid);
     }
 
     private static <T> T await(CompletableFuture<T> future) throws IOException, InterruptedException {

@@ -46,7 +46,9 @@ public final class TestServer {
                     .with("fsync", "off").with("shared_buffers", "64MB")
                     // for those tests that have it tell what was changed
                     .with("wal_level", "logical").with("max_slot_wal_keep_size", "1GB")
-                    .with("max_replication_slots", "20").with("max_wal_senders", "20"));
+                    .with("max_replication_slots", "20").with("max_wal_senders", "20")
+                    // so that it is soon full
+                    .with("max_notify_queue_pages", "64"));
             Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(server, directory)));
             return server;
         } catch (IOException failed) {

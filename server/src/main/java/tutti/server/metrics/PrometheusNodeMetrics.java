@@ -27,7 +27,7 @@ import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.node.metrics.NodeMetrics;
-import tutti.server.http.AdminServer;
+import tutti.server.http.MetricsPage;
 import tutti.server.http.NodeStatus;
 import tutti.server.trace.SpanCounts;
 import tutti.server.watch.Activity;
@@ -38,7 +38,7 @@ import tutti.wire.FrontEnd;
  * The metrics of one node for Prometheus, in a registry of its own so that several nodes fit into one process. Names
  * begin with {@code tutti_}; those of the process and the JVM are the usual ones.
  */
-public final class PrometheusNodeMetrics implements NodeMetrics, AdminServer.MetricsPage {
+public final class PrometheusNodeMetrics implements NodeMetrics, MetricsPage {
     private static final double NANOS_PER_SECOND = 1e9;
     private static final double[] LATENCY_BOUNDS_SECONDS = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
             0.5, 1, 2, 5, 10};

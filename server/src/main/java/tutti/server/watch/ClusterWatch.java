@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
-import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
+import tutti.server.http.Watch;
 
 /**
  * What a node's page shows: the node itself from its {@link History} and {@link Activity}, the others as they tell of themselves over HTTP when they
  * are asked, which is once a second at most, however many look. From any thread.
  */
-public final class ClusterWatch implements AdminServer.Watch, AutoCloseable {
+public final class ClusterWatch implements Watch, AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(1);
     private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
     private static final int ANSWER_BYTES_MAX = 1 << 20;

@@ -65,7 +65,7 @@ class AdminServerTest {
         assertEquals(200, get("/health/live").statusCode());
     }
 
-    private static final AdminServer.Watch WATCH = new AdminServer.Watch() {
+    private static final Watch WATCH = new Watch() {
         @Override
         public String history() {
             return "{\"h\":1}";
@@ -104,7 +104,7 @@ class AdminServerTest {
     }
 
     /** Does what it is asked, unless it is broken. */
-    private static final class Obeying implements AdminServer.Operations {
+    private static final class Obeying implements Operations {
         @Override
         public String reload() {
             return "counts now: copies.automatic";
@@ -157,7 +157,7 @@ class AdminServerTest {
         }
 
         @Override
-        public AdminServer.Download backup(long after) throws IOException {
+        public Operations.Download backup(long after) throws IOException {
             requireWhole();
             return out -> out.write(("after " + after).getBytes(StandardCharsets.UTF_8));
         }

@@ -100,9 +100,9 @@ class DamagedRequestsTest {
     }
 
     /** Whoever does not have the token may look at members and secondaries, and at nothing else. */
-    private AdminServer.Operations doesNothing() {
-        return (AdminServer.Operations) Proxy.newProxyInstance(getClass().getClassLoader(),
-                new Class<?>[]{AdminServer.Operations.class}, (_, method, arguments) -> {
+    private Operations doesNothing() {
+        return (Operations) Proxy.newProxyInstance(getClass().getClassLoader(),
+                new Class<?>[]{Operations.class}, (_, method, arguments) -> {
                     if (arguments != null || !List.of("members", "secondaries").contains(method.getName())) {
                         errors.met.add("the node was asked for " + method.getName() + Arrays.toString(arguments));
                     }
@@ -110,9 +110,9 @@ class DamagedRequestsTest {
                 });
     }
 
-    private static AdminServer.Watch watch() {
-        return (AdminServer.Watch) Proxy.newProxyInstance(DamagedRequestsTest.class.getClassLoader(),
-                new Class<?>[]{AdminServer.Watch.class},
+    private static Watch watch() {
+        return (Watch) Proxy.newProxyInstance(DamagedRequestsTest.class.getClassLoader(),
+                new Class<?>[]{Watch.class},
                 (_, method, _) -> method.getName().equals("activity") ? SECRET : "{}");
     }
 

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import tutti.node.metrics.NodeMetrics;
 import tutti.server.http.AdminServer;
 import tutti.server.http.NodeStatus;
+import tutti.server.http.Operations;
 
 /** The page of a node as a person sees and uses it, in a real browser: two nodes tell of themselves, a third is silent. */
 @Tag("long")
@@ -47,7 +48,7 @@ class ClusterPageTest {
 
         Node() throws IOException {
             server = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), status::get, _ -> {},
-                    AdminServer.NONE, watch, "sesame");
+                    Operations.NONE, watch, "sesame");
         }
 
         @Override

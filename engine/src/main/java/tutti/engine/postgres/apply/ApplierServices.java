@@ -50,6 +50,6 @@ public interface ApplierServices {
     /** Ends a server process, whatever it does. */
     void end(int backendPid);
 
-    /** Makes room in the server's table of locks if it is full, by ending the client's session that has most of them. */
+    /** Makes room in the server's table of locks, or queue of notifications, if that is full, by ending the client's session that fills it. */
     void failed(EngineFailure failure);
 }

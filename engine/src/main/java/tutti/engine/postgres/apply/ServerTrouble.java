@@ -14,7 +14,7 @@ public enum ServerTrouble {
     NONE,
     /** The same statement may succeed later: a deadlock with a client of this node's, a cancellation, temporary files or memory that ran out. */
     PASSING,
-    /** The server has no room or cannot read or write what is its own, whatever it is asked for: a full disk, a broken one. */
+    /** The server has no room or cannot read or write what is its own, whatever it is asked for: a full disk, a broken one, a full queue of notifications. */
     OWN,
     /** The server cannot be trusted any longer: its data are damaged. */
     DAMAGED;
@@ -28,6 +28,8 @@ public enum ServerTrouble {
     /** Of temporary files, which code in a statement may fill a disk with. */
     private static final Set<String> TEMPORARY = Set.of("fd.c", "localbuf.c", "buffile.c", "logtape.c",
             "sharedtuplestore.c", "sharedfileset.c", "fileset.c");
+    /** Of notifications, which wait in one queue of the server's for whoever listens. */
+    private static final String NOTIFICATIONS = "async.c";
     private static final Set<String> MEMORY = Set.of("mcxt.c", "aset.c", "generation.c", "slab.c", "bump.c",
             "alignedalloc.c", "dsa.c", "dsm.c", "dsm_impl.c", "dynahash.c", "shmem.c", "lock.c", "pg_sema.c",
             "sysv_sema.c", "posix_sema.c", "parallel.c");
@@ -51,6 +53,7 @@ public enum ServerTrouble {
             case "40001" -> SERIALIZATION.contains(file) ? PASSING : NONE;
             case "53100", "58030", "53000" ->
                 STORAGE.contains(file) ? OWN : TEMPORARY.contains(file) ? PASSING : NONE;
+            case "54000" -> NOTIFICATIONS.equals(file) ? OWN : NONE;
             case "53200" -> MEMORY.contains(file) ? PASSING : NONE;
             case "XX001", "XX002" -> DAMAGE.contains(file) ? DAMAGED : NONE;
             default -> NONE;
