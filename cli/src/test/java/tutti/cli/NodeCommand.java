@@ -4,10 +4,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,14 +44,14 @@ public final class NodeCommand {
         return NodeJvm.command(options);
     }
 
-    /** The virtual machine goes on without one that does not fit any more. */
+    /** The virtual machine goes on without one that does not fit any more, which takes twice as long: then it is made anew. */
     private static Path archive() {
         Path directory = Path.of(System.getProperty("java.io.tmpdir"));
         Path archive = directory.resolve("nodes.jsa");
         try (FileChannel lock = FileChannel.open(directory.resolve("nodes.lock"), StandardOpenOption.CREATE,
                 StandardOpenOption.WRITE);
                 FileLock held = lock.lock()) {
-            if (held.isValid() && !Files.exists(archive)) {
+            if (held.isValid() && !fits(archive)) {
                 Path nodes = Files.createTempDirectory(directory, "archived-");
                 Path made = nodes.resolve("nodes.jsa");
                 ClusterSpec spec = new ClusterSpec(nodes.resolve("cluster"), 1, FreePorts.base(0, 100, 200, 300), "si",
@@ -63,6 +65,22 @@ public final class NodeCommand {
             return archive;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Whether it is there, and no jar that classes of it come from has changed since. */
+    private static boolean fits(Path archive) throws IOException {
+        if (!Files.exists(archive)) {
+            return false;
+        }
+        FileTime made = Files.getLastModifiedTime(archive);
+        try (DirectoryStream<Path> jars = Files.newDirectoryStream(NodeJvm.cache().orElseThrow().getParent(), "*.jar")) {
+            for (Path jar : jars) {
+                if (Files.getLastModifiedTime(jar).compareTo(made) > 0) {
+                    return false;
+                }
+            }
+            return true;
         }
     }
 }

@@ -4,6 +4,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.Scenario;
 import tutti.sim.world.ScenarioResult;
@@ -30,18 +31,37 @@ public record Hunt(Mutant mutant, int scenarios, boolean found, boolean soundPas
      * @throws IllegalStateException if a class has changed so that the mutant does not fit any more
      */
     public static Hunt after(Mutant mutant, IntConsumer begins) {
+        return after(mutant, 1, begins);
+    }
+
+    /**
+     * The same, but looks into one of the scenarios before all others: where the mutant was found before, which spares those in
+     * front of it.
+     *
+     * @param likely number of that scenario, from 1 on; if the mutant is not looked for there, all have their turn as they come
+     */
+    public static Hunt after(Mutant mutant, int likely, IntConsumer begins) {
         Supplier<Mutation> mutations = mutant.mutations();
         Set<String> others = new TreeSet<>();
-        for (int i = 1; i <= mutant.within(); i++) {
-            begins.accept(i);
-            Scenario scenario = mutant.where().scenario(mutant.where().firstSeed() + i - 1);
+        int run = 0;
+        for (int number : turns(likely, mutant.within())) {
+            run++;
+            begins.accept(run);
+            Scenario scenario = mutant.where().scenario(mutant.where().firstSeed() + number - 1);
             ScenarioResult result = mutations.get().run(scenario);
             others.addAll(result.failed());
             if (mutant.finder().finds(result)) {
-                return new Hunt(mutant, i, true, ScenarioRun.run(scenario).passed(), others);
+                return new Hunt(mutant, run, true, ScenarioRun.run(scenario).passed(), others);
             }
         }
-        return new Hunt(mutant, mutant.within(), false, true, others);
+        return new Hunt(mutant, run, false, true, others);
+    }
+
+    private static int[] turns(int likely, int within) {
+        return likely < 1 || likely > within
+                ? IntStream.rangeClosed(1, within).toArray()
+                : IntStream.concat(IntStream.of(likely), IntStream.rangeClosed(1, within).filter(each -> each != likely))
+                        .toArray();
     }
 
     /** Whether all is as it must be. */
