@@ -134,7 +134,7 @@ record SocketCosts(Line send, Line receive, long pollNanos, long wakingNanos, lo
     /** Stays on its processor, if there is another one: who sleeps is woken up on the processor of whoever wakes it. */
     private static void await(AtomicInteger turn, int number) {
         while (turn.get() < number) {
-            Thread.yield();
+            Thread.onSpinWait();
         }
     }
 
