@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -157,13 +156,10 @@ final class MacroCommand implements Callable<Integer> {
         List<Measured> all = new ArrayList<>();
         List<MacroOverhead.Cost> costs = new ArrayList<>();
         List<Long> memory = List.of();
-        Map<String, Long> memoryOfNodes = Map.of();
         try {
             memory = MacroSystem.memory(database, population(),
                     macroDb.stream().max(Integer::compare).orElse(1));
             MacroTable.memory(memory).forEach(screen::line);
-            memoryOfNodes = memoryOfNodes(database, directory.resolve("weighed"));
-            MacroTable.memory(memoryOfNodes).forEach(screen::line);
             warmUp(directory, screen);
             if (turns > 0) {
                 measureOverhead(wanted, directory, screen, costs);
@@ -182,25 +178,12 @@ final class MacroCommand implements Callable<Integer> {
         screen.line("");
         costs.forEach(cost -> MacroTable.overhead(cost, overheadKinds()).forEach(screen::line));
         MacroTable.memory(memory).forEach(screen::line);
-        MacroTable.memory(memoryOfNodes).forEach(screen::line);
         MacroTable.findings(medians).forEach(screen::line);
         BenchFiles.write(svg, MacroTable.svg(medians));
         screen.line("plot: " + svg.toAbsolutePath().normalize());
         ground.writeNumbers(json, "macro", Map.of("engine", engine, "population", population().scale().toString(),
-                "memoryBytes", memory, "memoryBytesOfNodes", memoryOfNodes, "overhead", costs, "measurements", all),
-                screen);
+                "memoryBytes", memory, "overhead", costs, "measurements", all), screen);
         return 0;
-    }
-
-    /** What one machine of the thesis holds (figure 5.4): a node of a MacroDDB, or two masters of a Flat. */
-    private Map<String, Long> memoryOfNodes(InProcessEngine database, Path directory)
-            throws IOException, SQLException, InterruptedException {
-        Map<String, Long> bytes = new LinkedHashMap<>();
-        for (MacroSystem.Kind kind : List.of(new MacroSystem.Kind("MacroDDB", 1, replicas),
-                new MacroSystem.Kind("MacroDDB-Flat", 2, 1))) {
-            bytes.put(kind.display(), MacroSystem.memory(database, kind, population(), directory));
-        }
-        return bytes;
     }
 
     private TpccPopulation population() {

@@ -253,15 +253,6 @@ final class MacroSystem implements AutoCloseable {
         return bytes;
     }
 
-    /** How many bytes a system takes when it is loaded, its nodes and what is around them included. */
-    static long memory(InProcessEngine database, Kind kind, TpccPopulation population, Path directory)
-            throws IOException, SQLException, InterruptedException {
-        long before = liveBytes();
-        try (MacroSystem _ = start(database, kind, population, directory)) {
-            return liveBytes() - before;
-        }
-    }
-
     /** What is alive on the heap. */
     private static long liveBytes() {
         Runtime runtime = Runtime.getRuntime();

@@ -91,13 +91,6 @@ final class MacroTable {
         return lines;
     }
 
-    /** What nodes take (figure 5.4), by what they are. */
-    static List<String> memory(Map<String, Long> bytes) {
-        return bytes.entrySet().stream().map(
-                one -> String.format(Locale.ROOT, "memory of %s: %,.0f MiB", one.getKey(), one.getValue() / 1048576.0))
-                .toList();
-    }
-
     /** Where most was aborted (figure 5.8). */
     static List<String> findings(List<Measured> medians) {
         List<String> lines = new ArrayList<>();

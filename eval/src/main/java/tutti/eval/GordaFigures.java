@@ -80,7 +80,8 @@ final class GordaFigures {
         study(figures, "3.5", fine);
         figures.add(Figure.overClients("3.5d", "gorda-3.5d", "Network", "KB/s", CLIENTS, fine,
                 GordaFigures::kiloBytes));
-        figures.add(new Figure("3.5", fine.values().stream().map(one -> one.clients(LOADED)).toList(), this::compareFine));
+        figures.add(new Figure("3.5", fine.values().stream().map(one -> one.clients(LOADED)).toList(),
+                this::compareFine));
         study(figures, "3.6", snapshot);
         figures.add(new Figure("3.6",
                 List.of(of(snapshot, "DBSM-SI").clients(LOADED), of(snapshot, "CONS-SI").clients(LOADED),

@@ -141,6 +141,18 @@ class SequencerChannelTest {
     }
 
     @Test
+    void whereAllAreWaitedForNothingIsDeliveredThatOneLacks() {
+        List<ModelFault> crash = List.of(new ModelFault.Crash(Nanos.SECOND, List.of(2)));
+        run(1, true, crash);
+        int whileAllWereThere = sites.get(0).ordered.size();
+        assertEquals(sites.get(0).ordered, sites.get(4).ordered);
+        assertTrue(whileAllWereThere > 100, () -> whileAllWereThere + " before");
+        run(1, crash);
+        assertTrue(sites.get(0).ordered.size() > whileAllWereThere + 100, () -> sites.get(0).ordered.size()
+                + " with a majority, " + whileAllWereThere + " with all");
+    }
+
+    @Test
     void withoutAMajorityNothingIsDelivered() {
         run(1, List.of(new ModelFault.Crash(Nanos.SECOND, List.of(0, 2, 4))));
         assertEquals(sites.get(1).ordered, sites.get(3).ordered);

@@ -34,7 +34,7 @@ record SocketCosts(Line send, Line receive, long pollNanos, long wakingNanos, lo
     /** The size at which round trips are measured. */
     static final int SMALLEST_BYTES = 64;
     private static final int LARGE_BYTES = 16_384;
-    private static final int BURSTS = 500;
+    private static final int BURSTS = 200;
     private static final int BURST = 16;
     /** So long after something was sent whoever has received it sleeps again. */
     private static final long ASLEEP_NANOS = 100_000;
@@ -134,7 +134,7 @@ record SocketCosts(Line send, Line receive, long pollNanos, long wakingNanos, lo
     /** Stays on its processor, if there is another one: who sleeps is woken up on the processor of whoever wakes it. */
     private static void await(AtomicInteger turn, int number) {
         while (turn.get() < number) {
-            Thread.yield();
+            Thread.onSpinWait();
         }
     }
 
