@@ -332,6 +332,13 @@ public final class Mutants {
                     Edit.of(NODE + "LostKeys", "missing", new Change.Body(0)),
                     new Where("si", Map.of(), null, OrderKind.RAFT, "rows,engine-full,long", 1000, 952_184_674_187L),
                     new Finder(By.WORLD, "refers to"), 1),
+            mended("released-parent-gone",
+                    "Who takes a row away is made though another refers to it still, since it was left out that it does not.",
+                    Edit.of(NODE + "LostReleases", "named", new Change.Body(0)),
+                    new Where("si", Map.of(), null, OrderKind.IDEAL, "own-rows,engine-hang", 2000, 1).withPlan(
+                            "f1 at 10ms for 1990ms own-rows host n1 rate 0.05",
+                            "f2 at 20ms for 1200ms engine-hang host n0"),
+                    new Finder(By.WORLD, "refers to"), 1),
             one("trouble-for-good", "What a database in trouble could not apply is not tried again.",
                     Edit.of(NODE + "Settlement", "inTrouble", new Change.Body(0)),
                     raft("si", "engine-full,long"), new Finder(By.LIVENESS, "open"), 10),
