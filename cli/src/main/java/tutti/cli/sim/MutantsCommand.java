@@ -146,7 +146,8 @@ final class MutantsCommand implements Callable<Integer> {
                 + mutant.finder().words() + " | " + mutant.within() + " of `" + where.protocol() + "`, "
                 + where.order().name().toLowerCase(Locale.ROOT) + ", "
                 + (where.engine() == null ? "" : where.engine().name().toLowerCase(Locale.ROOT) + " databases, ")
-                + where.faults() + (where.partial() ? ", tables on some nodes" : "") + " | "
+                + where.faults() + (where.plan().isEmpty() ? "" : " (a plan of its own)")
+                + (where.partial() ? ", tables on some nodes" : "") + " | "
                 + found + " |";
     }
 

@@ -6,8 +6,10 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
+import tutti.sim.fault.FaultPlan;
 import tutti.sim.fault.FaultProfile;
 import tutti.sim.world.Mutation;
 import tutti.sim.world.Scenario;
@@ -42,22 +44,31 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
      * @param transactions of each scenario
      * @param firstSeed of the first scenario
      * @param partial whether some nodes lack some tables
+     * @param plan what goes wrong, a line for each fault as {@link FaultPlan} reads them, where that is not left to chance; empty if it is
      */
     public record Where(String protocol, Map<String, String> parameters, @Nullable EngineKind engine,
-            Scenario.OrderKind order, String faults, int transactions, long firstSeed, boolean partial) {
+            Scenario.OrderKind order, String faults, int transactions, long firstSeed, boolean partial,
+            List<String> plan) {
         public Where {
             parameters = Map.copyOf(parameters);
+            plan = List.copyOf(plan);
         }
 
         /** Where all nodes keep all tables. */
         public Where(String protocol, Map<String, String> parameters, @Nullable EngineKind engine,
                 Scenario.OrderKind order, String faults, int transactions, long firstSeed) {
-            this(protocol, parameters, engine, order, faults, transactions, firstSeed, false);
+            this(protocol, parameters, engine, order, faults, transactions, firstSeed, false, List.of());
         }
 
         /** The same where some nodes lack some tables. */
         Where withTablesOnSomeNodes() {
-            return new Where(protocol, parameters, engine, order, faults, transactions, firstSeed, true);
+            return new Where(protocol, parameters, engine, order, faults, transactions, firstSeed, true, plan);
+        }
+
+        /** The same under just these faults. */
+        Where withPlan(String... lines) {
+            return new Where(protocol, parameters, engine, order, faults, transactions, firstSeed, partial,
+                    List.of(lines));
         }
 
         /** The scenario of a seed. */
@@ -65,7 +76,14 @@ public record Mutant(String name, String what, List<Edit> edits, Where where, Fi
             Scenario random = Scenario.random(seed, Protocols.STANDARD.descriptor(protocol), parameters, order,
                     transactions, FaultProfile.parse(faults));
             Scenario over = engine == null ? random : random.withEngine(engine);
-            return partial ? over.withTablesOnSomeNodes() : over;
+            Scenario under = plan.isEmpty() ? over : over.withPlan(planned(over));
+            return partial ? under.withTablesOnSomeNodes() : under;
+        }
+
+        /** The plan's own head, and these faults. */
+        private FaultPlan planned(Scenario over) {
+            List<String> head = over.plan().withFaults(List.of()).toString().lines().toList();
+            return FaultPlan.parse(String.join("\n", Stream.concat(head.stream(), plan.stream()).toList()) + "\n");
         }
     }
 
