@@ -63,7 +63,10 @@ public final class PostgresBackup implements AutoCloseable {
             connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('" + slot + "', true, true)",
                     TIMEOUT);
         } catch (PostgresException refused) {
-            throw refused.sqlState().equals("53400") ? new IOException(NO_SLOT, refused) : refused;
+            if (refused.sqlState().equals("53400")) {
+                throw new IOException(NO_SLOT, refused);
+            }
+            throw refused;
         }
         firstWal = value(connection
                 .execute("SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_backup_start('tutti copy', true))", TIMEOUT)
