@@ -83,8 +83,11 @@ final class SessionEnd {
                 client.end(last);
             }
             over.complete(null);
-        } else if (lost != null && lost.outcome() != null) {
-            answer(lost, lost.outcome());
+        } else if (lost != null) {
+            Outcome decided = lost.outcome();
+            if (decided != null) {
+                answer(lost, decided);
+            }
         }
     }
 

@@ -36,6 +36,9 @@ public final class PostgresBackup implements AutoCloseable {
     private static final String NOT_KEPT = "the server has ended the session that copies it: most likely more was written to its log"
             + " meanwhile than max_slot_wal_keep_size lets it keep. Copy faster (copies.bytes-per-second), or set a larger one among"
             + " postgres.embedded.parameters";
+    private static final String NO_SLOT = "all replication slots of the server are taken, so that none is left for a copy of it: drop one that nobody reads"
+            + " (SELECT slot_name FROM pg_replication_slots WHERE NOT active; SELECT pg_drop_replication_slot('...')), or set a larger"
+            + " max_replication_slots among postgres.embedded.parameters";
     /** Directories of which only the names are copied, as the manual says. */
     private static final Set<String> EMPTIED = Set.of(WAL_DIRECTORY, "pg_replslot", "pg_dynshmem", "pg_notify",
             "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans");
@@ -56,8 +59,15 @@ public final class PostgresBackup implements AutoCloseable {
         this.data = data;
         this.connection = connection;
         slot = "tutti_copy_" + UUID.randomUUID().toString().replace('-', '_');
-        connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('" + slot + "', true, true)",
-                TIMEOUT);
+        try {
+            connection.execute("SELECT pg_catalog.pg_create_physical_replication_slot('" + slot + "', true, true)",
+                    TIMEOUT);
+        } catch (PostgresException refused) {
+            if (refused.sqlState().equals("53400")) {
+                throw new IOException(NO_SLOT, refused);
+            }
+            throw refused;
+        }
         firstWal = value(connection
                 .execute("SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_backup_start('tutti copy', true))", TIMEOUT)
                 .value());

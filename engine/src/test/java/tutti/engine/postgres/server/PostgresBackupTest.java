@@ -46,6 +46,12 @@ class PostgresBackupTest {
                 assertFalse(backup.end().wal().isEmpty());
                 backup.check();
             }
+            client.execute("SELECT pg_create_physical_replication_slot('taken_' || n) FROM generate_series(1, 9) n", PATIENCE);
+            assertTrue(assertThrows(IOException.class,
+                    () -> PostgresBackup.begin(loops, settings, configuration.dataDirectory())).getMessage()
+                    .contains("pg_drop_replication_slot"));
+            client.execute("SELECT pg_drop_replication_slot('taken_9')", PATIENCE);
+            PostgresBackup.begin(loops, settings, configuration.dataDirectory()).close();
             client.close();
         }
         try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration.with("max_slot_wal_keep_size", "16MB"))) {
