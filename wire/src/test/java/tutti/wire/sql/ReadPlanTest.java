@@ -201,6 +201,9 @@ class ReadPlanTest {
             "select 1; select * from entry; update account set balance = 1 where id = 5|ENTRY, account 5",
             "copy account to stdout|ACCOUNT",
             "declare c cursor for select * from account where id = 5|ACCOUNT",
+            "select * from a_name_of_sixty_four_bytes_which_the_server_cuts_to_sixty_three_|EVERYTHING",
+            "select * from \"a_name_of_sixty_four_bytes_which_the_server_cuts_to_sixty_three_\"|EVERYTHING",
+            "select * from a_name_of_sixty_three_bytes_which_the_server_leaves_as_it_is_xx|",
             "select 'account'|"})
     void everythingElseIsATableOrMore(String sqlAndExpected) {
         int bar = sqlAndExpected.lastIndexOf('|');

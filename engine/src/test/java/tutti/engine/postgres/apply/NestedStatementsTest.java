@@ -253,7 +253,7 @@ class NestedStatementsTest {
     void whatIsNamedLikeATemporaryObjectConcernsAll() throws Exception {
         try (Pair pair = new Pair("CREATE FOREIGN DATA WRAPPER w", "CREATE SERVER pg_temp_s FOREIGN DATA WRAPPER w",
                 "CREATE SERVER other FOREIGN DATA WRAPPER w")) {
-            pair.transaction("DO $$ BEGIN DROP SERVER pg_temp_s; END $$");
+            commit(pair, "DO $$ BEGIN DROP SERVER pg_temp_s; END $$");
             pair.assertEqual("(SELECT srvname FROM pg_foreign_server)");
             assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
                     "SELECT tutti.execute_shared('CREATE USER MAPPING FOR CURRENT_USER SERVER other')")).getSQLState());
