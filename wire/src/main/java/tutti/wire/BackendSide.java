@@ -18,7 +18,6 @@ final class BackendSide implements FrameSink {
     private final ClientStream client;
     private final ClientCycle cycle;
     private final InBandResults rows;
-    private @Nullable ErrorFields lastFatal;
     /** Whether a notice has come that the client is to hear while its statement goes on. */
     private boolean noticed;
 
@@ -205,8 +204,7 @@ final class BackendSide implements FrameSink {
 
     private boolean error(@Nullable SentMessage first, ErrorFields said) {
         if (!said.severity().equals("ERROR")) {
-            lastFatal = said;
-            return true;
+            return session.ending().says(said);
         }
         ErrorFields fields = client.suppressed() ? said : backend.meant(said);
         cycle.noCopy();
@@ -310,6 +308,6 @@ final class BackendSide implements FrameSink {
 
     @Override
     public void inactive() {
-        session.engineClosed(lastFatal);
+        session.engineClosed();
     }
 }

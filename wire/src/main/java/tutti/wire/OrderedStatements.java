@@ -353,7 +353,9 @@ final class OrderedStatements {
         if (cause != null) {
             session.error(cause);
         }
-        if (client.gone()) {
+        if (session.ending().waitsForAll()) {
+            session.ending().told(wholeCycle);
+        } else if (client.gone()) {
             backend.close();
         } else if (wholeCycle) {
             session.finishCycle(Backend.IDLE);

@@ -64,6 +64,7 @@ final class Session {
     private final ShownToAll shownToAll;
     private final StatementTimes times;
     private final ReadLevel readLevel;
+    private final SessionEnd ending;
     private boolean dismissed;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
 
@@ -101,6 +102,7 @@ final class Session {
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
         this.readLevel = new ReadLevel(this, parameters);
+        this.ending = new SessionEnd(this);
     }
 
     /** What the node asks of the open transaction goes to the sequence whose part it is. */
@@ -122,12 +124,16 @@ final class Session {
 
         @Override
         public void answer(OpenTransaction asked, Outcome outcome) {
-            rollback.answer(asked, outcome);
+            if (!ending.answer(asked, outcome)) {
+                rollback.answer(asked, outcome);
+            }
         }
 
         @Override
         public void doubtful(OpenTransaction asked, TransactionId name) {
-            rollback.doubtful(asked, name);
+            if (!ending.doubtful(asked, name)) {
+                rollback.doubtful(asked, name);
+            }
         }
     }
 
@@ -236,6 +242,10 @@ final class Session {
         return schema;
     }
 
+    SessionEnd ending() {
+        return ending;
+    }
+
     /** The number of the engine's process. Any thread. */
     int processId() {
         return connection.processId();
@@ -331,6 +341,9 @@ final class Session {
                 if (!transaction.is(SessionState.CLOSED)) {
                     task.run();
                     settle();
+                } else if (ending.waitsForAll()) {
+                    task.run();
+                    client.flush();
                 }
             });
         } catch (RejectedExecutionException stopped) {
@@ -504,7 +517,7 @@ final class Session {
     void dismiss(boolean now) {
         onLoop(() -> {
             dismissed = true;
-            if (now && !transaction.state().outlivesClient()) {
+            if (now && !transaction.state().outlivesClient() && !transaction.is(SessionState.CLOSED)) {
                 client.end(FrontEnd.SHUT_DOWN);
                 dismissed = false;
             }
@@ -538,6 +551,12 @@ final class Session {
         } else {
             backend.close();
         }
+        ending.clientGone();
+    }
+
+    /** The front end, whose loops run, is about to close. From any thread. */
+    void cutOff() {
+        loop.execute(ending::cutOff);
     }
 
     /** Why a transaction fails because the session has ended. */
@@ -554,21 +573,17 @@ final class Session {
         connection.abort();
     }
 
-    /**
-     * The engine's connection is gone, and with it the transaction.
-     *
-     * @param lastError what the engine has said last; null if it has said nothing
-     */
-    void engineClosed(@Nullable ErrorFields lastError) {
+    /** The engine's connection is gone, and with it the transaction. */
+    void engineClosed() {
         if (transaction.is(SessionState.CLOSED)) {
             return;
         }
         repetition.leave();
         changes.leave();
         messages.close();
-        boolean committing = transaction.state().outlivesClient();
+        boolean byAll = transaction.is(SessionState.BARRIER);
         OpenTransaction lost = transaction.orNull();
-        boolean asked = lost != null && !lost.writes().isEmpty();
+        boolean asked = lost != null && lost.asked();
         boolean rollbackKnown = lost != null && lost.rollbackAsked();
         end = new AbortReason.Failed(client.gone() ? "disconnect" : "engine");
         transaction.closed();
@@ -577,12 +592,6 @@ final class Session {
         if (lost != null && !commit.engineLost() && !asked && !rollbackKnown) {
             lost.ticket().failed(end);
         }
-        if (lastError != null) {
-            client.endAfter(lastError);
-        } else {
-            client.end(Errors.fatal("08006", "the connection to PostgreSQL was lost" + (committing && asked
-                    ? "; the transaction that was committing may have been committed"
-                    : "; the transaction was rolled back")));
-        }
+        ending.engineGone(asked ? lost : null, byAll);
     }
 }

@@ -292,6 +292,115 @@ class InBandForgedTest {
         assertTrue(fixture.tells("delete from mine"));
     }
 
+    /** A view may have a column with the name of what tells a table's rows apart from another's. */
+    @Test
+    void aViewThatPassesForATableIsNotBelieved() throws Exception {
+        String view = " as select id, " + fixture.engine.catalog().table("public", "victim").oid()
+                + "::oid as tableoid from scratch";
+        say("create temporary table scratch (id int)");
+        say("insert into scratch values (1)");
+        say("create temporary view victim" + view);
+        assertEquals("C(UPDATE 1)/I", say("update victim set id = 2"));
+        prepare("s", "update victim set id = 3");
+        assertEquals("2C(UPDATE 1)/I", execute("s"));
+        assertEquals("C(INSERT 0 1)/I", say("insert into victim (id) values (4)"));
+        assertEquals("C(DELETE 2)/I", say("delete from victim"));
+        nothingForged();
+    }
+
+    /** What tells such a view from a table costs no session its rows in band. */
+    @Test
+    void aSessionWithTemporaryTablesTellsItsRows() throws Exception {
+        alice.close();
+        alice = fixture.client(Way.IN_BAND);
+        say("create temporary table scratch (id int)");
+        assertEquals("C(UPDATE 1)/I", say("update mine set word = 'c' where id = 1"));
+        prepare("s", "update public.mine as m set word = 'd' where id = 1 returning m.*");
+        assertTrue(execute("s").endsWith("C(UPDATE 1)/I"));
+        assertEquals("C(INSERT 0 1)/I", say("insert into mine as m values (3, 'e')"));
+        assertEquals("C(DELETE 1)/I", say("delete from mine where id = 3"));
+        assertEquals(4, fixture.committed().size());
+    }
+
+    @Test
+    void aTableWithADotInItsNameIsNotTakenForAnotherOne() throws Exception {
+        fixture.admin.execute("BEGIN; SET LOCAL session_replication_role = replica; SET LOCAL event_triggers = off;"
+                + " CREATE SCHEMA app; CREATE SCHEMA \"app.v1\"; CREATE TABLE app.\"v1.users\" (id int PRIMARY KEY);"
+                + " GRANT SELECT ON app.\"v1.users\" TO alice; COMMIT", InBandFixture.PATIENCE);
+        fixture.engine.refreshCatalog().get(20, java.util.concurrent.TimeUnit.SECONDS);
+        assertTrue(fixture.proven("delete from app.\"v1.users\""));
+        assertTrue(fixture.tellsLocks("select id from app.\"v1.users\" for update", "alice"));
+        assertFalse(fixture.proven("delete from \"app.v1\".users"));
+        assertFalse(fixture.tellsLocks("select id from \"app.v1\".users for update", "alice"));
+    }
+
+    /** The server cuts names behind 63 bytes. */
+    @Test
+    void aKeyWhoseNameIsCutIsTold() throws Exception {
+        String name = "k".repeat(63);
+        schema("create table cut (" + name + " int primary key)");
+        say("insert into cut values (1)");
+        fixture.committed();
+        say("update cut set " + name + "k = 2");
+        String told = fixture.committed().toString();
+        assertTrue(told.contains("rekey cut(1)(2)"), told);
+        schema("drop table cut");
+    }
+
+    /** The server plans a statement when it is bound, and calls for that what says of itself that it never changes anything. */
+    @Test
+    void whatIsBoundOnlyMayReplaceStatements() throws Exception {
+        replacing("create function replaces() returns int language plpgsql as", "1");
+        schema("create function fixed() returns int language plpgsql immutable as 'begin return replaces(); end'");
+        for (String begin : List.of("", "begin")) {
+            prepare("s", "update victim set word = 'x'");
+            say(begin);
+            Conversation.get(Conversation.send(alice, out -> {
+                Frontend.parse(out, "f", "select fixed()");
+                Frontend.bind(out, "f", "f");
+                Frontend.sync(out);
+            }));
+            execute("s");
+            say("commit");
+            nothingForged();
+            say("deallocate all");
+        }
+        schema("drop function fixed()");
+    }
+
+    /** Functions of the server's execute the text that they are given: what calls them need not name it. */
+    @ParameterizedTest
+    @ValueSource(strings = {
+            "create view hides as select query_to_xml('select replaces()', true, true, '')|select * from hides|drop view hides",
+            "create view hides as select ts_rewrite('a', $$select 'a'::tsquery, 'b' where replaces() = 1$$)|select * from hides|drop view hides",
+            "create operator ~~~> (function = ts_rewrite, leftarg = tsquery, rightarg = text)"
+                    + "|select 'a'::tsquery ~~~> $$select 'a'::tsquery, 'b' where replaces() = 1$$|drop operator ~~~> (tsquery, text)",
+            "create aggregate sum(text) (sfunc = ts_rewrite, stype = tsquery, initcond = 'a')"
+                    + "|select sum($$select 'a'::tsquery, 'b' where replaces() = 1$$::text)|drop aggregate sum(text)",
+            "create domain hides as text check (query_to_xml(value, true, true, '') is not null)"
+                    + "|select 'select replaces()'::hides|drop domain hides"})
+    void whatExecutesATextIsSeenWhereNoStatementNamesIt(String attack) throws Exception {
+        String[] parts = attack.split("\\|", -1);
+        replacing("create function replaces() returns int language plpgsql as", "1");
+        schema(parts[0]);
+        prepare("s", "select 'not yet'");
+        assertTrue(say(parts[1]).endsWith("/I"));
+        assertFalse(execute("s").contains("not yet"), "the attack does nothing");
+        say("deallocate all");
+        fixture.committed();
+        prepare("s", "update victim set word = 'x'");
+        say(parts[1]);
+        execute("s");
+        nothingForged();
+        schema(parts[2]);
+    }
+
+    /** Makes a function that puts another statement in the place of the one that is prepared as {@code s}. */
+    private void replacing(String head, String returns) throws Exception {
+        schema(head.replace("create", "create or replace") + " $$ begin execute 'deallocate s'; execute $r$prepare s as update mine set word = word where id = 1"
+                + " returning " + forged + "$r$; return " + returns + "; end $$");
+    }
+
     @Test
     void aRoleWithoutRightsIsToldTheSame() throws Exception {
         assertThrows(PostgresException.class,
