@@ -18,6 +18,7 @@ final class BackendSide implements FrameSink {
     private final ClientStream client;
     private final ClientCycle cycle;
     private final InBandResults rows;
+    private @Nullable ErrorFields lastFatal;
     /** Whether a notice has come that the client is to hear while its statement goes on. */
     private boolean noticed;
 
@@ -204,7 +205,8 @@ final class BackendSide implements FrameSink {
 
     private boolean error(@Nullable SentMessage first, ErrorFields said) {
         if (!said.severity().equals("ERROR")) {
-            return session.ending().says(said);
+            lastFatal = said;
+            return true;
         }
         ErrorFields fields = client.suppressed() ? said : backend.meant(said);
         cycle.noCopy();
@@ -308,6 +310,6 @@ final class BackendSide implements FrameSink {
 
     @Override
     public void inactive() {
-        session.engineClosed();
+        session.engineClosed(lastFatal);
     }
 }

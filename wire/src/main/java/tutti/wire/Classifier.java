@@ -39,8 +39,6 @@ final class Classifier {
     private static final long REFRESH = SqlTokens.key("refresh");
     private static final long DATABASE = SqlTokens.key("database");
     private static final long DROP = SqlTokens.key("drop");
-    private static final long UPDATE = SqlTokens.key("update");
-    private static final long DELETE = SqlTokens.key("delete");
     private static final long CREATE = SqlTokens.key("create");
     private static final long PG_CATALOG = SqlTokens.key("pg_catalog");
     private static final long READ = SqlTokens.key("read");
@@ -77,7 +75,6 @@ final class Classifier {
     private static final long[] QUESTIONS = SqlCursor.keys("tutti_outcome tutti_position tutti_wait");
     private final SqlCursor sql = new SqlCursor();
     private final SchemaStatement schema;
-    private final CatalogWrites catalog = new CatalogWrites(sql);
     private final CopyStatement copy;
     private final boolean serializable;
     private final @Nullable String elsewhere;
@@ -127,7 +124,6 @@ final class Classifier {
         fills = false;
         asksSerializable = false;
         schema.forget();
-        catalog.forget();
         sql.reset(text, from, to, standardConformingStrings);
         while (!sql.atEnd()) {
             if (sql.at(';')) {
@@ -264,16 +260,6 @@ final class Classifier {
         return schema.concurrentlyStart();
     }
 
-    /** Whether a single statement writes a system catalog, as every node does. */
-    boolean writesCatalog() {
-        return catalog.alike();
-    }
-
-    /** As {@link CatalogWrites#nameStart}. */
-    int catalogStart() {
-        return catalog.nameStart();
-    }
-
     /** Where the name of the channel of a single NOTIFY begins. */
     int channelStart() {
         return channelStart;
@@ -320,12 +306,9 @@ final class Classifier {
         boolean grants = sql.atAny(GRANTS);
         boolean changes = grants || sql.atAny(CHANGES_OBJECTS);
         boolean writes = sql.atAny(TABLE_WRITES);
-        boolean updates = sql.atWord(UPDATE);
-        boolean deletes = sql.atWord(DELETE);
         sql.advance();
-        StatementKind ofCatalog = writes ? catalog.judge(updates, deletes) : null;
-        if (ofCatalog != null) {
-            return ofCatalog == StatementKind.REFUSED ? refuse(CatalogWrites.REFUSAL) : ofCatalog;
+        if (writes && CatalogWrites.begin(sql)) {
+            return refuse(CatalogWrites.REFUSAL);
         }
         return switch (first) {
             case SELECT -> query();

@@ -109,16 +109,10 @@ final class ClientSql {
             Arrays.fill(without, concurrently, concurrently + "concurrently".length(), (byte) ' ');
             text = new String(without, StandardCharsets.UTF_8);
         }
-        int catalog = classifier.catalogStart();
-        if (catalog > 0) {
-            // whatever the search path is, it means no table of a client's
-            text = new String(bytes, 0, catalog, StandardCharsets.UTF_8) + "pg_catalog."
-                    + new String(bytes, catalog, length - catalog, StandardCharsets.UTF_8);
-        }
         return new UtilityStatement(text, classifier.targetEnd() == 0
                 ? List.of()
                 : List.of(new String(bytes, target, classifier.targetEnd() - target, StandardCharsets.UTF_8)),
-                concurrently > 0, classifier.fills(), classifier.writesCatalog());
+                concurrently > 0, classifier.fills());
     }
 
     /** The call of pg_notify() that a single NOTIFY comes to. */

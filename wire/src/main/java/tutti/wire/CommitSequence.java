@@ -95,14 +95,6 @@ final class CommitSequence {
         return rowsInBand >= 0 && transaction.is(SessionState.CERTIFYING);
     }
 
-    /** The client hears that what has asked to commit has, though the engine is gone. */
-    void tellDone() {
-        Commit done = commit;
-        if (done != null && done.form() != Form.IMPLICIT) {
-            client.complete(done.tag());
-        }
-    }
-
     /** Whether the client has asked for the commit that is under way. */
     boolean askedByClient() {
         return commit != null && commit.form() != Form.IMPLICIT;
@@ -391,9 +383,6 @@ final class CommitSequence {
 
     private void execute() {
         OpenTransaction committing = transaction.get();
-        if (session.ending().begun()) {
-            return; // its client has been told that its session has ended: this is not to commit
-        }
         if (committing.rollbackWanted()) {
             committing.changedNothing();
             session.rollback().begin();
@@ -418,7 +407,6 @@ final class CommitSequence {
             transaction.becomes(SessionState.CERTIFYING);
             session.repetition().asks(committing.ticket().id());
             session.times().trace().asks(committing.ticket().id(), committing.writes());
-            committing.asks();
             committing.ticket().executed(committing.writes(),
                     locks.reads(session.notedReads().told(transaction.work(), serializable), preparing()));
         }

@@ -32,8 +32,6 @@ final class CurrentTransaction {
     private int unproven;
     /** The transaction was rolled back while its client was idle, who will hear why at its next message. */
     private @Nullable ErrorFields unheardAbort;
-    /** By which its client knows what every node executes for it; null if it knows none. */
-    private @Nullable TransactionId ordered;
     /** A position that was visible before anything of the current cycle was sent. */
     private long since;
     /** The node keeps it for a transaction that may begin. */
@@ -63,9 +61,6 @@ final class CurrentTransaction {
     /** The engine's side of the session does something else now; the step must be legal. */
     void becomes(SessionState next) {
         state = state.to(next);
-        if (next == SessionState.BARRIER) {
-            ordered = null;
-        }
     }
 
     boolean isOpen() {
@@ -165,8 +160,9 @@ final class CurrentTransaction {
             current = new OpenTransaction(control, loop, extent);
             open = current;
             TransactionId again = repeats ? reports.takenName() : null;
-            TransactionId known = again == null ? reports.takeName() : again;
-            current.begun(again == null ? node.begin(current, since, known) : node.again(current, since, again), known);
+            current.begun(again == null
+                    ? node.begin(current, since, reports.takeName())
+                    : node.again(current, since, again));
             letGo();
         } else {
             current.extent(extent);
@@ -277,14 +273,7 @@ final class CurrentTransaction {
     /** The name under which something begins that is no transaction of the session's; null for any. */
     @Nullable
     TransactionId takeName() {
-        ordered = reports.takeName();
-        return trace.orders(ordered);
-    }
-
-    /** By which its client knows what has begun last that is no transaction of the session's; null if it knows none. */
-    @Nullable
-    TransactionId ordered() {
-        return ordered;
+        return trace.orders(reports.takeName());
     }
 
     /** The client will hear at its next message that its transaction was rolled back. */

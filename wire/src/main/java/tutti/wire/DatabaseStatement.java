@@ -216,10 +216,6 @@ record DatabaseStatement(DatabaseChange change, boolean forced, boolean ofSystem
                 case "is_template" -> NO.contains(plain);
                 default -> false;
             };
-            if (!usual && option.equals("template")) {
-                return "a database of a cluster is made from template0: leave TEMPLATE out, and fill it by pg_dump of " + value
-                        + " and psql";
-            }
             return usual
                     ? null
                     : "a database of a cluster is made from template0, with encoding UTF8, in the default tablespace, for any number of"

@@ -72,20 +72,6 @@ final class Errors {
                 .with('H', names.howToAsk(name));
     }
 
-    /**
-     * The end of a session whose node, or whose server process, has ended before the outcome was known of what the client had asked for.
-     *
-     * @param name by which the client can ask; null if it knows none
-     */
-    static ErrorFields unheard(TransactionNames names, @Nullable TransactionId name) {
-        ErrorFields doubt = fatal(TransactionNames.IN_DOUBT, "whether "
-                + (name == null ? "the statement has been executed" : "transaction " + names.of(name) + " has been committed")
-                + " is in doubt: its session has ended before that was known");
-        return name == null
-                ? doubt.with('H', "Look whether it has, before it is executed again.")
-                : doubt.with('H', names.howToAsk(name));
-    }
-
     /** The end of a session whose transaction waits for its turn, which does not come without a majority. */
     static ErrorFields awaitsNoTurn() {
         return fatal(CANNOT_CONNECT_NOW, "the transaction was rolled back: this node cannot reach a majority of the"

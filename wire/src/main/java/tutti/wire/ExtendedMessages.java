@@ -23,8 +23,6 @@ final class ExtendedMessages {
     private final DeferredMessages deferred;
     private final ActiveRequests active;
     private final InBandCapture inBand;
-    private final InBandMessages inBandMessages;
-    private final ParsedStatements parsed;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
@@ -43,8 +41,6 @@ final class ExtendedMessages {
         this.deferred = deferred;
         this.active = active;
         this.inBand = inBand;
-        this.inBandMessages = new InBandMessages(session.client());
-        this.parsed = new ParsedStatements(session, sql, texts, rules, active);
         KeptBytes room = new KeptBytes(session.kept());
         this.statements = new NamedObjects<>(room);
         this.portals = new NamedObjects<>(room);
@@ -57,7 +53,7 @@ final class ExtendedMessages {
     // ------------------------------------------------------------------------------------------ Parse
 
     boolean parse(ByteBuf buffer, int start, int bodyLength) {
-        Prepared prepared = parsed.prepare(buffer, start, bodyLength);
+        Prepared prepared = prepare(buffer, start, bodyLength);
         if (prepared.kind() == StatementKind.WRITE && sql.classified().count() == 1) {
             boolean named = buffer.getByte(start) != 0;
             prepared = prepared.with(inBand.parse(sql, named ? Messages.copy(buffer, start, bodyLength) : new byte[0]));
@@ -90,7 +86,7 @@ final class ExtendedMessages {
         if (sent == null || !sent.tellsRows()) {
             return pass(SentMessage.PARSE);
         }
-        backend.forwardInBand(inBandMessages.replaced(buffer, start, nameEnd + 1, sent.statement().text(),
+        backend.forwardInBand(replaced(buffer, start, nameEnd + 1, sent.statement().text(),
                 nameEnd + 1 + sql.length(), start + bodyLength), SentMessage.PARSE_IN_BAND, sent.statement());
         return false;
     }
@@ -132,17 +128,78 @@ final class ExtendedMessages {
         int text = Messages.HEADER + end - start + 1;
         backend.forward(fresh == null
                 ? out
-                : inBandMessages.replaced(out, Messages.HEADER, text, fresh.statement().text(),
+                : replaced(out, Messages.HEADER, text, fresh.statement().text(),
                         text + fresh.statement().original().length, message.length),
                 SentMessage.PARSE_AGAIN);
         return again;
     }
 
+    private ByteBuf replaced(ByteBuf buffer, int start, int from, byte[] bytes, int to, int limit) {
+        ByteBuf out = session.client().buffer(Messages.HEADER + from - start + bytes.length + limit - to);
+        return Messages.replaced(out, buffer, start, from, bytes, to, limit);
+    }
+
     /** What a Parse message prepares that is sent later. */
     Prepared parseLater(ByteBuf buffer, int start, int bodyLength) {
-        Prepared prepared = parsed.prepare(buffer, start, bodyLength);
+        Prepared prepared = prepare(buffer, start, bodyLength);
         keep(buffer, start, Messages.end(buffer, start, start + bodyLength), prepared, bodyLength);
         return prepared;
+    }
+
+    /** What a Parse message prepares. */
+    private Prepared prepare(ByteBuf buffer, int start, int bodyLength) {
+        Prepared prepared = classified(buffer, start, bodyLength);
+        return prepared.kind().isSentAgain() || prepared.kind() == StatementKind.WRITE
+                ? prepared.with(texts.reading(sql.bytes(), sql.length()))
+                : prepared;
+    }
+
+    private Prepared classified(ByteBuf buffer, int start, int bodyLength) {
+        int limit = start + bodyLength;
+        int nameEnd = Messages.end(buffer, start, limit);
+        sql.read(buffer, nameEnd + 1, limit);
+        rules.judges();
+        ClusterQuestion question = sql.question();
+        if (question != null) {
+            return Prepared.of(question);
+        }
+        Classifier classified = sql.classified();
+        StatementKind kind = classified.count() > 1 ? StatementKind.WRITE : classified.single();
+        if (classified.locks() && !cycle.inBlock()) {
+            kind = StatementKind.READ; // changes nothing, and is refused by the engine outside of a block
+        }
+        if (kind.isSentAgain() && !texts.canBeSentOn(sql.bytes(), sql.length())) {
+            return new Prepared(StatementKind.REFUSED, null, TextSettings.NOT_UTF8);
+        }
+        return switch (kind) {
+            case SCHEMA, CONSTRAINTS -> new Prepared(kind, sql.utility(), null);
+            case REFUSED -> new Prepared(kind, null, classified.refusal());
+            case SESSION -> {
+                Prepared prepared = new Prepared(kind, UtilityStatement.of(sql.text()), null);
+                byte[] text = DeferredMessages.setsLocally(prepared) ? sql.copy() : null;
+                yield text != null && texts.understood(text)
+                        ? prepared
+                                .with(new StatementAccess(session.capture(), text, texts.standardStrings(), new int[0]))
+                        : prepared;
+            }
+            case FORGET, SAVEPOINT -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case NOTIFY -> new Prepared(kind, UtilityStatement.of(sql.notification()), null);
+            case PREPARE, FINISH, DATABASE -> new Prepared(kind, UtilityStatement.of(sql.text()), null);
+            case BEGIN -> classified.readOnly() ? Prepared.BEGIN_READ_ONLY : Prepared.of(kind);
+            case READ, WRITE, COPY_IN -> {
+                boolean matters = nameEnd > start || rules.notesReads() || session.node().needsClasses()
+                        || active.possible();
+                byte[] text = matters ? sql.copy() : null;
+                Prepared prepared = classified.truncates()
+                        ? new Prepared(kind, UtilityStatement.of(sql.text()), null)
+                        : Prepared.of(kind);
+                yield text != null && texts.understood(text)
+                        ? prepared.with(new StatementAccess(session.capture(), text, texts.standardStrings(),
+                                StatementAccess.types(buffer, nameEnd + 1 + sql.length() + 1, limit)))
+                        : prepared;
+            }
+            default -> Prepared.of(kind);
+        };
     }
 
     /**
@@ -231,18 +288,10 @@ final class ExtendedMessages {
             commitPortal = name(buffer, start);
         }
         InBandParse sent = prepared.inBand();
-        if (prepared.kind().mayWrite() && (sent == null || !sent.statement().proven())) {
-            inBand.executesUnproven(); // to plan it the engine may call functions that it names, whether it is executed or not
-        }
         if (sent == null || !sent.tellsRows()) {
             return pass(SentMessage.BIND);
         }
-        ByteBuf told = inBandMessages.bind(sent.statement(), buffer, start, limit);
-        if (told == null) {
-            return pass(SentMessage.BIND);
-        }
-        backend.forward(told, SentMessage.BIND);
-        return false;
+        return bindInBand(sent.statement(), buffer, start, limit);
     }
 
     private static String name(ByteBuf buffer, int start) {
@@ -254,6 +303,39 @@ final class ExtendedMessages {
     private static boolean withoutParameters(ByteBuf buffer, int start, int limit) {
         int at = Messages.end(buffer, start, limit) + 1;
         return limit - at >= 2 * Short.BYTES && buffer.getInt(at) == 0;
+    }
+
+    /** The formats of the result's columns may be told one by one: the column that is told to the node is one more. */
+    private boolean bindInBand(InBandStatement sent, ByteBuf buffer, int start, int limit) {
+        int formats;
+        try {
+            int at = Messages.end(buffer, start, limit) + 1;
+            at = Messages.end(buffer, at, limit) + 1;
+            at += 2 + 2 * buffer.getUnsignedShort(at);
+            int values = buffer.getUnsignedShort(at);
+            at += 2;
+            for (int i = 0; i < values; i++) {
+                at += Integer.BYTES + Math.max(0, buffer.getInt(at));
+                if (at < 0 || at > limit) {
+                    return pass(SentMessage.BIND);
+                }
+            }
+            formats = at;
+        } catch (IndexOutOfBoundsException tooShort) {
+            return pass(SentMessage.BIND);
+        }
+        int count = limit - formats < 2 ? 0 : buffer.getUnsignedShort(formats);
+        if (count < 2 || limit - formats != 2 + 2 * count) {
+            return pass(SentMessage.BIND);
+        }
+        ByteBuf all = session.client().buffer();
+        if (sent.returning()) {
+            all.writeShort(count + 1).writeBytes(buffer, formats + 2, 2 * count).writeShort(0);
+        } else {
+            all.writeShort(0);
+        }
+        backend.forward(replaced(buffer, start, formats, Messages.bytes(all), limit, limit), SentMessage.BIND);
+        return false;
     }
 
     boolean describe(ByteBuf buffer, int start, int bodyLength) {
@@ -442,7 +524,7 @@ final class ExtendedMessages {
             return pass(SentMessage.EXECUTE_IN_BAND);
         }
         // without a RETURNING of the client's, its limit of rows would not count
-        backend.forward(inBandMessages.replaced(buffer, start, most, new byte[Integer.BYTES], start + bodyLength, start + bodyLength),
+        backend.forward(replaced(buffer, start, most, new byte[Integer.BYTES], start + bodyLength, start + bodyLength),
                 SentMessage.EXECUTE_IN_BAND);
         return false;
     }

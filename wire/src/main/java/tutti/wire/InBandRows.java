@@ -20,9 +20,6 @@ final class InBandRows {
     /** Most bytes that are kept. */
     static final int BYTES_MAX = 1 << 20;
     private static final int FIRST_BYTES = 256;
-    /** The letter of what says whether a row is one of the table's that its statement has been taken to name. */
-    static final char OF_TABLE = 'T';
-    private static final String YES = "t";
 
     private final Set<Long> targets = new HashSet<>();
     private final Set<InBandParse> used = new HashSet<>();
@@ -167,9 +164,6 @@ final class InBandRows {
     }
 
     private static boolean exact(char letter, String value) {
-        if (letter == OF_TABLE) {
-            return value.equals(YES);
-        }
         for (Setting setting : Setting.values()) {
             if (setting.letter() == letter) {
                 return setting.exact(value);

@@ -32,7 +32,6 @@ import tutti.wire.sql.SqlTokens;
  * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
  * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
- * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}),
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
  * @param target the table's object id; 0 of a query that changes nothing, less of others that tell no changes
@@ -209,9 +208,9 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             return new String(letters);
         }
 
-        /** An identifier as the server understands it; null if the token is none, or not a plain one, or may be so long that the server cuts it. */
+        /** An identifier as the server understands it; null if the token is none, or not a plain one. */
         private @Nullable String name(int token) {
-            if (token >= count || ends[token] - starts[token] > SqlTokens.NAME_BYTES_MAX) {
+            if (token >= count) {
                 return null;
             }
             if (kinds[token] == SqlTokens.WORD) {
@@ -455,10 +454,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         private String append(InBandTable table, Table columns, String entry, String reference) {
             StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
-                    .append(MARK_WRITTEN).append(InBandRows.OF_TABLE)
-                    .append("', pg_catalog.pg_my_temp_schema() OPERATOR(pg_catalog.=) 0::pg_catalog.oid OR pg_catalog.pg_typeof(")
-                    .append(reference).append(".*) OPERATOR(pg_catalog.=) '").append(table.rowType())
-                    .append("'::pg_catalog.regtype, ';");
+                    .append(MARK_WRITTEN);
             for (Setting setting : Setting.values()) {
                 if (table.settings().contains(setting)) {
                     out.append(setting.letter()).append("', pg_catalog.current_setting('").append(setting.variable())

@@ -97,7 +97,7 @@ final class MultiStatementQuery {
                 }
                 targets.addAll(one.targets());
             }
-            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false, false, false), this);
+            queries.everywhere(new UtilityStatement(text(Statement.SEPARATOR), targets, false, false), this);
         } else {
             oneByOne();
         }

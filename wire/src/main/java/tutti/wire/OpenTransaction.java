@@ -108,12 +108,10 @@ final class OpenTransaction implements LocalTransaction {
     private final Control control;
     private final EventLoop loop;
     private @Nullable Ticket ticket;
-    private @Nullable TransactionId name;
     private Extent extent;
     private boolean readOnly;
     private StatementClasses.@Nullable Declaration declared;
     private WriteSet writes = WriteSet.EMPTY;
-    private boolean asked;
     private IntFunction<String> describe = _ -> "A key";
     private @Nullable Outcome outcome;
 
@@ -136,24 +134,13 @@ final class OpenTransaction implements LocalTransaction {
         this.extent = extent;
     }
 
-    /**
-     * It has been registered with the node.
-     *
-     * @param known name by which its client knows it; null if that is the ticket's, or none
-     */
-    void begun(Ticket given, @Nullable TransactionId known) {
+    /** It has been registered with the node. */
+    void begun(Ticket given) {
         ticket = given;
-        name = known;
     }
 
     Ticket ticket() {
         return Objects.requireNonNull(ticket, "begun");
-    }
-
-    /** By which its client can ask what has become of it. */
-    TransactionId name() {
-        TransactionId known = name;
-        return known == null ? ticket().id() : known;
     }
 
     // ------------------------------------------------------------------------------------------ from the node
@@ -237,16 +224,6 @@ final class OpenTransaction implements LocalTransaction {
     /** It does not ask to commit its changes. */
     void changedNothing() {
         writes = WriteSet.EMPTY;
-    }
-
-    /** It asks the node to commit its changes now: from here on the node alone knows what becomes of it. */
-    void asks() {
-        asked = true;
-    }
-
-    /** Whether it has asked to commit what it has changed. */
-    boolean asked() {
-        return asked;
     }
 
     /** What a key of its changes stands for, in words. */
@@ -399,7 +376,6 @@ final class OpenTransaction implements LocalTransaction {
         to(Rollback.NONE);
         retry = null;
         writes = WriteSet.EMPTY;
-        asked = false;
     }
 
     /** Its priority against other local transactions. */

@@ -353,9 +353,7 @@ final class OrderedStatements {
         if (cause != null) {
             session.error(cause);
         }
-        if (session.ending().waitsForAll()) {
-            session.ending().told(wholeCycle);
-        } else if (client.gone()) {
+        if (client.gone()) {
             backend.close();
         } else if (wholeCycle) {
             session.finishCycle(Backend.IDLE);

@@ -376,8 +376,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         databases.entered(processId, database);
         Runnable unregister = registry.register(processId, session::openTransaction);
         sessions.put(processId, session);
-        session.ending().whenOver(() -> sessions.remove(processId, session));
         session.whenClosed(() -> {
+            sessions.remove(processId, session);
             databases.left(processId);
             unregister.run();
         });
@@ -397,7 +397,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         List<CompletableFuture<Void>> ends = new ArrayList<>();
         sessions.values().forEach(session -> {
             CompletableFuture<Void> end = new CompletableFuture<>();
-            session.ending().whenOver(() -> end.complete(null));
+            session.whenClosed(() -> end.complete(null));
             ends.add(end);
             session.dismiss(false);
         });
@@ -415,7 +415,6 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
 
     @Override
     public void close() {
-        sessions.values().forEach(Session::cutOff);
         port.close();
         services.sequences().close();
         databases.close();

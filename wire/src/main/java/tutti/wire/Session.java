@@ -64,7 +64,6 @@ final class Session {
     private final ShownToAll shownToAll;
     private final StatementTimes times;
     private final ReadLevel readLevel;
-    private final SessionEnd ending;
     private boolean dismissed;
     private AbortReason.Failed end = new AbortReason.Failed("engine");
 
@@ -102,7 +101,6 @@ final class Session {
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
         this.readLevel = new ReadLevel(this, parameters);
-        this.ending = new SessionEnd(this);
     }
 
     /** What the node asks of the open transaction goes to the sequence whose part it is. */
@@ -124,16 +122,12 @@ final class Session {
 
         @Override
         public void answer(OpenTransaction asked, Outcome outcome) {
-            if (!ending.answer(asked, outcome)) {
-                rollback.answer(asked, outcome);
-            }
+            rollback.answer(asked, outcome);
         }
 
         @Override
         public void doubtful(OpenTransaction asked, TransactionId name) {
-            if (!ending.doubtful(asked, name)) {
-                rollback.doubtful(asked, name);
-            }
+            rollback.doubtful(asked, name);
         }
     }
 
@@ -242,10 +236,6 @@ final class Session {
         return schema;
     }
 
-    SessionEnd ending() {
-        return ending;
-    }
-
     /** The number of the engine's process. Any thread. */
     int processId() {
         return connection.processId();
@@ -341,9 +331,6 @@ final class Session {
                 if (!transaction.is(SessionState.CLOSED)) {
                     task.run();
                     settle();
-                } else if (ending.waitsForAll()) {
-                    task.run();
-                    client.flush();
                 }
             });
         } catch (RejectedExecutionException stopped) {
@@ -517,7 +504,7 @@ final class Session {
     void dismiss(boolean now) {
         onLoop(() -> {
             dismissed = true;
-            if (now && !transaction.state().outlivesClient() && !transaction.is(SessionState.CLOSED)) {
+            if (now && !transaction.state().outlivesClient()) {
                 client.end(FrontEnd.SHUT_DOWN);
                 dismissed = false;
             }
@@ -551,12 +538,6 @@ final class Session {
         } else {
             backend.close();
         }
-        ending.clientGone();
-    }
-
-    /** The front end, whose loops run, is about to close. From any thread. */
-    void cutOff() {
-        loop.execute(ending::cutOff);
     }
 
     /** Why a transaction fails because the session has ended. */
@@ -573,17 +554,21 @@ final class Session {
         connection.abort();
     }
 
-    /** The engine's connection is gone, and with it the transaction. */
-    void engineClosed() {
+    /**
+     * The engine's connection is gone, and with it the transaction.
+     *
+     * @param lastError what the engine has said last; null if it has said nothing
+     */
+    void engineClosed(@Nullable ErrorFields lastError) {
         if (transaction.is(SessionState.CLOSED)) {
             return;
         }
         repetition.leave();
         changes.leave();
         messages.close();
-        boolean byAll = transaction.is(SessionState.BARRIER);
+        boolean committing = transaction.state().outlivesClient();
         OpenTransaction lost = transaction.orNull();
-        boolean asked = lost != null && lost.asked();
+        boolean asked = lost != null && !lost.writes().isEmpty();
         boolean rollbackKnown = lost != null && lost.rollbackAsked();
         end = new AbortReason.Failed(client.gone() ? "disconnect" : "engine");
         transaction.closed();
@@ -592,6 +577,12 @@ final class Session {
         if (lost != null && !commit.engineLost() && !asked && !rollbackKnown) {
             lost.ticket().failed(end);
         }
-        ending.engineGone(asked ? lost : null, byAll);
+        if (lastError != null) {
+            client.endAfter(lastError);
+        } else {
+            client.end(Errors.fatal("08006", "the connection to PostgreSQL was lost" + (committing && asked
+                    ? "; the transaction that was committing may have been committed"
+                    : "; the transaction was rolled back")));
+        }
     }
 }

@@ -111,21 +111,6 @@ final class SqlCursor {
         return token == SqlTokens.STRING && prefixes.stream().anyMatch(tokens::startsWith);
     }
 
-    /** As {@link SqlTokens#isPlainString}. */
-    boolean isPlainString() {
-        return tokens.isPlainString();
-    }
-
-    /** As {@link SqlTokens#isPlainNumber}. */
-    boolean isPlainNumber() {
-        return tokens.isPlainNumber();
-    }
-
-    /** As {@link SqlTokens#beginsLikeName}. */
-    boolean beginsLikeName() {
-        return tokens.beginsLikeName();
-    }
-
     /** Whether the word that stands here begins with {@code pg_}. */
     boolean startsWithPg() {
         return tokens.startsWithPg();

@@ -13,12 +13,8 @@ import tutti.pgwire.ErrorFields;
  * @param targets the relations that it is about, as written, if they may be temporary ones
  * @param concurrently whether the client has said CONCURRENTLY, which has been taken out of the text
  * @param fills whether it makes a table from a query: from a transaction block other nodes get the table and its rows
- * @param ofCatalog whether it writes a system catalog as if it were a table
  */
-record UtilityStatement(String sql, List<String> targets, boolean concurrently, boolean fills, boolean ofCatalog) {
-    private static final ErrorFields CATALOG_IN_BLOCK = Errors.error("25001",
-            "a statement that writes a system catalog cannot run inside a transaction block")
-            .with('H', "Every node executes it at one position of the order: send it by itself.");
+record UtilityStatement(String sql, List<String> targets, boolean concurrently, boolean fills) {
     /** What a client hears who has said CONCURRENTLY. */
     static final ErrorFields NOT_CONCURRENTLY = ErrorFields.of("NOTICE", "00000",
             "CONCURRENTLY has no effect: every node executes the statement at one position of the order, and other transactions"
@@ -27,9 +23,6 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     /** Why it is not executed in a transaction block, or null. */
     @Nullable
     ErrorFields refusedInBlock() {
-        if (ofCatalog) {
-            return CATALOG_IN_BLOCK;
-        }
         return concurrently
                 ? Errors.error("25001",
                         sql.strip().split("\\s", 2)[0].toUpperCase(Locale.ROOT)
@@ -39,7 +32,7 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
 
     /** A statement of which only the text matters. */
     static UtilityStatement of(String sql) {
-        return new UtilityStatement(sql, List.of(), false, false, false);
+        return new UtilityStatement(sql, List.of(), false, false);
     }
 
     /** Whether one of the relations that {@link Capture.Calls#settings} was asked about, which returned this row, is a temporary one. */

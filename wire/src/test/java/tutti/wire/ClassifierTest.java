@@ -45,28 +45,6 @@ class ClassifierTest {
             explain select 1 | READ
             explain analyze delete from t | WRITE
             insert into t values (1) | WRITE
-            update pg_description set objoid = 'a'::regclass where objoid = 'b'::regproc | SCHEMA
-            update only pg_catalog.pg_description set description = $$it's$$, objsubid = 2 where objsubid = 1 and classoid = 'pg_class'::regclass | SCHEMA
-            delete from pg_description where objoid = '"A"'::regtype | SCHEMA
-            update pg_authid set rolpassword = 'SCRAM-SHA-256$1:a$b:c' where rolname = 'a' | SCHEMA
-            update pg_authid set rolpassword = null where rolname = 'tutti' | SCHEMA
-            update pg_description set objoid = 'a'::regclass | REFUSED
-            update pg_description d set objoid = 'a'::regclass where objsubid = 0 | REFUSED
-            update pg_description set objoid = '16384'::regclass where objsubid = 0 | REFUSED
-            update pg_description set objoid = 16384 where objsubid = 0 | REFUSED
-            update pg_description set description = now() where objsubid = 0 | REFUSED
-            update pg_description set objsubid = $1 where objsubid = 0 | REFUSED
-            delete from pg_description where objsubid = 0 returning * | REFUSED
-            delete from pg_description where objsubid = 0 or true | REFUSED
-            delete from pg_description using t where objsubid = 0 | REFUSED
-            delete from pg_authid where rolname = 'a' | REFUSED
-            update pg_authid set rolpassword = 'secret' where rolname = 'a' | REFUSED
-            update pg_authid set rolpassword = null, rolsuper = true where rolname = 'a' | REFUSED
-            update pg_authid set rolpassword = null where rolname = 'Tutti_node' | REFUSED
-            update pg_authid set rolpassword = null where rolname = E'a' | REFUSED
-            update pg_authid set rolpassword = null where rolname = 'a\\b' | REFUSED
-            update pg_authid set rolpassword = null | REFUSED
-            update pg_class set relname = 'a' where relname = 'b' | REFUSED
             /* a /* nested */ comment */ update t set a = 1 | WRITE
             truncate t | WRITE
             call p() | WRITE

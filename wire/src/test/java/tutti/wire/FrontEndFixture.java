@@ -99,11 +99,6 @@ final class FrontEndFixture implements AutoCloseable {
         }
     }
 
-    /** Ends a session's server process, and waits until it is gone. */
-    void end(int processId) throws Exception {
-        admin.execute("select pg_terminate_backend(" + processId + ", " + PATIENCE.toMillis() + ")", PATIENCE);
-    }
-
     /** Removes rows and what the node noted of earlier tests. */
     void reset() throws Exception {
         node.reset();

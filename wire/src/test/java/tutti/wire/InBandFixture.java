@@ -135,11 +135,6 @@ final class InBandFixture implements AutoCloseable {
         }
 
         @Override
-        public HiddenWords hidden() {
-            return real.hidden();
-        }
-
-        @Override
         public Object schemaVersion() {
             return real.schemaVersion();
         }

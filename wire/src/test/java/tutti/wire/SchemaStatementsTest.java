@@ -91,39 +91,6 @@ class SchemaStatementsTest extends OnFrontEnd {
         client.close();
     }
 
-    @Test
-    void whatWritesACatalogAlikeAtAllNodesIsExecutedByAll() throws Exception {
-        BackendConnection client = fixture.client();
-        fixture.admin.execute("alter role alice superuser", PATIENCE);
-        try {
-            simple(client, "create table told (a int)");
-            simple(client, "create function tells() returns int language sql as 'select 1'");
-            simple(client, "comment on table told is 'a table'");
-            fixture.node.barriers.clear();
-            assertEquals("C(UPDATE 1)/I", simple(client,
-                    "update pg_description set objoid = 'tells'::regproc where objoid = 'told'::regclass"));
-            assertEquals(
-                    "alice: update pg_catalog.pg_description set objoid = 'tells'::regproc where objoid = 'told'::regclass",
-                    ScriptedNode.take(fixture.node.barriers));
-            String none = "delete from pg_catalog.pg_description where objoid = 'told'::regclass";
-            assertEquals("12C(DELETE 0)/I", extended(client, none));
-            assertEquals("alice: " + none, ScriptedNode.take(fixture.node.barriers));
-            simple(client, "begin");
-            assertEquals("12E(25001)/E", extended(client, none));
-            simple(client, "rollback");
-            simple(client, "begin");
-            assertEquals("E(25001)/E", simple(client, "/* a word */ " + none));
-            simple(client, "rollback");
-            assertEquals("C(SELECT 1)E(25001)/I", simple(client, "select 1; " + none).replace("TD", ""));
-            assertEquals("E(25001)/I", simple(client, "drop table told; " + none));
-            simple(client, "delete from pg_description where objoid = 'tells'::regproc");
-            simple(client, "drop table told; drop function tells()");
-        } finally {
-            fixture.admin.execute("alter role alice nosuperuser", PATIENCE);
-            client.close();
-        }
-    }
-
     /** Each node would have other rows: the query runs here, and they get what it has found; what cannot be told so is refused. */
     @Test
     void whatMayComeOutDifferentlyElsewhereIsExecutedOnceOrRefused() throws Exception {

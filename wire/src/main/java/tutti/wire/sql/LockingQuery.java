@@ -109,7 +109,7 @@ public record LockingQuery(byte[] text, int at, int inserted) {
                 kinds.add(kind);
                 String raw = new String(sql, tokens.start(), tokens.position() - tokens.start(),
                         StandardCharsets.UTF_8);
-                texts.add(kind == SqlTokens.WORD ? SqlText.lowerCase(raw) : raw);
+                texts.add(kind == SqlTokens.WORD ? raw.toLowerCase(Locale.ROOT) : raw);
                 starts.add(tokens.start());
                 ends.add(tokens.position());
             }

@@ -3,6 +3,7 @@ package tutti.wire.sql;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -91,26 +92,13 @@ final class SqlText {
 
     private static Token token(int kind, String raw, boolean standardStrings) {
         return switch (kind) {
-            case SqlTokens.WORD -> new Token(kind, lowerCase(raw), isWhole(raw));
-            case SqlTokens.QUOTED -> {
-                String name = raw.substring(1, Math.max(1, raw.length() - 1)).replace("\"\"", "\"");
-                yield raw.startsWith("\"") ? new Token(kind, name, isWhole(name)) : new Token(kind, raw, false);
-            }
+            case SqlTokens.WORD -> new Token(kind, raw.toLowerCase(Locale.ROOT), true);
+            case SqlTokens.QUOTED -> raw.startsWith("\"")
+                    ? new Token(kind, raw.substring(1, Math.max(1, raw.length() - 1)).replace("\"\"", "\""), true)
+                    : new Token(kind, raw, false);
             case SqlTokens.STRING -> string(raw, standardStrings);
             default -> new Token(kind, raw, true);
         };
-    }
-
-    /** Whether the server does not cut a name. */
-    private static boolean isWhole(String name) {
-        return name.length() <= SqlTokens.NAME_BYTES_MAX
-                && name.getBytes(StandardCharsets.UTF_8).length <= SqlTokens.NAME_BYTES_MAX;
-    }
-
-    /** A word as the server reads it: letters beyond ASCII stay as they are. */
-    static String lowerCase(String word) {
-        return word.codePoints().map(letter -> letter >= 'A' && letter <= 'Z' ? letter | 0x20 : letter)
-                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append).toString();
     }
 
     private static Token string(String raw, boolean standardStrings) {

@@ -20,7 +20,7 @@ public final class SqlTokens {
     public static final int NUMBER = 4;
 
     /** Longer names are cut by the server. */
-    public static final int NAME_BYTES_MAX = 63;
+    private static final int NAME_BYTES_MAX = 63;
 
     private byte[] sql = new byte[0];
     private int end;
@@ -140,29 +140,6 @@ public final class SqlTokens {
             }
         }
         return true;
-    }
-
-    /** Whether the last token is a string in plain quotes, in one piece and without quotes or backslashes in it: any setting reads it alike. */
-    public boolean isPlainString() {
-        boolean plain = next - start >= 2 && sql[start] == '\'' && sql[next - 1] == '\'';
-        for (int i = start + 1; plain && i < next - 1; i++) {
-            plain = sql[i] != '\'' && sql[i] != '\\';
-        }
-        return plain;
-    }
-
-    /** Whether the last token consists of digits. */
-    public boolean isPlainNumber() {
-        boolean plain = next > start;
-        for (int i = start; plain && i < next; i++) {
-            plain = sql[i] >= '0' && sql[i] <= '9';
-        }
-        return plain;
-    }
-
-    /** Whether the content of the last token, a plain string, begins as a name does, quoted or not, and no number. */
-    public boolean beginsLikeName() {
-        return next - start > 2 && (isWordStart(sql[start + 1]) || sql[start + 1] == '"');
     }
 
     /** Advances to the next token. */
