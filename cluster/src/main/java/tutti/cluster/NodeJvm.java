@@ -33,8 +33,10 @@ public final class NodeJvm {
     private static final String UNTRAINED = "-XX:TieredStopAtLevel=1";
     private static final String JAR = ".jar";
 
-    /** Beside a database server, which has its own memory; a serial collector costs the least CPU. */
-    private static final List<String> SMALL = List.of("-XX:+UseSerialGC", "-Xms128m", "-Xmx768m", "-Xmn64m");
+    /** It costs the least CPU. */
+    private static final String SERIAL = "-XX:+UseSerialGC";
+    /** Beside a database server, which has its own memory. */
+    private static final List<String> SMALL = List.of(SERIAL, "-Xms128m", "-Xmx768m", "-Xmn64m");
     /**
      * With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. A collector that
      * stops for all of them would have clients wait for seconds (docs/decisions/0196).
@@ -130,8 +132,7 @@ public final class NodeJvm {
     /** Command line that makes a {@link #cache()} of what a node has taken down. */
     public static List<String> assembling(String notes, Path cache) {
         List<String> options = options();
-        options.addAll(SMALL);
-        options.addAll(List.of("-XX:AOTMode=create", "-XX:AOTConfiguration=" + notes, "-XX:AOTCache=" + cache));
+        options.addAll(List.of(SERIAL, "-XX:AOTMode=create", "-XX:AOTConfiguration=" + notes, "-XX:AOTCache=" + cache));
         return command(options);
     }
 
