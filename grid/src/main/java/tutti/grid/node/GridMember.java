@@ -233,8 +233,7 @@ final class GridMember implements Reads.World {
         return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
-                counts.deadlocks,
-                counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
+                counts.deadlocks, counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
                 counts.messages, l1.status());
     }
 
@@ -320,6 +319,11 @@ final class GridMember implements Reads.World {
         if (!isOver(answer)) {
             reads.read(key, stamp, latest, answer);
         }
+    }
+
+    /** See {@link Store#readUpTo}; without views the stamp of the read will do. */
+    long readUpTo(Version version, long begin) {
+        return byGroups ? Math.max(begin, version.stamp()) : store.readUpTo(version, begin);
     }
 
     /** Finds the keys of a snapshot; see {@link Scans}. */
@@ -507,8 +511,7 @@ final class GridMember implements Reads.World {
         if (byGroups) {
             absent(unheard);
         } else {
-            view().members().forEach(
-                    node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
+            view().members().forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
             moving = relocation.say();
             agreement.tick();
         }
