@@ -87,8 +87,9 @@ final class PlacementChanges {
     /** As {@link ReplicaNode#placements}. Any thread. */
     List<ReplicaNode.PlacedTable> list() {
         List<ReplicaNode.PlacedTable> list = new ArrayList<>();
+        Set<Integer> members = Set.copyOf(node.members());
         placements.tables().values().forEach(table -> list
-                .add(new ReplicaNode.PlacedTable(table.name(), table.keepers(), table.isMade(), table.since())));
+                .add(new ReplicaNode.PlacedTable(table.name(), table.keepers(), table.isOver(members), table.since())));
         list.sort(Comparator.comparing(ReplicaNode.PlacedTable::name));
         return list;
     }

@@ -65,6 +65,11 @@ final class Placements {
             return nodes.equals(made);
         }
 
+        /** Whether nobody is waited for: whoever has not done it is no member any more. */
+        boolean isOver(Set<Integer> members) {
+            return isMade() || (!coming().isEmpty() && coming().stream().noneMatch(members::contains));
+        }
+
         /** Those that have its rows now, and go on having them. */
         Set<Integer> keepers() {
             Set<Integer> keepers = new TreeSet<>(nodes);
