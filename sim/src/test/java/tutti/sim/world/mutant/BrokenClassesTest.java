@@ -270,6 +270,7 @@ class BrokenClassesTest {
     }
 
     @Tag("long")
+    @Tag("mutants")
     @ParameterizedTest
     @MethodSource("slow")
     void isFoundSlowly(BrokenClass broken) throws Exception {
