@@ -80,7 +80,8 @@ public final class NodeCommand {
             return false;
         }
         FileTime made = Files.getLastModifiedTime(archive);
-        try (DirectoryStream<Path> jars = Files.newDirectoryStream(NodeJvm.cache().orElseThrow().getParent(), "*.jar")) {
+        Path beside = NodeJvm.cache().orElseThrow().resolveSibling("");
+        try (DirectoryStream<Path> jars = Files.newDirectoryStream(beside, "*.jar")) {
             for (Path jar : jars) {
                 if (Files.getLastModifiedTime(jar).compareTo(made) > 0) {
                     return false;
