@@ -27,6 +27,7 @@ public final class NodeCommand {
     private static final List<String> OPTIONS = List.of("-XX:+UseSerialGC", "-XX:+UseCompactObjectHeaders",
             "-XX:TieredStopAtLevel=1", "-Xmx512m",
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow");
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
     private static final List<String> LINE = NodeJvm.cache().isPresent()
             ? with("-XX:SharedArchiveFile=" + archive())
             : NodeJvm.command(OPTIONS);
@@ -56,10 +57,15 @@ public final class NodeCommand {
                 Path made = nodes.resolve("nodes.jsa");
                 ClusterSpec spec = new ClusterSpec(nodes.resolve("cluster"), 1, FreePorts.base(0, 100, 200, 300), "si",
                         "tutti", "secret", Map.of(), with("-XX:ArchiveClassesAtExit=" + made));
+                boolean whole;
                 try (Cluster cluster = Cluster.start(spec, (died, status) -> {})) {
-                    cluster.awaitReady(0, Duration.ofMinutes(2));
+                    cluster.awaitReady(0, PATIENCE);
+                    // It writes when it ends; what a node leaves that had to be killed is a part.
+                    whole = cluster.stop(0, PATIENCE);
                 }
-                Files.move(made, archive, StandardCopyOption.ATOMIC_MOVE);
+                if (whole) {
+                    Files.move(made, archive, StandardCopyOption.ATOMIC_MOVE);
+                }
                 Trees.delete(nodes);
             }
             return archive;
@@ -74,7 +80,8 @@ public final class NodeCommand {
             return false;
         }
         FileTime made = Files.getLastModifiedTime(archive);
-        try (DirectoryStream<Path> jars = Files.newDirectoryStream(NodeJvm.cache().orElseThrow().getParent(), "*.jar")) {
+        Path beside = NodeJvm.cache().orElseThrow().resolveSibling("");
+        try (DirectoryStream<Path> jars = Files.newDirectoryStream(beside, "*.jar")) {
             for (Path jar : jars) {
                 if (Files.getLastModifiedTime(jar).compareTo(made) > 0) {
                     return false;

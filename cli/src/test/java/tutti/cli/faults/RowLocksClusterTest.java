@@ -14,8 +14,6 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,21 +32,7 @@ class RowLocksClusterTest {
             "SHARE, SHARE", "SHARE, KEY SHARE", "KEY SHARE, SHARE", "KEY SHARE, KEY SHARE");
 
     @TempDir
-    private static Path directory;
-    /** Of two nodes under {@code si}. */
-    private static FaultCluster usual;
-
-    @BeforeAll
-    static void start() throws Exception {
-        usual = start("si");
-    }
-
-    @AfterAll
-    static void stop() {
-        if (usual != null) {
-            usual.close();
-        }
-    }
+    private Path directory;
 
     private static void begin(Connection session, int doctor, String query) throws SQLException {
         session.setAutoCommit(false);
@@ -80,8 +64,8 @@ class RowLocksClusterTest {
         }
     }
 
-    private static FaultCluster start(String protocol) throws Exception {
-        FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory.resolve(protocol), 2, protocol));
+    private static FaultCluster start(Path directory, String protocol) throws Exception {
+        FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 2, protocol));
         cluster.execute(0, "CREATE TABLE rota (id int PRIMARY KEY, name text)",
                 "CREATE TABLE doctor (id int PRIMARY KEY, present boolean)", "INSERT INTO rota VALUES (1, 'night')",
                 "INSERT INTO doctor VALUES (1, true), (2, true)");
@@ -89,34 +73,9 @@ class RowLocksClusterTest {
         return cluster;
     }
 
-    /** Executes a statement behind all that was ordered before, as a transaction of its own; the first column of the last row, if any. */
-    private static String now(Connection session, String sql) throws SQLException {
-        session.setAutoCommit(true);
-        String last = "";
-        try (Statement statement = session.createStatement()) {
-            statement.execute("SELECT tutti_wait()");
-            if (statement.execute(sql)) {
-                try (ResultSet rows = statement.getResultSet()) {
-                    while (rows.next()) {
-                        last = rows.getString(1);
-                    }
-                }
-            }
-        }
-        return last;
-    }
-
-    /** All doctors are there again, at both nodes, which have had the same ones until then. */
-    private static void again(Connection one, Connection other) throws SQLException {
-        String doctors = "SELECT string_agg(d::text, ' ' ORDER BY id) FROM doctor AS d";
-        assertEquals(now(one, doctors), now(other, doctors));
-        now(one, "UPDATE doctor SET present = true");
-        assertEquals("(1,t) (2,t)", now(other, doctors));
-    }
-
-    /** Waits until the second node has made visible what the first has. */
-    private static void awaitApplied(FaultCluster cluster) throws SQLException {
-        cluster.execute(1, "SELECT tutti_wait()");
+    private static void again(FaultCluster cluster) throws Exception {
+        cluster.execute(0, "UPDATE doctor SET present = true");
+        cluster.assertSame();
     }
 
     private static String query(String strength) {
@@ -125,17 +84,18 @@ class RowLocksClusterTest {
 
     @Test
     void ofTwoThatLockTheSameRowAtTwoNodesOneCommitsIfTheirLocksConflict() throws Exception {
-        FaultCluster cluster = usual;
-        try (Connection one = cluster.connect(0); Connection other = cluster.connect(1)) {
+        try (FaultCluster cluster = start(directory, "si");
+                Connection one = cluster.connect(0);
+                Connection other = cluster.connect(1)) {
             for (String first : STRENGTHS) {
                 for (String second : STRENGTHS) {
                     for (boolean applied : List.of(false, true)) {
-                        again(one, other);
+                        again(cluster);
                         begin(one, 1, query(first));
                         begin(other, 2, query(second));
                         assertNull(commit(one));
                         if (applied) {
-                            awaitApplied(cluster);
+                            cluster.assertSame();
                         }
                         String pair = first + ", " + second;
                         assertEquals(TOGETHER.contains(pair) ? null : "40001", commit(other),
@@ -143,39 +103,39 @@ class RowLocksClusterTest {
                     }
                 }
             }
-            cluster.assertSame();
         }
     }
 
     /** Who has changed the row has locked it for all others. */
     @Test
     void ofTwoOneOfWhichChangesWhatTheOtherLocksOneCommits() throws Exception {
-        FaultCluster cluster = usual;
-        try (Connection one = cluster.connect(0); Connection other = cluster.connect(1)) {
+        try (FaultCluster cluster = start(directory, "si");
+                Connection one = cluster.connect(0);
+                Connection other = cluster.connect(1)) {
             String change = "UPDATE rota SET name = name WHERE id = ? RETURNING name, id";
             for (String strength : List.of("UPDATE", "NO KEY UPDATE")) {
                 for (boolean changedFirst : List.of(false, true)) {
                     for (boolean applied : List.of(false, true)) {
-                        again(one, other);
+                        again(cluster);
                         begin(one, 1, changedFirst ? change : query(strength));
                         begin(other, 2, changedFirst ? query(strength) : change);
                         assertNull(commit(one));
                         if (applied) {
-                            awaitApplied(cluster);
+                            cluster.assertSame();
                         }
                         assertEquals("40001", commit(other), strength + (changedFirst ? ", changed first" : "")
                                 + (applied ? ", applied before" : ""));
                     }
                 }
             }
-            cluster.assertSame();
         }
     }
 
     @Test
     void advisoryLocksOfTransactionsKeepOutOtherNodesIfAsked() throws Exception {
-        FaultCluster cluster = usual;
-        try (Connection one = cluster.connect(0); Connection other = cluster.connect(1)) {
+        try (FaultCluster cluster = start(directory, "si");
+                Connection one = cluster.connect(0);
+                Connection other = cluster.connect(1)) {
             List<String> exclusive = List.of("SELECT 'night' AS name, pg_advisory_xact_lock(4000000000000 + ?)",
                     "SELECT 'night' AS name, pg_try_advisory_xact_lock(4000000000000 + ?)");
             String shared = "SELECT 'night' AS name, pg_advisory_xact_lock_shared(4000000000000 + ?)";
@@ -184,7 +144,7 @@ class RowLocksClusterTest {
                     + " 'BEGIN PERFORM pg_advisory_xact_lock(4000000000000 + n); END'");
             cluster.assertSame();
             String hidden = "SELECT 'night' AS name, hidden(?)";
-            again(one, other);
+            again(cluster);
             assertNull(both(cluster, one, other, exclusive.getFirst(), exclusive.getFirst()),
                     "a node's own by default");
             for (Connection session : List.of(one, other)) {
@@ -213,44 +173,42 @@ class RowLocksClusterTest {
                     "pg_advisory_lock(-1, 7)", "pg_try_advisory_lock_shared(1, -7)")) {
                 cluster.execute(0, "CREATE OR REPLACE FUNCTION outlives(n int) RETURNS void LANGUAGE plpgsql AS"
                         + " 'BEGIN PERFORM " + outliving + "; PERFORM pg_advisory_xact_lock(3); END'");
-                again(one, other);
+                again(cluster);
                 begin(one, 1, "SELECT 'night' AS name, outlives(?)");
                 assertEquals("0A000", commit(one), outliving);
                 assertNull(both(cluster, one, other, exclusive.getFirst(), two), "what outlived is given up");
             }
-            cluster.assertSame();
         }
     }
 
     private static @Nullable String both(FaultCluster cluster, Connection one, Connection other, String first,
             String second) throws Exception {
-        again(one, other);
+        again(cluster);
         begin(one, 1, first);
         begin(other, 2, second);
         assertNull(commit(one));
-        awaitApplied(cluster);
+        cluster.assertSame();
         return commit(other);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"dbsm", "postgres-r", "2pc"})
     void soItIsUnderOtherProtocols(String protocol) throws Exception {
-        try (FaultCluster cluster = start(protocol);
+        try (FaultCluster cluster = start(directory, protocol);
                 Connection one = cluster.connect(0);
                 Connection other = cluster.connect(1)) {
             for (String strength : List.of("UPDATE", "NO KEY UPDATE", "SHARE")) {
                 for (boolean applied : List.of(false, true)) {
-                    again(one, other);
+                    again(cluster);
                     begin(one, 1, query(strength));
                     begin(other, 2, query("UPDATE"));
                     assertNull(commit(one));
                     if (applied) {
-                        awaitApplied(cluster);
+                        cluster.assertSame();
                     }
                     assertEquals("40001", commit(other), strength + (applied ? ", applied before" : ""));
                 }
             }
-            cluster.assertSame();
         }
     }
 }

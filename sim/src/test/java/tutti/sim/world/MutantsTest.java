@@ -57,6 +57,7 @@ class MutantsTest {
 
     /** Looked for where it was found last, and then in all scenarios from the first on, as far as its bound goes. */
     @Tag("long")
+    @Tag("mutants")
     @Execution(ExecutionMode.CONCURRENT)
     @ParameterizedTest(name = "{0}")
     @MethodSource("all")

@@ -58,10 +58,11 @@ public record Hunt(Mutant mutant, int scenarios, boolean found, boolean soundPas
     }
 
     private static int[] turns(int likely, int within) {
-        return likely < 1 || likely > within
-                ? IntStream.rangeClosed(1, within).toArray()
-                : IntStream.concat(IntStream.of(likely), IntStream.rangeClosed(1, within).filter(each -> each != likely))
-                        .toArray();
+        IntStream all = IntStream.rangeClosed(1, within);
+        if (likely < 1 || likely > within) {
+            return all.toArray();
+        }
+        return IntStream.concat(IntStream.of(likely), all.filter(each -> each != likely)).toArray();
     }
 
     /** Whether all is as it must be. */

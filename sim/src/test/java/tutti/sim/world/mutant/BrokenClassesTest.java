@@ -278,6 +278,7 @@ class BrokenClassesTest {
     }
 
     @Tag("long")
+    @Tag("mutants")
     @ParameterizedTest
     @MethodSource("slow")
     void isFoundSlowly(BrokenClass broken) throws Exception {
