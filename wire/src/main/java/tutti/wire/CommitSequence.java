@@ -160,9 +160,10 @@ final class CommitSequence {
         boolean nothingFails = alone || backend.idle();
         if (!awaitsRows && session.replicated()) {
             backend.batch().closing(nothingFails, this::closed);
-        } else if (nothingFails) {
+        } else if (nothingFails && backend.inTransaction()) {
             closed(backend.takeAhead());
         } else {
+            // also where all has been answered at the client's Flush: that the engine is in a transaction it says at a Sync only
             backend.batch().sync(this::closed);
         }
     }

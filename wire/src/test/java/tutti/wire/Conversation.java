@@ -22,6 +22,8 @@ final class Conversation {
     /** Message types answered to a batch, errors with their SQLSTATE, and the final status. */
     private static final class Answers implements ResponseHandler {
         private final StringBuilder seen = new StringBuilder();
+        /** The first CommandComplete has come. */
+        final CompletableFuture<Void> executed = new CompletableFuture<>();
         final CompletableFuture<String> end = new CompletableFuture<>();
 
         @Override
@@ -31,6 +33,7 @@ final class Conversation {
                 seen.append('(').append(ErrorFields.read(body).sqlState()).append(')');
             } else if (type == Backend.COMMAND_COMPLETE) {
                 seen.append('(').append(Fields.cString(body)).append(')');
+                executed.complete(null);
             }
         }
 
@@ -57,6 +60,20 @@ final class Conversation {
         Answers answers = new Answers();
         client.send(out, cycles, answers);
         return answers.end;
+    }
+
+    /** The same of a client that asks for the answers to the first messages by Flush, and sends the rest when a statement of theirs has been executed. */
+    static String flushed(BackendConnection client, Batch first, Batch rest) throws Exception {
+        ByteBuf out = client.buffer();
+        first.write(out);
+        Frontend.flush(out);
+        Answers answers = new Answers();
+        client.send(out, 1, answers);
+        answers.executed.get(20, TimeUnit.SECONDS);
+        ByteBuf more = client.buffer();
+        rest.write(more);
+        client.eventLoop().submit(() -> client.channel().writeAndFlush(more)).get(20, TimeUnit.SECONDS);
+        return get(answers.end);
     }
 
     /** A simple query. */

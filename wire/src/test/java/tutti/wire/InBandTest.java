@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import tutti.core.txn.AbortReason;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
@@ -139,6 +140,30 @@ class InBandTest extends InBandTables {
     }
 
     // ------------------------------------------------------------------------------------------ conversations
+
+    /** What the engine has answered by then does not say that it is in a transaction. */
+    @ParameterizedTest
+    @EnumSource(Way.class)
+    void whatWasAnsweredAtFlushIsCommittedAtSync(Way way) throws Exception {
+        BackendConnection client = fixture.client(way);
+        for (int id = 501; id < 503; id++) {
+            String insert = "insert into document values (" + id + ") returning id";
+            assertEquals("12DC(INSERT 0 1)/I",
+                    Conversation.flushed(client, out -> Frontend.statement(out, insert), Frontend::sync));
+            assertEquals(1, fixture.committed().size());
+        }
+        assertEquals("12C(BEGIN)12DC(DELETE 1)12C(COMMIT)/I", Conversation.flushed(client, out -> {
+            Frontend.statement(out, "begin");
+            Frontend.statement(out, "delete from document where id = 501 returning id");
+        }, out -> {
+            Frontend.statement(out, "commit");
+            Frontend.sync(out);
+        }));
+        assertEquals(1, fixture.committed().size());
+        assertEquals("C(DELETE 1)/I", Conversation.simple(client, "delete from document where id in (501, 502)"));
+        assertEquals(1, fixture.committed().size());
+        client.close();
+    }
 
     /** What a transaction of each kind tells of an update of one column. */
     private static List<String> told() throws Exception {
