@@ -88,8 +88,9 @@ class GridBenchTest {
     void deadlocksThatNobodyLooksForCostTheLockTimeout() throws Exception {
         GridFigures.Measured found = tpcc(GridContender.TWO_PHASE, IsolationLevel.READ_COMMITTED);
         GridFigures.Measured blind = new GridSimulation(new GridMeasurement(GridScript.Workload.TPCC,
-                GridContender.TWO_PHASE_BLIND, IsolationLevel.READ_COMMITTED, 0, 2, 3, 4, 0, Duration.ofMillis(100), 0.3), 1)
-                        .run();
+                GridContender.TWO_PHASE_BLIND, IsolationLevel.READ_COMMITTED, 0, 2, 3, 4, 0, Duration.ofMillis(100),
+                0.3), 1)
+                .run();
         assertTrue(found.deadlocks() > 0 && blind.deadlocks() == 0 && blind.lockTimeouts() > 0, blind::toString);
         assertTrue(blind.commitsPerSecond() < found.commitsPerSecond(), found + " " + blind);
     }

@@ -100,7 +100,8 @@ final class ChangesCommand implements Callable<Integer> {
         while (more) {
             String lines = ask(client, node,
                     "do=read&source=" + source.name().toLowerCase(Locale.ROOT) + "&after=" + from
-                            + confirmed + "&database=" + URLEncoder.encode(database, StandardCharsets.UTF_8) + "&count=" + COUNT + "&wait=" + (follow ? WAIT.toMillis() : ONCE.toMillis()));
+                            + confirmed + "&database=" + URLEncoder.encode(database, StandardCharsets.UTF_8) + "&count="
+                            + COUNT + "&wait=" + (follow ? WAIT.toMillis() : ONCE.toMillis()));
             for (String line : lines.lines().toList()) {
                 Matcher position = POSITION.matcher(line);
                 if (!position.find()) {

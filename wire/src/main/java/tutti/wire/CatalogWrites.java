@@ -35,7 +35,8 @@ final class CatalogWrites {
     private static final long COMMENT = SqlTokens.key("description");
     private static final long ROLE = SqlTokens.key("rolname");
     private static final long PASSWORD = SqlTokens.key("rolpassword");
-    private static final long[] NAMED = SqlCursor.keys("regclass regproc regprocedure regtype regnamespace regcollation regconfig regdictionary");
+    private static final long[] NAMED = SqlCursor
+            .keys("regclass regproc regprocedure regtype regnamespace regcollation regconfig regdictionary");
     /** What passwords are checked against: another text in their place may be somebody's password, and would be in the order's log. */
     private static final List<String> VERIFIERS = List.of("scram-sha-256$", "md5");
 

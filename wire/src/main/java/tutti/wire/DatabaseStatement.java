@@ -217,7 +217,8 @@ record DatabaseStatement(DatabaseChange change, boolean forced, boolean ofSystem
                 default -> false;
             };
             if (!usual && option.equals("template")) {
-                return "a database of a cluster is made from template0: leave TEMPLATE out, and fill it by pg_dump of " + value
+                return "a database of a cluster is made from template0: leave TEMPLATE out, and fill it by pg_dump of "
+                        + value
                         + " and psql";
             }
             return usual

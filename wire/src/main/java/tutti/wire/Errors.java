@@ -79,7 +79,9 @@ final class Errors {
      */
     static ErrorFields unheard(TransactionNames names, @Nullable TransactionId name) {
         ErrorFields doubt = fatal(TransactionNames.IN_DOUBT, "whether "
-                + (name == null ? "the statement has been executed" : "transaction " + names.of(name) + " has been committed")
+                + (name == null
+                        ? "the statement has been executed"
+                        : "transaction " + names.of(name) + " has been committed")
                 + " is in doubt: its session has ended before that was known");
         return name == null
                 ? doubt.with('H', "Look whether it has, before it is executed again.")

@@ -442,7 +442,9 @@ final class ExtendedMessages {
             return pass(SentMessage.EXECUTE_IN_BAND);
         }
         // without a RETURNING of the client's, its limit of rows would not count
-        backend.forward(inBandMessages.replaced(buffer, start, most, new byte[Integer.BYTES], start + bodyLength, start + bodyLength),
+        backend.forward(
+                inBandMessages.replaced(buffer, start, most, new byte[Integer.BYTES], start + bodyLength,
+                        start + bodyLength),
                 SentMessage.EXECUTE_IN_BAND);
         return false;
     }

@@ -397,7 +397,8 @@ class InBandForgedTest {
 
     /** Makes a function that puts another statement in the place of the one that is prepared as {@code s}. */
     private void replacing(String head, String returns) throws Exception {
-        schema(head.replace("create", "create or replace") + " $$ begin execute 'deallocate s'; execute $r$prepare s as update mine set word = word where id = 1"
+        schema(head.replace("create", "create or replace")
+                + " $$ begin execute 'deallocate s'; execute $r$prepare s as update mine set word = word where id = 1"
                 + " returning " + forged + "$r$; return " + returns + "; end $$");
     }
 

@@ -209,7 +209,8 @@ class LostSessionsTest extends OnFrontEnd {
     /** Who has asked to commit, and whose server process is ended then, hears what becomes of that, and nothing before that is known. */
     @Test
     void aBackendThatDiesDoesNotSpeakForTheCommitThatTheNodeDecides() throws Exception {
-        for (String commit : List.of("insert into account values (1, 1)", "begin; insert into account values (1, 1); commit")) {
+        for (String commit : List.of("insert into account values (1, 1)",
+                "begin; insert into account values (1, 1); commit")) {
             fixture.reset();
             assertEquals(commit.startsWith("begin") ? "C(BEGIN)C(INSERT 0 1)C(COMMIT)/I" : "C(INSERT 0 1)/I",
                     lost(commit, ScriptedNode.Open::commit).get(20, TimeUnit.SECONDS));

@@ -58,8 +58,10 @@ final class NotifyQueue {
         holder = null;
         int process = named == null || System.nanoTime() - named.nanos > BELIEVED.toNanos() ? NOBODY : named.process;
         if (process != NOBODY && !sessions.contains(process)) {
-            LOG.warn("the server's queue of notifications is full, since process {}, which is no client's of this node, listens and stays in a"
-                    + " transaction: end it", process);
+            LOG.warn(
+                    "the server's queue of notifications is full, since process {}, which is no client's of this node, listens and stays in a"
+                            + " transaction: end it",
+                    process);
             process = NOBODY;
         }
         // What nobody needs any more is removed when somebody asks how full it is, or tells something: which nobody can.
@@ -71,8 +73,10 @@ final class NotifyQueue {
             if (failed != null) {
                 LOG.warn("the server's queue of notifications is full, and no room can be made", failed);
             } else if (!ended.statements().getFirst().rows().isEmpty()) {
-                LOG.warn("the server's queue of notifications is full: the session that listens and stays in a transaction is ended,"
-                        + " process {}", ended.statements().getFirst().rows().getFirst().getFirst());
+                LOG.warn(
+                        "the server's queue of notifications is full: the session that listens and stays in a transaction is ended,"
+                                + " process {}",
+                        ended.statements().getFirst().rows().getFirst().getFirst());
             }
             return null;
         });

@@ -157,8 +157,9 @@ public final class PostgresView implements StateView {
     private List<List<@Nullable String>> ask(String what, String made, String sql)
             throws IOException, InterruptedException {
         try {
-            QueryResult result = reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET TRANSACTION SNAPSHOT '"
-                    + snapshot + "'; " + made + "SET TRANSACTION READ ONLY; " + sql, TIMEOUT);
+            QueryResult result = reader
+                    .execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ WRITE; SET TRANSACTION SNAPSHOT '"
+                            + snapshot + "'; " + made + "SET TRANSACTION READ ONLY; " + sql, TIMEOUT);
             return result.rows();
         } catch (PostgresException refused) {
             throw new IOException(what + " cannot be read: " + refused.sqlState() + " " + refused.getMessage()
@@ -201,10 +202,11 @@ public final class PostgresView implements StateView {
         long pageBytes = Long.parseLong(text(size.get(1)));
         for (long first = 0; first < pages; first += PIECE_PAGES) {
             long begun = System.nanoTime();
-            String query = "select " + list.replace("$key", source.keyText).replace("$row", source.rowText) + " from only "
-                            + source.name + " where ctid >= '(" + first + ",0)' and ctid < '("
-                            + (first + PIECE_PAGES) + ",0)'"
-                            + rest.replace("$key", source.keyText);
+            String query = "select " + list.replace("$key", source.keyText).replace("$row", source.rowText)
+                    + " from only "
+                    + source.name + " where ctid >= '(" + first + ",0)' and ctid < '("
+                    + (first + PIECE_PAGES) + ",0)'"
+                    + rest.replace("$key", source.keyText);
             List<List<@Nullable String>> rows = source.reader == null
                     ? ask("table " + table.name(), query)
                     : askAs(source.reader, "table " + table.name(), query, columns);

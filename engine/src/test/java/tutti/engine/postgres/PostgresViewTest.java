@@ -133,7 +133,8 @@ class PostgresViewTest {
                 "ALTER TABLE public.item FORCE ROW LEVEL SECURITY",
                 "CREATE FUNCTION evil.known(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN IF (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user)"
                         + " THEN RAISE 'caught'; END IF; RETURN 1; END $$",
-                "CREATE ROLE " + OWNER + "; GRANT USAGE ON SCHEMA evil TO " + OWNER + "; GRANT CREATE ON SCHEMA public TO " + OWNER,
+                "CREATE ROLE " + OWNER + "; GRANT USAGE ON SCHEMA evil TO " + OWNER
+                        + "; GRANT CREATE ON SCHEMA public TO " + OWNER,
                 "CREATE TABLE public.planned (id int, v text)", "ALTER TABLE public.planned OWNER TO " + OWNER,
                 "INSERT INTO public.planned VALUES (1, 'a'), (1, 'b')",
                 "SET ROLE " + OWNER + "; CREATE INDEX ON public.planned ((evil.known(1)))");

@@ -141,7 +141,8 @@ record SocketCosts(Line send, Line receive, long pollNanos, long wakingNanos, lo
     /** Mean of sending a datagram to somebody who sleeps. */
     private static double toSleeper(long clockNanos) throws IOException, InterruptedException {
         long[] nanos = new long[BURSTS];
-        try (DatagramChannel from = RealStations.open(); DatagramChannel to = RealStations.open();
+        try (DatagramChannel from = RealStations.open();
+                DatagramChannel to = RealStations.open();
                 Selector selector = Selector.open()) {
             SocketAddress address = to.getLocalAddress();
             to.register(selector, SelectionKey.OP_READ);

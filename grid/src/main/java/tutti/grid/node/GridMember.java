@@ -233,7 +233,8 @@ final class GridMember implements Reads.World {
         return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
-                counts.deadlocks, counts.lockTimeouts, reads.local(), reads.remote(), store.waitingReads() + commits.waitingReads(),
+                counts.deadlocks, counts.lockTimeouts, reads.local(), reads.remote(),
+                store.waitingReads() + commits.waitingReads(),
                 counts.messages, l1.status());
     }
 
@@ -511,7 +512,8 @@ final class GridMember implements Reads.World {
         if (byGroups) {
             absent(unheard);
         } else {
-            view().members().forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
+            view().members()
+                    .forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
             moving = relocation.say();
             agreement.tick();
         }

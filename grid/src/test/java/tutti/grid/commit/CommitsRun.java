@@ -142,7 +142,8 @@ final class CommitsRun {
             this.commits = protocol == CommitProtocol.TWO_PHASE
                     ? new TwoPhaseCommit(number, clock, all, layouts, store, LOCK_TIMEOUT, true, this)
                     : new TotalOrderCommit(number,
-                            protocol == CommitProtocol.TOM_2 ? Multicast.Steps.TWO : Multicast.Steps.THREE, 1, clock, all,
+                            protocol == CommitProtocol.TOM_2 ? Multicast.Steps.TWO : Multicast.Steps.THREE, 1, clock,
+                            all,
                             layouts, store, this);
         }
 
@@ -457,8 +458,10 @@ final class CommitsRun {
         long own = stamps.getOrDefault(id, 0L);
         requests.forEach((other, request) -> {
             long stamp = stamps.getOrDefault(other, 0L);
-            if (!other.equals(id) && check.stamp() < stamp && stamp < own && isOwned(request) && writes(request, check.key())) {
-                fail(id + " has committed at " + own + ", though what it read up to " + check.stamp() + " was written by " + other
+            if (!other.equals(id) && check.stamp() < stamp && stamp < own && isOwned(request)
+                    && writes(request, check.key())) {
+                fail(id + " has committed at " + own + ", though what it read up to " + check.stamp()
+                        + " was written by " + other
                         + " at " + stamp);
             }
         });
@@ -486,7 +489,8 @@ final class CommitsRun {
             }
         }
         if (one.stamp < expected || (!one.latest && one.stamp != expected && !isOfLost)) {
-            fail("a read at " + one.at + " was answered by node " + one.by.number + " with what was written at " + one.stamp
+            fail("a read at " + one.at + " was answered by node " + one.by.number + " with what was written at "
+                    + one.stamp
                     + ", and there is something of " + expected);
         }
     }
@@ -514,8 +518,9 @@ final class CommitsRun {
     @Override
     public String toString() {
         StringBuilder text = new StringBuilder("views ").append(views);
-        requests.forEach((id, request) -> text.append("\n ").append(id).append(" at ").append(stamps.get(id)).append(' ')
-                .append(request.keys()));
+        requests.forEach(
+                (id, request) -> text.append("\n ").append(id).append(" at ").append(stamps.get(id)).append(' ')
+                        .append(request.keys()));
         for (Node node : nodes) {
             text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "")
                     .append(node.excluded ? " excluded" : "").append(" applied ").append(node.applied);

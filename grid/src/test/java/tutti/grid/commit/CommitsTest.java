@@ -32,7 +32,8 @@ class CommitsTest {
             locks += run.ended(Result.Kind.DEADLOCK) + run.ended(Result.Kind.LOCK_TIMEOUT);
             crashes += run.views() - 1;
         }
-        String figures = committed + " committed, " + conflicts + " conflicts, " + locks + " for locks, " + crashes + " crashes";
+        String figures = committed + " committed, " + conflicts + " conflicts, " + locks + " for locks, " + crashes
+                + " crashes";
         assertTrue(committed > 5L * SEEDS && conflicts > SEEDS / 4 && crashes > SEEDS / 4, figures);
         assertEquals(protocol == CommitProtocol.TWO_PHASE, locks > 0, figures);
     }

@@ -242,7 +242,8 @@ class NestedStatementsTest {
     @ValueSource(strings = {"CREATE TABLE first PARTITION OF t FOR VALUES FROM (0) TO (9);"
             + " CREATE TABLE second PARTITION OF t FOR VALUES FROM (9) TO (19)", "CREATE TABLE first () INHERITS (t)"})
     void noPartIsFilledDifferentlyAtEachNode(String parts) throws Exception {
-        try (Pair pair = new Pair("CREATE TABLE t (id int) " + (parts.contains("PARTITION") ? "PARTITION BY RANGE (id)" : ""),
+        try (Pair pair = new Pair(
+                "CREATE TABLE t (id int) " + (parts.contains("PARTITION") ? "PARTITION BY RANGE (id)" : ""),
                 parts, "INSERT INTO t VALUES (1)")) {
             assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
                     "DO $$ BEGIN ALTER TABLE t ADD COLUMN c float8 DEFAULT random(); END $$")).getSQLState());

@@ -46,7 +46,8 @@ class PostgresBackupTest {
                 assertFalse(backup.end().wal().isEmpty());
                 backup.check();
             }
-            client.execute("SELECT pg_create_physical_replication_slot('taken_' || n) FROM generate_series(1, 9) n", PATIENCE);
+            client.execute("SELECT pg_create_physical_replication_slot('taken_' || n) FROM generate_series(1, 9) n",
+                    PATIENCE);
             assertTrue(assertThrows(IOException.class,
                     () -> PostgresBackup.begin(loops, settings, configuration.dataDirectory())).getMessage()
                     .contains("pg_drop_replication_slot"));
