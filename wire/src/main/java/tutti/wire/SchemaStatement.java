@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import java.util.List;
 import tutti.wire.sql.SqlTokens;
 
 /**
@@ -57,6 +58,10 @@ final class SchemaStatement {
     private final AlterDatabase alteredDatabase;
     private final boolean serializable;
     private String refusal = "";
+    private static final long UNTIL = SqlTokens.key("until");
+    private static final List<String> MOMENTS = List.of("now", "today", "tomorrow", "yesterday");
+    private static final String NO_MOMENT = "VALID UNTIL takes a plain string with a date and time that is the same at all nodes: each would take now,"
+            + " today, tomorrow or yesterday for the moment at which it executes the statement";
     /** Whether it makes a temporary object. */
     private boolean temporary;
     private boolean fromQuery;
@@ -163,6 +168,7 @@ final class SchemaStatement {
         boolean own = false;
         boolean variable = false;
         boolean trigger = false;
+        boolean until = false;
         while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
             variable = sql.atAny(VARIABLE_FOLLOWS);
@@ -186,6 +192,10 @@ final class SchemaStatement {
             if (sql.named(Classifier.REPLICATION_ROLE)) {
                 return refuse(Classifier.NO_REPLICATION_ROLE);
             }
+            if (until && sql.atString() && (!sql.isPlainString() || sql.containsAny(MOMENTS))) {
+                return refuse(NO_MOMENT);
+            }
+            until = sql.atWord(UNTIL);
             if (ofDatabase && sql.atWord(FROM)) {
                 return refuse(FROM_CURRENT);
             }

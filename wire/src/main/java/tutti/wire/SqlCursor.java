@@ -116,6 +116,11 @@ final class SqlCursor {
         return tokens.isPlainString();
     }
 
+    /** As {@link SqlTokens#containsAny}. */
+    boolean containsAny(List<String> words) {
+        return tokens.containsAny(words);
+    }
+
     /** As {@link SqlTokens#isPlainNumber}. */
     boolean isPlainNumber() {
         return tokens.isPlainNumber();

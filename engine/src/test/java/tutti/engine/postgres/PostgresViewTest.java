@@ -137,9 +137,11 @@ class PostgresViewTest {
                         + "; GRANT CREATE ON SCHEMA public TO " + OWNER,
                 "CREATE TABLE public.planned (id int, v text)", "ALTER TABLE public.planned OWNER TO " + OWNER,
                 "INSERT INTO public.planned VALUES (1, 'a'), (1, 'b')",
+                "ALTER TABLE public.item ADD CHECK (evil.known(1) = id)",
                 "SET ROLE " + OWNER + "; CREATE INDEX ON public.planned ((evil.known(1)))");
         BackendConnection admin = TestServer.connect(database);
         TestServer.execute(admin, "ALTER DATABASE " + database + " SET search_path = evil, pg_catalog");
+        TestServer.execute(admin, "ALTER DATABASE " + database + " SET constraint_exclusion = on");
         admin.close();
         try (PostgresView view = view(database)) {
             assertEquals(1, digest(view).rows());

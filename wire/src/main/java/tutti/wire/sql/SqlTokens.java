@@ -1,6 +1,8 @@
 package tutti.wire.sql;
 
 import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Locale;
 
 /**
  * Finds the words of a piece of SQL. A tokenizer over bytes in any encoding that contains ASCII as it is, which knows
@@ -149,6 +151,12 @@ public final class SqlTokens {
             plain = sql[i] != '\'' && sql[i] != '\\';
         }
         return plain;
+    }
+
+    /** Whether the last token, in small letters, contains one of some words of ASCII. */
+    public boolean containsAny(List<String> words) {
+        String text = new String(sql, start, next - start, StandardCharsets.ISO_8859_1).toLowerCase(Locale.ROOT);
+        return words.stream().anyMatch(text::contains);
     }
 
     /** Whether the last token consists of digits. */

@@ -398,7 +398,7 @@ BEGIN
         PERFORM tutti.explain_server();
         RETURN true;
     ELSIF statement !~* kind OR NOT tutti.is_one_statement(statement)
-            OR statement ~* '\mmapping\M|u&"|session_replication_role|\mtutti_(?:node|applier_|executor_)|^\s*alter\M.*\mall\M.*\mdatabase\M' THEN
+            OR statement ~* '\mmapping\M|\muntil\M.*\m(?:now|today|tomorrow|yesterday)\M|u&"|session_replication_role|\mtutti_(?:node|applier_|executor_)|^\s*alter\M.*\mall\M.*\mdatabase\M' THEN
         PERFORM tutti.refuse_nested('this statement', 'Send it as a statement of its own.');
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN
