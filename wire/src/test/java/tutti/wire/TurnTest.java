@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.FrontEndFixture.PATIENCE;
@@ -294,9 +295,11 @@ class TurnTest extends OnFrontEnd {
             gone.get(20, TimeUnit.SECONDS);
             fixture.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'alice'",
                     PATIENCE);
-            assertEquals("57P01", sqlState(write));
             open.transaction.run(Priority.ORDERED);
             assertEquals("engine", take(fixture.node.ended));
+            assertFalse(write.isDone(), "what has become of it the node says");
+            open.transaction.answer(new Outcome.Aborted(new AbortReason.Failed("engine")));
+            assertEquals("57P01", sqlState(write));
             assertEquals("1:10", fixture.accounts());
         }
     }
