@@ -94,7 +94,7 @@ class ClassifierTest {
             create role a valid until 'May 4 12:00:00 2030 +1' | SCHEMA
             alter user a with nologin valid until 'infinity' | SCHEMA
             create user a valid until 'Tomorrow 12:00' | REFUSED
-            alter role a valid until E'\x6eow' | REFUSED
+            alter role a valid until E'\\x6eow' | REFUSED
             alter role all in database shop set exit_on_error = on | SCHEMA
             alter user /* nobody */ all in database shop reset all | SCHEMA
             alter role a in database shop set timezone = 'UTC' | SCHEMA
