@@ -121,6 +121,10 @@ class PostgresViewTest {
         }
     }
 
+    private static StateView.Relation table(PostgresView view, String name) throws Exception {
+        return view.tables().stream().filter(table -> table.name().equals(name)).findFirst().orElseThrow();
+    }
+
     /** Nothing of a client's is executed with the node's rights. */
     @Test
     void clientsCodeIsNotExecuted() throws Exception {
@@ -137,16 +141,16 @@ class PostgresViewTest {
                         + "; GRANT CREATE ON SCHEMA public TO " + OWNER,
                 "CREATE TABLE public.planned (id int, v text)", "ALTER TABLE public.planned OWNER TO " + OWNER,
                 "INSERT INTO public.planned VALUES (1, 'a'), (1, 'b')",
-                "ALTER TABLE public.item ADD CHECK (evil.known(1) = id)",
-                "SET ROLE " + OWNER + "; CREATE INDEX ON public.planned ((evil.known(1)))");
+                "SET ROLE " + OWNER + "; CREATE INDEX ON public.planned ((evil.known(1)));"
+                        + " CREATE TABLE public.checked (id int, CHECK (evil.known(1) = 1)); INSERT INTO public.checked VALUES (1)");
         BackendConnection admin = TestServer.connect(database);
         TestServer.execute(admin, "ALTER DATABASE " + database + " SET search_path = evil, pg_catalog");
         TestServer.execute(admin, "ALTER DATABASE " + database + " SET constraint_exclusion = on");
         admin.close();
         try (PostgresView view = view(database)) {
             assertEquals(1, digest(view).rows());
-            StateView.Relation planned = view.tables().stream().filter(table -> table.name().equals("public.planned"))
-                    .findFirst().orElseThrow();
+            assertEquals(1, view.digests(table(view, "public.checked"), 1, AT_ONCE).getFirst().rows());
+            StateView.Relation planned = table(view, "public.planned");
             assertEquals(2, view.digests(planned, 1, AT_ONCE).getFirst().rows());
             assertEquals(2, view.digests(planned, 3, AT_ONCE).stream().mapToLong(StateView.Digest::rows).sum());
             assertEquals(Set.of("(1,a)", "(1,b)"), view.rows(planned, 1, 0, 10, AT_ONCE).stream()
