@@ -43,6 +43,7 @@ class DamagedMessagesTest {
     private static final int STRANGERS_PER_CLIENT = 4;
     private static final int MESSAGES_MAX = 24;
     private static final int PATIENCE_SECONDS = 20;
+    private static final Duration PATIENCE = Duration.ofSeconds(PATIENCE_SECONDS);
 
     private static final List<String> STATEMENTS = List.of("SELECT 1", "BEGIN", "COMMIT", "ROLLBACK", "",
             "INSERT INTO account VALUES (1, 2, 'x')", "INSERT INTO account VALUES ($1, $2, 'y') RETURNING id",
@@ -208,6 +209,8 @@ class DamagedMessagesTest {
         for (int i = 0; i < STRANGERS_PER_CLIENT; i++) {
             stranger(fixture, random);
         }
+        // what was said before may have set another one, a bit off
+        fixture.admin.execute("alter role alice password 'wonderland'", PATIENCE);
         client(fixture, random);
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
         while (fixture.frontEnd.sessions() > 0 || !fixture.frontEnd.memory().equals(FrontEnd.Memory.NONE)) {
