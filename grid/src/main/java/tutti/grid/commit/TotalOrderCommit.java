@@ -43,8 +43,8 @@ import tutti.grid.store.Store;
  * coordinator finds the same. Owners wait for transactions with lower stamps only, hence never in a circle.
  *
  * <p>
- * <b>Serializable.</b> If all that was read is checked against the version that was read, then nothing was
- * written to it between that and the transaction's own stamp: it is as if all of it happened at its stamp. Read-only transactions
+ * <b>Serializable.</b> If all that was read is checked against the stamp of the snapshot that it was read from, then nothing was
+ * written to it between there and the transaction's own stamp: it is as if all of it happened at its stamp. Read-only transactions
  * happen at the stamp of their snapshot. The order of stamps is the serial order; since a node draws no stamp below what it has seen, it
  * is also that of each node's own transactions.
  *

@@ -322,11 +322,6 @@ final class GridMember implements Reads.World {
         }
     }
 
-    /** See {@link Store#readUpTo}; without views the stamp of the read will do. */
-    long readUpTo(Version version, long begin) {
-        return byGroups ? Math.max(begin, version.stamp()) : store.readUpTo(version, begin);
-    }
-
     /** Finds the keys of a snapshot; see {@link Scans}. */
     void scan(int cache, byte[] prefix, GridTransaction of, GridTransaction.Answer<List<Key>> answer) {
         if (!isOver(answer)) {

@@ -252,7 +252,10 @@ public final class GridTransaction {
         });
     }
 
-    /** What must be found as it was read. */
+    /**
+     * What must be found as it was read. A latest version was read when all up to {@link #begin} were there, so nothing that comes
+     * to be there later than it is below the larger of both.
+     */
     private List<CommitRequest.Check> checks() {
         List<CommitRequest.Check> checks = new ArrayList<>();
         reads.forEach((key, version) -> {
@@ -262,10 +265,10 @@ public final class GridTransaction {
                 }
                 case REPEATABLE_READ_WRITE_SKEW -> {
                     if (writes.containsKey(key)) {
-                        checks.add(new CommitRequest.Check(key, node.readUpTo(version, begin)));
+                        checks.add(new CommitRequest.Check(key, Math.max(begin, version.stamp())));
                     }
                 }
-                case SERIALIZABLE -> checks.add(new CommitRequest.Check(key, node.readUpTo(version, begin)));
+                case SERIALIZABLE -> checks.add(new CommitRequest.Check(key, begin));
             }
         });
         return checks;

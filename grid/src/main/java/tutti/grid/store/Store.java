@@ -107,14 +107,6 @@ public final class Store {
         return waitingReads;
     }
 
-    /**
-     * Up to which stamp nobody else may have written what a transaction has read: its version's. Not the stamp at which it was read: if who has answered is left out
-     * before it was sent a transaction that has its stamp of others, that one may be below. Without a version, up to where a removal may have been dropped.
-     */
-    public long readUpTo(Version version, long begin) {
-        return version.stamp() > 0 ? version.stamp() : Math.min(begin, horizon);
-    }
-
     /** Whether what a snapshot of this stamp would find may have been dropped. */
     public boolean isTrimmed(long stamp) {
         return stamp < horizon;
