@@ -10,7 +10,6 @@ import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -53,22 +52,8 @@ class BackupTest {
         return rows(cluster, node, "tutti");
     }
 
-    private static Connection connect(FaultCluster cluster, int node, String database) throws SQLException {
-        return DriverManager.getConnection(cluster.node(node).jdbcUrl().replace("/tutti?", "/" + database + "?"));
-    }
-
-    private static void execute(FaultCluster cluster, int node, String database, String... statements)
-            throws SQLException {
-        try (Connection connection = connect(cluster, node, database);
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
-    }
-
     private static List<String> rows(FaultCluster cluster, int node, String database) throws Exception {
-        try (Connection connection = connect(cluster, node, database);
+        try (Connection connection = cluster.connectTo(node, database);
                 Statement statement = connection.createStatement();
                 ResultSet results = statement.executeQuery("SELECT what FROM note ORDER BY id")) {
             List<String> rows = new ArrayList<>();
@@ -147,7 +132,7 @@ class BackupTest {
             boolean several = engine.equals("postgres");
             if (several) {
                 cluster.execute(0, "CREATE DATABASE shop");
-                execute(cluster, 0, "shop", "CREATE TABLE note (id int PRIMARY KEY, what text)",
+                cluster.executeIn(0, "shop", "CREATE TABLE note (id int PRIMARY KEY, what text)",
                         "INSERT INTO note VALUES (1, 'in the base')");
             }
             String base = run(Program.OK, "backup", "--data", data, "--to", backups.toString());
@@ -155,16 +140,16 @@ class BackupTest {
             cluster.execute(1, "SET tutti.acknowledge = 'applied'", "INSERT INTO note VALUES (2, 'kept')");
             cluster.execute(0, "UPDATE note SET what = what || '!' WHERE id = 2");
             if (several) {
-                execute(cluster, 0, "shop", "INSERT INTO note VALUES (2, 'since')");
+                cluster.executeIn(0, "shop", "INSERT INTO note VALUES (2, 'since')");
             }
             String since = run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
             assertTrue(since.contains("what was ordered since"), since);
             BackupNote kept = newest(backups);
             cluster.execute(2, "INSERT INTO note VALUES (3, 'late')");
             if (several) {
-                execute(cluster, 2, "shop", "DELETE FROM note WHERE id = 1");
+                cluster.executeIn(2, "shop", "DELETE FROM note WHERE id = 1");
                 cluster.execute(2, "CREATE DATABASE later");
-                execute(cluster, 2, "later", "CREATE TABLE note AS SELECT 1 AS id, 'made since' AS what");
+                cluster.executeIn(2, "later", "CREATE TABLE note AS SELECT 1 AS id, 'made since' AS what");
             }
             cluster.execute(0, "DELETE FROM note WHERE id = 1");
             run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
@@ -181,7 +166,7 @@ class BackupTest {
             if (several) {
                 assertEquals(List.of("in the base", "since"), rows(cluster, 1, "shop"));
                 assertThrows(SQLException.class, () -> rows(cluster, 1, "later"));
-                execute(cluster, 1, "shop", "INSERT INTO note VALUES (4, 'another history')");
+                cluster.executeIn(1, "shop", "INSERT INTO note VALUES (4, 'another history')");
             }
             cluster.execute(1, "INSERT INTO note VALUES (4, 'another history')");
             restore(cluster, backups, engine, "--at", Instant.ofEpochMilli(kept.millis()).toString());

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -19,21 +18,6 @@ class DatabasesClusterTest {
     @TempDir
     private Path directory;
 
-    private static Connection connect(FaultCluster cluster, int node, String database) throws SQLException {
-        return DriverManager.getConnection(cluster.node(node).jdbcUrl().replace("/tutti?", "/" + database + "?")
-                + "&connectTimeout=5&socketTimeout=20&loginTimeout=20");
-    }
-
-    private static void execute(FaultCluster cluster, int node, String database, String... statements)
-            throws SQLException {
-        try (Connection connection = connect(cluster, node, database);
-                Statement statement = connection.createStatement()) {
-            for (String sql : statements) {
-                statement.execute(sql);
-            }
-        }
-    }
-
     private static String value(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement(); ResultSet result = statement.executeQuery(sql)) {
             result.next();
@@ -42,7 +26,7 @@ class DatabasesClusterTest {
     }
 
     private static String value(FaultCluster cluster, int node, String database, String sql) throws SQLException {
-        try (Connection connection = connect(cluster, node, database)) {
+        try (Connection connection = cluster.connectTo(node, database)) {
             value(connection, "SELECT tutti_wait()");
             return value(connection, sql);
         }
@@ -64,23 +48,23 @@ class DatabasesClusterTest {
     @Test
     void databasesAreMadeWrittenAndDroppedThroughAnyNode() throws Exception {
         try (FaultCluster cluster = FaultCluster.start(directory, 3)) {
-            execute(cluster, 0, "postgres", "CREATE DATABASE shop");
-            execute(cluster, 1, "shop", "CREATE TABLE item (id int PRIMARY KEY, left_over int)",
+            cluster.executeIn(0, "postgres", "CREATE DATABASE shop");
+            cluster.executeIn(1, "shop", "CREATE TABLE item (id int PRIMARY KEY, left_over int)",
                     "INSERT INTO item VALUES (1, 10), (2, 20)");
-            execute(cluster, 1, "tutti", "CREATE TABLE item (id int PRIMARY KEY, left_over int)",
+            cluster.executeIn(1, "tutti", "CREATE TABLE item (id int PRIMARY KEY, left_over int)",
                     "INSERT INTO item VALUES (1, 7)");
             assertEverywhere(cluster, "30", "shop", "SELECT sum(left_over) FROM item");
             assertEverywhere(cluster, "7", "tutti", "SELECT sum(left_over) FROM item");
             assertEquals("42P04", assertThrows(SQLException.class,
-                    () -> execute(cluster, 2, "tutti", "CREATE DATABASE shop")).getSQLState());
+                    () -> cluster.executeIn(2, "tutti", "CREATE DATABASE shop")).getSQLState());
             theFirstToCommitWins(cluster);
 
             cluster.cluster.kill(2);
-            execute(cluster, 0, "shop", "INSERT INTO item VALUES (3, 100)");
-            execute(cluster, 0, "tutti", "CREATE DATABASE \"Second one\"");
-            execute(cluster, 1, "Second%20one", "CREATE TABLE t (id serial PRIMARY KEY)",
+            cluster.executeIn(0, "shop", "INSERT INTO item VALUES (3, 100)");
+            cluster.executeIn(0, "tutti", "CREATE DATABASE \"Second one\"");
+            cluster.executeIn(1, "Second%20one", "CREATE TABLE t (id serial PRIMARY KEY)",
                     "INSERT INTO t DEFAULT VALUES");
-            execute(cluster, 1, "tutti", "INSERT INTO item VALUES (2, 1)");
+            cluster.executeIn(1, "tutti", "INSERT INTO item VALUES (2, 1)");
             cluster.cluster.startNode(2);
             cluster.cluster.awaitReady(2, FaultCluster.PATIENCE);
             assertEverywhere(cluster, "131", "shop", "SELECT sum(left_over) FROM item");
@@ -88,7 +72,7 @@ class DatabasesClusterTest {
 
             cluster.killAll();
             cluster.startAll();
-            execute(cluster, 2, "Second%20one", "INSERT INTO t DEFAULT VALUES");
+            cluster.executeIn(2, "Second%20one", "INSERT INTO t DEFAULT VALUES");
             assertEverywhere(cluster, "2", "Second%20one", "SELECT count(*) FROM t");
             assertEverywhere(cluster, "131", "shop", "SELECT sum(left_over) FROM item");
             assertEverywhere(cluster, "8", "tutti", "SELECT sum(left_over) FROM item");
@@ -100,9 +84,9 @@ class DatabasesClusterTest {
     }
 
     private static void theFirstToCommitWins(FaultCluster cluster) throws SQLException {
-        try (Connection one = connect(cluster, 0, "shop");
-                Connection other = connect(cluster, 1, "shop");
-                Connection elsewhere = connect(cluster, 2, "tutti")) {
+        try (Connection one = cluster.connectTo(0, "shop");
+                Connection other = cluster.connectTo(1, "shop");
+                Connection elsewhere = cluster.connectTo(2, "tutti")) {
             for (Connection each : new Connection[]{one, other, elsewhere}) {
                 each.setAutoCommit(false);
                 // what it has seen would be something else if it were run again
@@ -116,24 +100,24 @@ class DatabasesClusterTest {
     }
 
     private static void altered(FaultCluster cluster) throws SQLException {
-        execute(cluster, 0, "postgres", "ALTER DATABASE \"Second one\" SET work_mem = '7MB'");
-        execute(cluster, 1, "tutti", "ALTER DATABASE \"Second one\" RENAME TO second");
-        execute(cluster, 2, "second", "INSERT INTO t DEFAULT VALUES");
+        cluster.executeIn(0, "postgres", "ALTER DATABASE \"Second one\" SET work_mem = '7MB'");
+        cluster.executeIn(1, "tutti", "ALTER DATABASE \"Second one\" RENAME TO second");
+        cluster.executeIn(2, "second", "INSERT INTO t DEFAULT VALUES");
         assertEverywhere(cluster, "3 7MB", "second", "SELECT count(*) || ' ' || current_setting('work_mem') FROM t");
         assertEquals("3D000", assertThrows(SQLException.class,
-                () -> execute(cluster, 0, "Second%20one", "SELECT 1")).getSQLState());
+                () -> cluster.executeIn(0, "Second%20one", "SELECT 1")).getSQLState());
     }
 
     private static void dropped(FaultCluster cluster) throws SQLException {
-        try (Connection connected = connect(cluster, 0, "shop")) {
+        try (Connection connected = cluster.connectTo(0, "shop")) {
             assertEquals("55006", assertThrows(SQLException.class,
-                    () -> execute(cluster, 0, "tutti", "DROP DATABASE shop")).getSQLState());
-            execute(cluster, 0, "tutti", "DROP DATABASE shop WITH (FORCE)");
+                    () -> cluster.executeIn(0, "tutti", "DROP DATABASE shop")).getSQLState());
+            cluster.executeIn(0, "tutti", "DROP DATABASE shop WITH (FORCE)");
             assertThrows(SQLException.class, () -> update(connected, "SELECT 1"));
         }
         assertEquals("3D000", assertThrows(SQLException.class,
-                () -> execute(cluster, 1, "tutti", "DROP DATABASE shop")).getSQLState());
-        execute(cluster, 1, "tutti", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop");
+                () -> cluster.executeIn(1, "tutti", "DROP DATABASE shop")).getSQLState());
+        cluster.executeIn(1, "tutti", "DROP DATABASE IF EXISTS shop", "CREATE DATABASE shop");
         assertEverywhere(cluster, "0", "shop", "SELECT count(*) FROM pg_tables WHERE tablename = 'item'");
     }
 }

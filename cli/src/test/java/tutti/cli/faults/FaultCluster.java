@@ -123,9 +123,28 @@ final class FaultCluster implements AutoCloseable {
         return DriverManager.getConnection(node(id).jdbcUrl() + "&connectTimeout=5&socketTimeout=10&loginTimeout=10");
     }
 
+    /** A session with another of the cluster's databases. */
+    Connection connectTo(int id, String database) throws SQLException {
+        return DriverManager.getConnection(node(id).jdbcUrl().replace("/tutti?", "/" + database + "?")
+                + "&connectTimeout=5&socketTimeout=20&loginTimeout=20");
+    }
+
     /** Executes statements at a node, one after the other, in a session of their own. */
     void execute(int id, String... statements) throws SQLException {
-        try (Connection connection = connect(id); Statement statement = connection.createStatement()) {
+        try (Connection connection = connect(id)) {
+            execute(connection, statements);
+        }
+    }
+
+    /** The same in another of the cluster's databases. */
+    void executeIn(int id, String database, String... statements) throws SQLException {
+        try (Connection connection = connectTo(id, database)) {
+            execute(connection, statements);
+        }
+    }
+
+    private static void execute(Connection connection, String... statements) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
             for (String sql : statements) {
                 statement.execute(sql);
             }
