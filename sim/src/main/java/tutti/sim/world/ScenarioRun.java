@@ -101,7 +101,7 @@ public final class ScenarioRun {
         RandomStream knobs = kernel.random("world");
         memories = new Memories(node -> isHurt(scenario.plan().allHosts().get(node)),
                 this::isInMajority);
-        recording = new Recording(kernel, scenario.plan().mayUndo(), memories,
+        recording = new Recording(kernel, scenario.plan().mayUndo() || mayTie(scenario), memories,
                 new KeepersWatch(founders(scenario), replicas));
         clients = new ListAppendHistory(scenario.transactions() + scenario.plan().allHosts().size() * (PROBES_MAX + 1));
         programs = new Programs(kernel.random("programs"), scenario.locksRows());
@@ -151,6 +151,15 @@ public final class ScenarioRun {
                 client.beginLater(knobs.nextLong(20 * Nanos.MILLI));
             }
         }
+    }
+
+    /**
+     * Whether one of two keepers may be unable to make what the other has made: then all have spoken and neither has a majority, so the origin gives way,
+     * as in a cluster of two.
+     */
+    private static boolean mayTie(Scenario scenario) {
+        return scenario.plan().has(FaultKind.ENGINE_REFUSES)
+                && scenario.placement().keepers().values().stream().anyMatch(keepers -> keepers.size() == 2);
     }
 
     private static Set<Integer> founders(Scenario scenario) {

@@ -141,8 +141,9 @@ final class NodeLife {
     }
 
     private void failed(Throwable cause, boolean restartable) {
-        left = true;
-        if (!over) {
+        if (over) {
+            left = true;
+        } else {
             home.failed(this, cause, restartable);
         }
     }
