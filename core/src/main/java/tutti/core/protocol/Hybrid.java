@@ -507,6 +507,11 @@ public final class Hybrid implements Protocol {
         return entry != null && entry.request() != null;
     }
 
+    @Override
+    public long waitingBytes() {
+        return queues.bytes();
+    }
+
     // ------------------------------------------------------------------------------------------ replicas that are gone
 
     @Override

@@ -233,7 +233,7 @@ final class OwnerRuns {
             tunes = false;
             return;
         }
-        long waiting = queues.members().stream().filter(entry -> entry.request() != null && isOwn(entry)).count();
+        long waiting = queues.count(entry -> entry.request() != null && isOwn(entry));
         now = by.next(ConcurrencyTuning.INTERVAL_NANOS, done, waiting);
         done = 0;
         tunes = waiting > 0;

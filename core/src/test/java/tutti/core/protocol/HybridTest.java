@@ -48,6 +48,25 @@ class HybridTest extends HybridSites {
     }
 
     @Test
+    void whatWaitsIsKnownByItsBytesAtAll() {
+        submit(1, 1L);
+        submit(2, 1L);
+        sites.get(0).protocol.submitted(id(3), TransactionRequest.Interactive.UNDECLARED);
+        deliver();
+        long each = TransactionRequest.Whole.WAITING_BYTES + 1L;
+        sites.forEach(site -> assertEquals(2 * each, site.protocol.waitingBytes()));
+        Site begun = new Site(2, 2);
+        begun.protocol.restore(sites.get(2).protocol.snapshot());
+        assertEquals(2 * each, begun.protocol.waitingBytes());
+        undertaken(1, 1, "a");
+        deliver();
+        sites.forEach(site -> assertEquals(each, site.protocol.waitingBytes()));
+        undertaken(1, 2, "b");
+        deliver();
+        sites.forEach(site -> assertEquals(0, site.protocol.waitingBytes()));
+    }
+
+    @Test
     void anOwnerThatIsBehindChoosesToExecuteMoreAtATime() {
         Site chooses = new Site(1, 0);
         chooses.protocol.committed(0, 0);
