@@ -643,6 +643,7 @@ final class ReplicaCore {
         if (lifecycle.state() == State.EXCLUDED) {
             return;
         }
+        transactions.logMore();
         questions.visible(position);
         elsewhere.visible(position);
         transactions.bookings().visible(position);

@@ -174,7 +174,7 @@ public final class Hybrid implements Protocol {
 
     private static final class Local {
         final TransactionId id;
-        final TransactionRequest request;
+        TransactionRequest request;
         Phase phase = Phase.SUBMITTED;
 
         Local(TransactionId id, TransactionRequest request) {
@@ -402,6 +402,9 @@ public final class Hybrid implements Protocol {
         Local own = local.get(entry.transaction());
         if (own != null) {
             own.phase = Phase.QUEUED;
+            if (entry.request() != null) {
+                own.request = entry.request(); // kept once
+            }
         } else if (orphan(entry)) {
             orphans.watch();
         }
