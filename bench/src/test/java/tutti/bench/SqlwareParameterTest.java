@@ -11,10 +11,10 @@ class SqlwareParameterTest {
     @Test
     void whatSomebodyWantsToTryIsSaidToWhomItConcerns() {
         SqlwareParameter all = SqlwareParameter.of(
-                " executors=4  batch-requests=128 apply.appliers=8 apply.linger=0s execution=passive owners=0,1,1 x=y ");
+                " executors=4  batch-requests=128 apply.appliers=8 apply.linger=0s execution=passive owners=0,1 x=y ");
         assertEquals(Map.of("protocol-parameters", "{executors: 4, batch-requests: 128}", "apply",
                 "{appliers: 8, linger: 0s}", "x", "y"), all.settings());
-        assertEquals(Map.of("execution", "passive", "logs", "64", "owners", "0,1,1"), all.ordered());
+        assertEquals(Map.of("execution", "passive", "logs", "64", "owners", "0,1"), all.ordered());
         assertTrue(all.title().contains("batch-requests=128"), all.title());
     }
 

@@ -101,8 +101,8 @@ final class ClientTransactions {
      * @param names by which clients know transactions
      * @param doubtNanos how long a majority may be away before clients hear that their commits are in doubt, in nanoseconds; 0 for ever
      */
-    ClientTransactions(int number, long incarnation, int inFlightMax, long waitingBytesMax, Clock clock, Loop loop, Node node,
-            NodeMetrics metrics, Horizon horizon, Engine engine, TransactionNames names, long doubtNanos) {
+    ClientTransactions(int number, long incarnation, int inFlightMax, long waitingBytesMax, Clock clock, Loop loop,
+            Node node, NodeMetrics metrics, Horizon horizon, Engine engine, TransactionNames names, long doubtNanos) {
         this.names = names;
         this.waitingBytesMax = waitingBytesMax;
         this.lostMajority = new LostMajority(node, doubtNanos, this::doubtful);

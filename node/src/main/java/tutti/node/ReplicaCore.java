@@ -101,7 +101,8 @@ final class ReplicaCore {
         this.world = new ProtocolWorld(parts, loop, metrics);
         this.protocol = protocol.apply(world);
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
-                settings.waitingBytesMax(), machine.clock(), loop, parts, metrics, horizon, engine, settings.names(), settings.doubtNanos());
+                settings.waitingBytesMax(), machine.clock(), loop, parts, metrics, horizon, engine, settings.names(),
+                settings.doubtNanos());
         this.outcomes = new Outcomes(settings.protocol().has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.placements = new Placements(settings.placement());
