@@ -41,7 +41,7 @@ import tutti.workload.tpcc.TpccScale;
         + " Prints what was accepted, aborts, mean latency, and the throughput until every copy has applied everything, with the thesis'"
         + " tables beside it; with --sweep also what each parameter does.")
 final class SqlwareCommand implements Callable<Integer> {
-    private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(10);
+    private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(20);
     private static final long LOOK_MILLIS_MIN = 50;
     private static final long LOOK_MILLIS_MAX = 1_000;
     /** No system executes more requests in a millisecond than this. */
