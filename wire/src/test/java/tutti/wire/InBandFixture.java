@@ -63,7 +63,9 @@ final class InBandFixture implements AutoCloseable {
     private final List<InetSocketAddress> addresses = new ArrayList<>();
 
     InBandFixture(String schema) throws Exception {
-        server = TestServer.start("max_replication_slots=10");
+        // What is done one way is compared with what was done before another way, rows in the order in which they came: in between, autovacuum may
+        // come to analyse a table, after which the server finds its rows another way.
+        server = TestServer.start("max_replication_slots=10", "autovacuum=off");
         admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
         node.admin = admin;
         admin.execute("CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
