@@ -104,11 +104,23 @@ final class InBandResults {
 
     /** The statement is complete: as many rows must have been seen as it says. */
     void complete(ByteBuf buffer, int start, int bodyLength) {
-        String tag = buffer.toString(start, bodyLength - 1, StandardCharsets.UTF_8);
-        if (!locks && !tag.endsWith(" " + seen)) {
+        if (!locks && !counts(buffer, start, start + bodyLength - 2, seen)) {
             rows().lose();
         }
         failed();
+    }
+
+    /** Whether a tag, whose last letter this is, ends with a space and a number. */
+    private static boolean counts(ByteBuf buffer, int start, int last, long number) {
+        int at = last;
+        long rest = number;
+        do {
+            if (at <= start || buffer.getByte(at--) != '0' + rest % 10) {
+                return false;
+            }
+            rest /= 10;
+        } while (rest > 0);
+        return buffer.getByte(at) == ' ';
     }
 
     /** There are more rows, which the client may never ask for. */

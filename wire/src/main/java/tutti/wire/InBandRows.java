@@ -22,7 +22,8 @@ final class InBandRows {
     private static final int FIRST_BYTES = 256;
     /** The letter of what says whether a row is one of the table's that its statement has been taken to name. */
     static final char OF_TABLE = 'T';
-    private static final String YES = "t";
+    private static final byte YES = 't';
+    private static final Setting[] SETTINGS = Setting.values();
 
     private final Set<Long> targets = new HashSet<>();
     private final Set<InBandParse> used = new HashSet<>();
@@ -136,8 +137,7 @@ final class InBandRows {
         boolean exact = true;
         while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
             int semicolon = buffer.indexOf(at, end, (byte) ';');
-            exact &= exact((char) buffer.getByte(at),
-                    buffer.toString(at + 1, semicolon - at - 1, StandardCharsets.UTF_8));
+            exact &= exact(buffer, at, semicolon);
             at = semicolon + 1;
         }
         byte[] told = new byte[end - at];
@@ -153,8 +153,7 @@ final class InBandRows {
         }
         while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
             int semicolon = buffer.indexOf(at, end, (byte) ';');
-            if (semicolon < 0 || !exact((char) buffer.getByte(at),
-                    buffer.toString(at + 1, semicolon - at - 1, StandardCharsets.UTF_8))) {
+            if (semicolon < 0 || !exact(buffer, at, semicolon)) {
                 return -1;
             }
             at = semicolon + 1;
@@ -166,13 +165,16 @@ final class InBandRows {
         return targets.contains(table) ? at : -1;
     }
 
-    private static boolean exact(char letter, String value) {
+    /** Whether what a letter says, which lies here with its value up to a semicolon, is as it has to be. */
+    private static boolean exact(ByteBuf buffer, int letterAt, int semicolon) {
+        char letter = (char) buffer.getByte(letterAt);
         if (letter == OF_TABLE) {
-            return value.equals(YES);
+            return semicolon == letterAt + 2 && buffer.getByte(letterAt + 1) == YES;
         }
-        for (Setting setting : Setting.values()) {
+        for (Setting setting : SETTINGS) {
             if (setting.letter() == letter) {
-                return setting.exact(value);
+                return setting.exact(
+                        buffer.toString(letterAt + 1, semicolon - letterAt - 1, StandardCharsets.US_ASCII));
             }
         }
         return false;
