@@ -241,22 +241,21 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+    public @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
         Schema now = new Schema(catalog.get(), leavesOut.getAsBoolean());
         InBandTables tables = inBand.get();
         return refreshing.get() > 0
                 ? null
                 : proven.of(new ProvenTexts.Ground(tables, now.catalog(), now.leavesOut(), large.size()), sql, length,
-                        standardStrings, role, () -> prove(sql, length, standardStrings, role, now, tables));
+                        speaker, () -> prove(sql, length, speaker, now, tables));
     }
 
-    private @Nullable InBandStatement prove(byte[] sql, int length, boolean standardStrings, String role, Schema now,
-            InBandTables tables) {
+    private @Nullable InBandStatement prove(byte[] sql, int length, Speaker speaker, Schema now, InBandTables tables) {
         Judged known = judged(tables);
-        return !known.readsAreReads() || known.hidden().in(sql, 0, length, standardStrings, true)
+        return !known.readsAreReads() || known.hidden().in(sql, 0, length, speaker.standardStrings(), true)
                 ? null
-                : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
-                        table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
+                : InBandStatement.of(sql, length, speaker, tables, now.catalog(),
+                        table -> now.leavesOut() && (table.large() || large.contains(table.oid())), now);
     }
 
     @Override

@@ -64,7 +64,11 @@ final class InBandResults {
             InBandRows.locked(buffer, at + Integer.BYTES, length, session.capture(),
                     session.transaction().work().locked());
         } else {
-            rows().row(buffer, at + Integer.BYTES, Math.max(0, length));
+            InBandRows told = rows();
+            told.row(buffer, at + Integer.BYTES, Math.max(0, length));
+            if (told.temporaries()) {
+                session.transaction().sawTemporaries();
+            }
         }
         if (columns > 0) {
             ByteBuf out = client.buffer(Messages.HEADER + at - start);

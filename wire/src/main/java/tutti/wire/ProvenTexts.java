@@ -40,21 +40,20 @@ final class ProvenTexts {
      *
      * @param sql in which it stands up to its length: a session's own, which changes, while it is looked for, and a copy when it is kept
      */
-    private record Text(byte[] sql, int length, boolean standardStrings, String role) {
+    private record Text(byte[] sql, int length, Speaker speaker) {
         Text kept(@Nullable InBandStatement found) {
-            return new Text(found == null ? Arrays.copyOf(sql, length) : found.original(), length, standardStrings,
-                    role);
+            return new Text(found == null ? Arrays.copyOf(sql, length) : found.original(), length, speaker);
         }
 
         @Override
         public boolean equals(@Nullable Object other) {
-            return other instanceof Text that && standardStrings == that.standardStrings
-                    && Arrays.equals(sql, 0, length, that.sql, 0, that.length) && role.equals(that.role);
+            return other instanceof Text that && Arrays.equals(sql, 0, length, that.sql, 0, that.length)
+                    && speaker.equals(that.speaker);
         }
 
         @Override
         public int hashCode() {
-            int hash = role.hashCode();
+            int hash = speaker.hashCode();
             for (int i = 0; i < length; i++) {
                 hash = 31 * hash + sql[i];
             }
@@ -84,7 +83,7 @@ final class ProvenTexts {
      * @param proof finds it, from nothing but the other parameters, and keeps a copy of the text
      */
     @Nullable
-    InBandStatement of(Ground ground, byte[] sql, int length, boolean standardStrings, String role,
+    InBandStatement of(Ground ground, byte[] sql, int length, Speaker speaker,
             Supplier<@Nullable InBandStatement> proof) {
         if (length > BYTES_MAX) {
             return proof.get();
@@ -94,7 +93,7 @@ final class ProvenTexts {
             now = Known.nothing(ground);
             known = now;
         }
-        Text text = new Text(sql, length, standardStrings, role);
+        Text text = new Text(sql, length, speaker);
         Found found = now.young().get(text);
         if (found == null) {
             Found before = now.old().get(text);

@@ -43,6 +43,8 @@ final class InBandFixture implements AutoCloseable {
     private static final Pattern COLUMNS = Pattern.compile("columns ([0-9a-f]+) ([\\w ]+)(\\(.*)");
     private static final byte[] SECRET = "cluster secret".getBytes(StandardCharsets.UTF_8);
 
+    private static final Speaker ALICE = new Speaker(true, "alice", false);
+
     /** Whether transactions are captured in band. */
     enum Way {
         /** All are: to ask the triggers fails. */
@@ -111,9 +113,9 @@ final class InBandFixture implements AutoCloseable {
         }
 
         @Override
-        public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+        public @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
             InBandStatement told = pretended;
-            return way == Way.TRIGGERS ? null : told != null ? told : real.inBand(sql, length, standardStrings, role);
+            return way == Way.TRIGGERS ? null : told != null ? told : real.inBand(sql, length, speaker);
         }
 
         @Override
@@ -175,7 +177,7 @@ final class InBandFixture implements AutoCloseable {
     /** Whether a statement would be sent so that it tells its rows, for alice. */
     boolean tells(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
-        return new OneWay(Way.EITHER).inBand(text, text.length, true, "alice") != null;
+        return new OneWay(Way.EITHER).inBand(text, text.length, ALICE) != null;
     }
 
     /** Whether a query would be sent so that it tells what it locks, for this role. */
@@ -192,7 +194,7 @@ final class InBandFixture implements AutoCloseable {
     /** Whether a statement is proven, for alice. */
     boolean proven(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
-        return InBandStatement.of(text, text.length, true, engine.inBandTables(), engine.catalog(), _ -> false, "alice",
+        return InBandStatement.of(text, text.length, ALICE, engine.inBandTables(), engine.catalog(), _ -> false,
                 "now") != null;
     }
 

@@ -19,6 +19,8 @@ import tutti.engine.postgres.catalog.TableCatalog;
 class ProvenTextsTest {
     private static final String TEXT = "UPDATE account SET balance = 1 WHERE id = 1";
 
+    private static final Speaker ALICE = new Speaker(true, "alice", false);
+
     private final ProvenTexts texts = new ProvenTexts();
     private int proofs;
 
@@ -27,24 +29,23 @@ class ProvenTextsTest {
     }
 
     /** Another one each time, unless it is remembered; the session's buffer, longer than the text, is used for something else then. */
-    private @Nullable InBandStatement prove(ProvenTexts.Ground ground, String sql, boolean standardStrings,
-            String role) {
+    private @Nullable InBandStatement prove(ProvenTexts.Ground ground, String sql, Speaker speaker) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
         byte[] buffer = (sql + ", and what was there before").getBytes(StandardCharsets.UTF_8);
-        InBandStatement found = texts.of(ground, buffer, text.length, standardStrings, role,
+        InBandStatement found = texts.of(ground, buffer, text.length, speaker,
                 () -> new InBandStatement(++proofs, text, text, 0, false, 0, false, "now"));
         Arrays.fill(buffer, (byte) 'x');
         return found;
     }
 
     private @Nullable InBandStatement prove(ProvenTexts.Ground ground) {
-        return prove(ground, TEXT, true, "alice");
+        return prove(ground, TEXT, ALICE);
     }
 
     /** Of which nothing can be proven. */
     private void vain(String sql) {
         byte[] buffer = sql.getBytes(StandardCharsets.UTF_8);
-        assertNull(texts.of(ground(), buffer, buffer.length, true, "alice", () -> {
+        assertNull(texts.of(ground(), buffer, buffer.length, ALICE, () -> {
             proofs++;
             return null;
         }));
@@ -60,14 +61,15 @@ class ProvenTextsTest {
 
     @Test
     void whatAProofLooksAtIsPartOfIt() {
-        prove(ground(), TEXT, true, "alice");
-        prove(ground(), TEXT, true, "bob");
-        prove(ground(), TEXT, false, "alice");
-        prove(ground(), TEXT + " ", true, "alice");
-        prove(ground(), TEXT.substring(1), true, "alice");
-        assertEquals(5, proofs);
-        prove(ground(), TEXT, true, "bob");
-        assertEquals(5, proofs);
+        prove(ground(), TEXT, ALICE);
+        prove(ground(), TEXT, new Speaker(true, "bob", false));
+        prove(ground(), TEXT, new Speaker(false, "alice", false));
+        prove(ground(), TEXT, new Speaker(true, "alice", true));
+        prove(ground(), TEXT + " ", ALICE);
+        prove(ground(), TEXT.substring(1), ALICE);
+        assertEquals(6, proofs);
+        prove(ground(), TEXT, new Speaker(true, "bob", false));
+        assertEquals(6, proofs);
     }
 
     @Test
@@ -108,8 +110,8 @@ class ProvenTextsTest {
     @Test
     void aLongTextIsNotKept() {
         String longOne = TEXT + " ".repeat(ProvenTexts.BYTES_MAX);
-        prove(ground(), longOne, true, "alice");
-        prove(ground(), longOne, true, "alice");
+        prove(ground(), longOne, ALICE);
+        prove(ground(), longOne, ALICE);
         assertEquals(2, proofs);
     }
 }
