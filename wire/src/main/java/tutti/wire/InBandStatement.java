@@ -32,7 +32,8 @@ import tutti.wire.sql.SqlTokens;
  * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
  * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
- * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}), or that there is nothing temporary in the session,
+ * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}), or that the session has
+ * nothing temporary,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
  * @param target the table's object id; 0 of a query that changes nothing, less of others that tell no changes

@@ -49,7 +49,8 @@ class StartScriptTest {
         List<String> command = new ArrayList<>(List.of(home.resolve("bin/tutti").toString()));
         command.addAll(Arrays.asList(arguments));
         ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-        builder.environment().putAll(Map.of("SAID", said, "STATUS", Integer.toString(status), "TUTTI_JAVA_OPTIONS", more));
+        builder.environment()
+                .putAll(Map.of("SAID", said, "STATUS", Integer.toString(status), "TUTTI_JAVA_OPTIONS", more));
         Process process = builder.start();
         String words = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertEquals(0, process.waitFor(), words);
@@ -77,7 +78,8 @@ class StartScriptTest {
         List<String> words = started(BESIDE, 0, "-XX:+UseZGC -Xlog:gc", "node", "--config", "node.yaml");
         assertTrue(words.contains("-XX:+UseZGC") && !words.contains(BESIDE) && !words.contains(SERIAL),
                 words.toString());
-        assertTrue(started(BESIDE, 0, "-XX:+UseTransparentHugePages", "node", "--config", "node.yaml").contains(BESIDE));
+        assertTrue(
+                started(BESIDE, 0, "-XX:+UseTransparentHugePages", "node", "--config", "node.yaml").contains(BESIDE));
     }
 
     @Test
