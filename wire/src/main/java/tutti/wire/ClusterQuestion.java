@@ -165,13 +165,13 @@ public final class ClusterQuestion {
     /**
      * The same, with what the engine's function is to be told.
      *
-     * @param seen whether its transaction certainly sees what is visible according to the answer
+     * @param enough position from which on a snapshot of the database shows what is visible according to the answer; -1 if the transaction certainly does
      */
-    ClusterQuestion answered(Answer answer, boolean seen) {
+    ClusterQuestion answered(Answer answer, long enough) {
         String asked = transaction == null ? position < 0 ? "" : Long.toString(position) : transaction;
-        return new ClusterQuestion(about, transaction, position, open, "SET tutti.answer = E'"
-                + (about + ' ' + asked + (seen ? '=' : '~') + answer.value()).replace("\\", "\\\\").replace("'", "''")
-                + "'");
+        String told = about + ' ' + asked + (enough < 0 ? "=" + answer.value() : "~" + answer.value() + ' ' + enough);
+        return new ClusterQuestion(about, transaction, position, open,
+                "SET tutti.answer = E'" + told.replace("\\", "\\\\").replace("'", "''") + "'");
     }
 
     /** What has the engine's function of the same name return the answer, once; null if there is none. */

@@ -26,6 +26,9 @@ final class ClusterQuestions {
     /** What of the statements that are the session's takes a snapshot. */
     private static final Pattern LOOKS = Pattern.compile("\\b(?:prepare|fetch|move)\\b", Pattern.CASE_INSENSITIVE);
 
+    /** The transaction certainly sees what is visible. */
+    private static final long SEEN = -1;
+
     /** Deals with a message that was kept as if it had just come. */
     interface Again {
         void take(byte type, byte[] message);
@@ -41,7 +44,7 @@ final class ClusterQuestions {
     }
 
     /** What the node has answered for the message that is taken again. */
-    private record Answered(ClusterQuestion.Answer answer, boolean seen) {}
+    private record Answered(ClusterQuestion.Answer answer, long enough) {}
 
     private final Session session;
     private final CurrentTransaction transaction;
@@ -100,12 +103,12 @@ final class ClusterQuestions {
     /** Has the node answer a question outside of transactions; the engine then sends the answer as a result. */
     void answer(ClusterQuestion question, boolean simple) {
         cycle.await();
-        ask(question, simple ? SentMessage.REFUSED_QUERY : SentMessage.REFUSED_PARSE, answer -> {
+        ask(question, simple ? SentMessage.REFUSED_QUERY : SentMessage.REFUSED_PARSE, false, told -> {
             ByteBuf out = session.client().buffer();
             if (simple) {
-                Frontend.query(out, answer.statement());
+                Frontend.query(out, told.answer().statement());
             } else {
-                Frontend.parse(out, "", answer.statement());
+                Frontend.parse(out, "", told.answer().statement());
             }
             backend.forward(out, simple ? SentMessage.QUERY : SentMessage.PARSE);
         });
@@ -129,7 +132,7 @@ final class ClusterQuestions {
         }
         ClusterQuestion.Answer known = beforehand;
         if (!parses && known != null && question.isMet(Long.parseLong(known.value()))) {
-            answered = new Answered(known, true);
+            answered = new Answered(known, SEEN);
             return false;
         }
         SentMessage refused = type == Frontend.QUERY ? SentMessage.REFUSED_QUERY : SentMessage.REFUSED_PARSE;
@@ -139,9 +142,9 @@ final class ClusterQuestions {
         }
         byte[] message = Messages.copy(buffer, start, bodyLength);
         whenQuiet(() -> {
-            boolean seen = !transaction.work().hasLooked();
-            ask(parses ? question.beforehand() : question, refused, answer -> {
-                answered = new Answered(answer, seen);
+            boolean late = question.isWait() && transaction.work().hasLooked();
+            ask(parses ? question.beforehand() : question, refused, late, told -> {
+                answered = told;
                 to.take(type, message);
             });
         });
@@ -187,19 +190,40 @@ final class ClusterQuestions {
         });
     }
 
-    private void ask(ClusterQuestion question, SentMessage refused, Consumer<ClusterQuestion.Answer> then) {
+    /** @param late whether a snapshot may have been taken before: then it is found out, too, which one is new enough */
+    private void ask(ClusterQuestion question, SentMessage refused, boolean late, Consumer<Answered> then) {
         Asked now = new Asked(refused);
         asked = now;
         question.ask(session.node(), new Completion<>() {
             @Override
             public void succeeded(ClusterQuestion.Answer answer) {
-                session.onLoop(() -> over(now, () -> then.accept(answer)));
+                if (late) {
+                    enough(answer, told -> session.onLoop(() -> over(now, () -> then.accept(told))));
+                } else {
+                    session.onLoop(() -> over(now, () -> then.accept(new Answered(answer, SEEN))));
+                }
             }
 
             @Override
             public void failed(EngineFailure failure) {
                 session.onLoop(() -> over(now,
                         () -> backend.refuse(Errors.error(failure.sqlState(), failure.message()), refused)));
+            }
+        });
+    }
+
+    /** What is visible may be behind the last position that has changed anything. */
+    private void enough(ClusterQuestion.Answer answer, Consumer<Answered> then) {
+        long visible = Long.parseLong(answer.value());
+        session.capture().recorded(new Completion<>() {
+            @Override
+            public void succeeded(Long recorded) {
+                then.accept(new Answered(answer, recorded));
+            }
+
+            @Override
+            public void failed(EngineFailure unknown) {
+                then.accept(new Answered(answer, visible));
             }
         });
     }
@@ -263,7 +287,7 @@ final class ClusterQuestions {
         Answered now = answered;
         answered = null;
         looks();
-        return now == null ? question : question.answered(now.answer(), now.seen());
+        return now == null ? question : question.answered(now.answer(), now.enough());
     }
 
     /** Has the engine's function answer what the node has, if this is the portal of a question. */

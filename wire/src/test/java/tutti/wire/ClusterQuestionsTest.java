@@ -64,14 +64,14 @@ class ClusterQuestionsTest {
         admin.execute("CREATE TABLE item (id int PRIMARY KEY, note text)", PATIENCE);
         engine = PostgresEngine.open(loops, server.settings(),
                 new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20, true));
+        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
+                engine::refreshCatalog, engine.promises()::of, engine::leavesOut, engine.functions(),
+                "cluster secret".getBytes(StandardCharsets.UTF_8));
+        capture.recorded(engine::appliedPosition);
         frontEnd = new PostgresFrontEnd(
                 FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
                         .withUsual("default_transaction_isolation", "repeatable read").withRepetitions(3),
-                node,
-                new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
-                        engine.promises()::of, engine::leavesOut, engine.functions(),
-                        "cluster secret".getBytes(StandardCharsets.UTF_8)),
-                (_, _) -> () -> {}, loops);
+                node, capture, (_, _) -> () -> {}, loops);
         address = frontEnd.start();
     }
 
@@ -224,6 +224,12 @@ class ClusterQuestionsTest {
                 }
             }
             connection.setAutoCommit(false);
+            // what is visible besides has changed nothing
+            execute(connection, "SELECT 1");
+            CompletableFuture<String> none = beside(() -> value(connection, "SELECT tutti_wait()"));
+            take(node.waiting).succeeded(recorded + 1000);
+            assertEquals(String.valueOf(recorded + 1000), none.get(20, TimeUnit.SECONDS), mode);
+            connection.rollback();
             // what the snapshot shows need not be waited for
             execute(connection, "SELECT 1");
             CompletableFuture<String> waits = beside(() -> value(connection, "SELECT tutti_wait(" + old + ")"));

@@ -724,7 +724,7 @@ CREATE OR REPLACE FUNCTION tutti.position() RETURNS bigint LANGUAGE sql STABLE S
 
 -- What clients ask about the cluster, as functions that tools show. All but the first are answered by the node, which says
 -- beforehand what the client's next statement is to be told; it concerns nobody but that client. Behind "=" stands what the transaction certainly
--- sees, behind "~" what it sees if its snapshot is new enough. What has been waited for in vain is no success.
+-- sees, behind "~" what it sees if its snapshot is new enough, and from which position on it is. What has been waited for in vain is no success.
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_position() RETURNS bigint LANGUAGE sql STABLE
     AS $function$ SELECT tutti.position() $function$;
 CREATE OR REPLACE FUNCTION tutti.answer(question text) RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
@@ -733,11 +733,17 @@ DECLARE
     told text := current_setting('tutti.answer', true);
     late boolean := coalesce(starts_with(told, concat(question, '~')), false);
     needed bigint;
+    enough bigint;
 BEGIN
     IF late OR starts_with(told, concat(question, '=')) THEN
         PERFORM set_config('tutti.answer', '', false);
         told := substr(told, length(question) + 2);
-        IF NOT late OR asked <> 'wait' OR current_setting('transaction_isolation') LIKE 'read %' THEN
+        IF NOT late THEN
+            RETURN told;
+        END IF;
+        enough := split_part(told, ' ', 2);
+        told := split_part(told, ' ', 1);
+        IF tutti.position() >= enough OR current_setting('transaction_isolation') LIKE 'read %' THEN
             RETURN told;
         END IF;
     ELSE
