@@ -122,8 +122,7 @@ final class ClusterQuestions {
      * @return whether the message is dealt with; if not, and the node has answered, {@link #answers} says so
      */
     boolean waits(@Nullable ClusterQuestion question, byte type, ByteBuf buffer, int start, int bodyLength) {
-        Again to = again;
-        if (question == null || to == null || answered != null || question.isPosition() || !mayAsk()) {
+        if (question == null || answered != null || question.isPosition() || !mayAsk()) {
             return false;
         }
         boolean parses = type == Frontend.PARSE;
@@ -145,10 +144,17 @@ final class ClusterQuestions {
             boolean late = question.isWait() && transaction.work().hasLooked();
             ask(parses ? question.beforehand() : question, refused, late, told -> {
                 answered = told;
-                to.take(type, message);
+                takeAgain(type, message);
             });
         });
         return true;
+    }
+
+    private void takeAgain(byte type, byte[] message) {
+        Again to = again;
+        if (to != null) {
+            to.take(type, message);
+        }
     }
 
     /** Whether the session can wait at this message, and be told. */
