@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -24,6 +25,8 @@ import tutti.server.http.StatusJson;
         TablesCommand.Place.class}, description = "Tables that are kept on some nodes only. All others are on all nodes.")
 final class TablesCommand {
     private static final String PATH = "/tables";
+    /** No period but in quotation marks. */
+    private static final Pattern WITHOUT_SCHEMA = Pattern.compile("(?:[^\".]|\"[^\"]*\")*");
 
     private TablesCommand() {}
 
@@ -74,8 +77,19 @@ final class TablesCommand {
                 + " 'all' to forget where a table was that has been dropped.")
         private String keepers = "";
 
+        @Option(names = "--database", paramLabel = "NAME", description = "Which of the cluster's databases they are of. Default: the configured one.")
+        private String database = "";
+
         @Spec
         private CommandSpec spec;
+
+        /** With its database before its schema, if that is not the configured one. */
+        private String named(String table) {
+            return database.isEmpty()
+                    ? table
+                    : '"' + database.replace("\"", "\"\"") + "\"."
+                            + (WITHOUT_SCHEMA.matcher(table).matches() ? "public." : "") + table;
+        }
 
         @Override
         public Integer call() throws InterruptedException {
@@ -83,7 +97,7 @@ final class TablesCommand {
                 throw Failure.usage("--nodes must be ids of nodes, as in 0,2, or 'all', was '" + keepers + "'", "");
             }
             String query = "?nodes=" + keepers + tables.stream()
-                    .map(each -> "&table=" + URLEncoder.encode(each, StandardCharsets.UTF_8))
+                    .map(each -> "&table=" + URLEncoder.encode(named(each), StandardCharsets.UTF_8))
                     .collect(Collectors.joining());
             print(Screen.standard(spec.commandLine().getOut()), StatusJson.readTables(nodes
                     .first(true, PATH + query, ShowingCommand.PATIENCE, "the tables stay where they are").text()));

@@ -38,9 +38,12 @@ final class Commands {
     /**
      * What a command answers.
      *
-     * @param row the value of the one column of the one row, as {@link PgValues} writes it; null if it does not answer any
+     * @param row the value of the one column of the one row, as {@link PgValues} writes it; null if it does not answer any, or NULL
      */
-    record Answer(String tag, @Nullable Object row) {}
+    record Answer(String tag, @Nullable Object row) {
+        /** To a question about nothing. */
+        static final Answer NULL = new Answer("SELECT 1", null);
+    }
 
     /**
      * The column that a command answers.
@@ -93,7 +96,12 @@ final class Commands {
                 return new Answer("SHOW", session.parameters().show(parameter(tokens)));
             }
             case QUESTION -> {
-                ClusterQuestion.Answer answer = session.ask(question(statement));
+                ClusterQuestion question = ClusterQuestion.read(Token.text(statement.tokens()));
+                if (question == null) {
+                    throw new SQLException("a position is a whole number from 0 on, not this one: "
+                            + Token.text(statement.tokens()), "22023");
+                }
+                ClusterQuestion.Answer answer = session.ask(question);
                 return new Answer("SELECT 1",
                         answer.number() ? (Object) Long.valueOf(answer.value()) : answer.value());
             }

@@ -369,8 +369,11 @@ final class PgProtocol implements Runnable {
             complete(tag);
             return;
         }
+        if (statement.parameterCount() > 0) {
+            throw new SQLException("there is no parameter $" + statement.parameterCount(), "42P02");
+        }
         if (!statement.kind().prepared()) {
-            Commands.Answer answer = command(statement);
+            Commands.Answer answer = command(statement, new Object[0]);
             Commands.Answered answered = Commands.answered(statement);
             if (answered != null) {
                 Answers.columns(client.out(), List.of(answered.name()), List.of(PgType.Column.of(answered.type())),
@@ -379,9 +382,6 @@ final class PgProtocol implements Runnable {
             }
             complete(answer.tag());
             return;
-        }
-        if (statement.parameterCount() > 0) {
-            throw new SQLException("there is no parameter $" + statement.parameterCount(), "42P02");
         }
         try (Prepared prepared = session.prepare(statement, new int[0]);
                 Rows rows = session.execute(prepared, new Object[0], new short[0])) {
@@ -514,7 +514,7 @@ final class PgProtocol implements Runnable {
         }
         if (!statement.kind().prepared()) {
             portal.over = true;
-            Commands.Answer answer = command(statement);
+            Commands.Answer answer = command(statement, portal.values);
             Commands.Answered answered = Commands.answered(statement);
             if (answered != null) {
                 Answers.row(client.out(), answer, answered, portal.formats, session.zone());
@@ -542,11 +542,16 @@ final class PgProtocol implements Runnable {
     }
 
     /** The portals of a block end with it, also where the next one begins at once. */
-    private Commands.Answer command(PgStatement statement) throws SQLException, InterruptedException {
+    private Commands.Answer command(PgStatement statement, @Nullable Object[] values)
+            throws SQLException, InterruptedException {
         if (statement.kind() == Kind.COMMIT || statement.kind() == Kind.ROLLBACK) {
             kept.forgetPortals();
         }
-        return commands.execute(statement);
+        if (statement.parameterCount() == 0) {
+            return commands.execute(statement);
+        }
+        Object value = values[0];
+        return value == null ? Commands.Answer.NULL : commands.execute(statement.with(value));
     }
 
     /**

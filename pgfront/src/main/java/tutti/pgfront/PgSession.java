@@ -262,15 +262,18 @@ final class PgSession implements AutoCloseable {
     /**
      * Has the node answer a question.
      *
-     * @throws SQLException with {@code 25001} if a transaction is open, and with what the node says if it cannot tell
+     * @throws SQLException with {@code 25001} if it is about what is visible, and the transaction block has its snapshot; and with what the node says if it
+     *             cannot tell
      */
     ClusterQuestion.Answer ask(ClusterQuestion question) throws SQLException {
-        if (status != Backend.IDLE) {
-            throw new SQLException(
-                    question.column() + " cannot be called inside a transaction block: call it before BEGIN",
+        if (status != Backend.IDLE && session.inTransaction() && question.number()) {
+            throw new SQLException(question.column()
+                    + " comes too late in a transaction that has looked at the database: call it before BEGIN, or first in the block",
                     "25001");
         }
-        commitOpen();
+        if (status == Backend.IDLE) {
+            commitOpen();
+        }
         Told<ClusterQuestion.Answer> answer = new Told<>();
         question.ask(node, answer);
         return answer.await();

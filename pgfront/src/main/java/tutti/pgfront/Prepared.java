@@ -12,6 +12,7 @@ import java.sql.Statement;
 import java.sql.Types;
 import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -97,8 +98,12 @@ final class Prepared implements AutoCloseable {
         }
     }
 
-    /** It is not prepared, and answers one column. */
+    /** It is not prepared, and answers one column; of its type is the parameter that it may have, unless the client has said another one. */
     void answers(Commands.Answered column) {
+        if (statement.parameterCount() > 0) {
+            parameterTypes = Arrays.copyOf(declared, Math.max(declared.length, statement.parameterCount()));
+            parameterTypes[0] = parameterTypes[0] == 0 ? column.type().oid() : parameterTypes[0];
+        }
         columns = List.of(PgType.Column.of(column.type()));
         names = List.of(column.name());
     }

@@ -72,6 +72,11 @@ record Token(int kind, String text, boolean gap) {
         return new Token(kind, other, gap);
     }
 
+    /** A string in its place. */
+    Token string(String value) {
+        return new Token(SqlTokens.STRING, '\'' + value.replace("'", "''") + '\'', gap);
+    }
+
     /** The value of a string, whatever its notation; of a quoted name, the name; otherwise the text. */
     String value() {
         if (kind == SqlTokens.QUOTED && text.startsWith("\"")) {

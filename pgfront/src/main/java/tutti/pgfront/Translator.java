@@ -54,8 +54,9 @@ final class Translator {
         String first = firstWord(tokens);
         if (QUERIES.contains(first)) {
             ClusterQuestion question = ClusterQuestion.read(Token.text(tokens));
-            if (question != null && !question.isOpen()) {
-                return session(Kind.QUESTION, "SELECT", tokens);
+            if (question != null) {
+                return new PgStatement(Kind.QUESTION, "SELECT", "", question.isOpen() ? List.of(1) : List.of(), null,
+                        tokens, "");
             }
             return CatalogSql.concerns(tokens)
                     ? catalog(tokens)

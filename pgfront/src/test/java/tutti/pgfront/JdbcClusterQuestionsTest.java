@@ -136,8 +136,28 @@ class JdbcClusterQuestionsTest {
                     }
                 }
                 assertEquals(String.valueOf(i + 1), value(other, "SELECT count(*) FROM item"));
+                try (PreparedStatement wait = other.prepareStatement("SELECT tutti_wait(?)");
+                        PreparedStatement outcome = other.prepareStatement("SELECT tutti_outcome(?)")) {
+                    wait.setLong(1, position);
+                    try (ResultSet row = wait.executeQuery()) {
+                        assertTrue(row.next());
+                        assertTrue(row.getLong(1) >= position);
+                    }
+                    wait.setLong(1, -1);
+                    assertEquals("22023", failure(wait::executeQuery));
+                    outcome.setString(1, null);
+                    try (ResultSet row = outcome.executeQuery()) {
+                        assertTrue(row.next());
+                        assertNull(row.getString(1));
+                    }
+                }
             }
             other.setAutoCommit(false);
+            run(connection, "INSERT INTO item VALUES (30)");
+            value(other, "SELECT tutti_wait()");
+            assertEquals("31", value(other, "SELECT count(*) FROM item"), "what a block has waited for first");
+            assertEquals("25001", failure(() -> value(other, "SELECT tutti_wait()")));
+            other.rollback();
             value(other, "SELECT count(*) FROM item");
             assertEquals("25001", failure(() -> value(other, "SELECT tutti_position()")));
             other.rollback();

@@ -353,6 +353,7 @@ final class PostgresDatabase implements NodeDatabase {
         capture.tellLargeObjects(() -> life.allCan(Group.LARGE_OBJECTS));
         capture.java(new JavaRequests(procedures, life::lacking));
         capture.placed(() -> of.schema().placed());
+        capture.recorded(of::appliedPosition);
         return capture;
     }
 

@@ -4,6 +4,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.Completion;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
@@ -238,6 +240,15 @@ public interface Capture {
     /** Tables that some nodes lack, at this moment. From any thread. */
     default PlacedTables placed() {
         return PlacedTables.NONE;
+    }
+
+    /**
+     * Finds out up to which position the database has been changed, which may be less than what is visible. From any thread.
+     *
+     * @param done told from any thread
+     */
+    default void recorded(Completion<Long> done) {
+        done.failed(new EngineFailure("0A000", "nobody says which positions are recorded", false));
     }
 
     /** The keys that a statement outside of a transaction is taken to touch. */

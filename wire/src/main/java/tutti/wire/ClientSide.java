@@ -41,6 +41,7 @@ final class ClientSide implements FrameSink {
         InBandCapture inBand = new InBandCapture(session, texts, active, session.parameters());
         this.extended = new ExtendedMessages(session, sql, texts, rules, deferred, active, inBand);
         this.queries = new SimpleQueries(session, sql, rules, deferred, active, inBand, extended::forgetting);
+        session.questions().speaksTo(deferred::again);
         session.repetition().speaksTo(this, new LostRows(session.capture(), texts, extended::bound));
     }
 

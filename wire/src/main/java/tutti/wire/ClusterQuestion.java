@@ -51,16 +51,19 @@ public final class ClusterQuestion {
     private final @Nullable String transaction;
     private final long position;
     private final boolean open;
+    private final @Nullable String telling;
 
     private ClusterQuestion(String about, @Nullable String transaction, long position) {
-        this(about, transaction, position, false);
+        this(about, transaction, position, false, null);
     }
 
-    private ClusterQuestion(String about, @Nullable String transaction, long position, boolean open) {
+    private ClusterQuestion(String about, @Nullable String transaction, long position, boolean open,
+            @Nullable String telling) {
         this.about = about;
         this.transaction = transaction;
         this.position = position;
         this.open = open;
+        this.telling = telling;
     }
 
     /** Reads one; null if the statement is none, so that the engine will say what is wrong with it. */
@@ -78,7 +81,7 @@ public final class ClusterQuestion {
         String text = form.group(2) == null ? null : form.group(2).replace("''", "'");
         String number = form.group(3);
         if (form.group(4) != null) {
-            return about.equals("position") ? null : new ClusterQuestion(about, null, -1, true);
+            return about.equals("position") ? null : new ClusterQuestion(about, null, -1, true, null);
         }
         return switch (about) {
             case "outcome" -> text == null ? null : new ClusterQuestion(about, text, -1);
@@ -134,11 +137,47 @@ public final class ClusterQuestion {
         }
     }
 
-    /** What has the engine's function of the same name return an answer, once. */
-    String telling(Answer answer) {
+    /** Whether it is about the position that is visible, which the engine's function can tell by itself. */
+    boolean isPosition() {
+        return about.equals("position");
+    }
+
+    /** Whether it waits for something to become visible. */
+    boolean isWait() {
+        return about.equals("wait");
+    }
+
+    /** What is waited for before this one is prepared in a transaction: all that any client may name later. */
+    ClusterQuestion beforehand() {
+        return open ? new ClusterQuestion(about, null, -1) : this;
+    }
+
+    /** Whether there is nothing to wait for, if that was visible after the question had been asked. */
+    boolean isMet(long visible) {
+        return isWait() && !open && position <= visible;
+    }
+
+    /** Whether there is nothing to wait for at any time from now on. */
+    boolean isMetForGood(long visible) {
+        return isMet(visible) && position >= 0;
+    }
+
+    /**
+     * The same, with what the engine's function is to be told.
+     *
+     * @param enough position from which on a snapshot of the database shows what is visible according to the answer; -1 if the transaction certainly does
+     */
+    ClusterQuestion answered(Answer answer, long enough) {
         String asked = transaction == null ? position < 0 ? "" : Long.toString(position) : transaction;
-        return "SET tutti.answer = E'"
-                + (about + ' ' + asked + '=' + answer.value()).replace("\\", "\\\\").replace("'", "''") + "'";
+        String told = about + ' ' + asked + (enough < 0 ? "=" + answer.value() : "~" + answer.value() + ' ' + enough);
+        return new ClusterQuestion(about, transaction, position, open,
+                "SET tutti.answer = E'" + told.replace("\\", "\\\\").replace("'", "''") + "'");
+    }
+
+    /** What has the engine's function of the same name return the answer, once; null if there is none. */
+    @Nullable
+    String telling() {
+        return telling;
     }
 
     /** The name of the answer's column. */

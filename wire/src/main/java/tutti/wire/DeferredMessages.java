@@ -196,7 +196,8 @@ final class DeferredMessages {
         done.messages().forEach(message -> again(message.type(), message.message()));
     }
 
-    private void again(byte type, byte[] message) {
+    /** Deals with a message that was kept. */
+    void again(byte type, byte[] message) {
         ByteBuf buffer = Unpooled.wrappedBuffer(message);
         if (again.frame(type, buffer, Messages.HEADER, message.length - Messages.HEADER)) {
             backend.write(buffer);

@@ -11,11 +11,13 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.core.spi.Completion;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
@@ -60,6 +62,7 @@ public final class EngineCapture implements Capture {
     private volatile JavaRequests java = JavaRequests.NONE;
     private volatile Supplier<PlacedTables> placed = () -> PlacedTables.NONE;
     private final ProvenTexts proven = new ProvenTexts();
+    private volatile @Nullable Consumer<Completion<Long>> recorded;
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -121,6 +124,21 @@ public final class EngineCapture implements Capture {
     @Override
     public PlacedTables placed() {
         return placed.get();
+    }
+
+    /** Sets who says up to which position the database has been changed; until then nobody. From any thread. */
+    public void recorded(Consumer<Completion<Long>> position) {
+        recorded = position;
+    }
+
+    @Override
+    public void recorded(Completion<Long> done) {
+        Consumer<Completion<Long>> position = recorded;
+        if (position == null) {
+            Capture.super.recorded(done);
+        } else {
+            position.accept(done);
+        }
     }
 
     /** Sets which procedures in Java can be called; until then none. */

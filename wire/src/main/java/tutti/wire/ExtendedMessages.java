@@ -25,6 +25,7 @@ final class ExtendedMessages {
     private final InBandCapture inBand;
     private final InBandMessages inBandMessages;
     private final ParsedStatements parsed;
+    private final ClusterQuestions questions;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
@@ -45,6 +46,7 @@ final class ExtendedMessages {
         this.inBand = inBand;
         this.inBandMessages = new InBandMessages(session.client());
         this.parsed = new ParsedStatements(session, sql, texts, rules, active);
+        this.questions = session.questions();
         KeptBytes room = new KeptBytes(session.kept());
         this.statements = new NamedObjects<>(room);
         this.portals = new NamedObjects<>(room);
@@ -65,6 +67,9 @@ final class ExtendedMessages {
         if (prepared.kind() == StatementKind.COMMIT) {
             prepared = prepared.with(inBand.commit());
         }
+        if (questions.waits(prepared.question(), Frontend.PARSE, buffer, start, bodyLength)) {
+            return false;
+        }
         if (cycle.inBlock() && deferred.mustWait(prepared.kind(), true)) {
             ErrorFields refusal = rules.writeRefusal();
             return refusal != null
@@ -77,14 +82,13 @@ final class ExtendedMessages {
         if (kept == null) {
             return refuse(tooMany("prepared statements"));
         }
-        if (nameEnd == start && !cycle.inBlock() && !transaction.isOpen() && !backend.refusing()) {
-            ClusterQuestion question = prepared.question();
-            if (question != null && !question.isOpen()) {
-                statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ), 0);
-                session.ordered().question(question, false);
-                return false;
-            }
+        ClusterQuestion question = prepared.question();
+        if (question != null && nameEnd == start && questions.answersAtParse(question)) {
+            statements.put(buffer, start, nameEnd, Prepared.of(StatementKind.READ), 0);
+            questions.answer(question, false);
+            return false;
         }
+        questions.prepares(prepared.kind());
         InBandParse sent = kept.inBand();
         backend.changing(parsing(before, sent));
         if (sent == null || !sent.tellsRows()) {
@@ -176,6 +180,10 @@ final class ExtendedMessages {
 
     boolean bind(ByteBuf buffer, int start, int bodyLength) {
         Prepared prepared = bound(buffer, start, bodyLength);
+        ClusterQuestion question = ClusterQuestions.bound(prepared, buffer, start, start + bodyLength);
+        if (questions.waits(question, Frontend.BIND, buffer, start, bodyLength)) {
+            return false;
+        }
         if (!cycle.inBlock() && !cycle.staysHere() && backend.outsideOfTransaction()
                 && transaction.unheardAbort() == null) {
             ErrorFields refusal = deferred.sets(prepared) ? session.modes().part(utility(prepared).sql(), true) : null;
@@ -206,10 +214,7 @@ final class ExtendedMessages {
             prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         }
         Runnable before = start == portalEnd ? null : portals.before(buffer, start, portalEnd);
-        ClusterQuestion question = prepared.question();
-        if (question != null) {
-            prepared = Prepared.of(question.with(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1));
-        }
+        prepared = questions.binds(prepared, question);
         StatementAccess access = prepared.access();
         if (access != null && prepared.kind() != StatementKind.SESSION && rules.looksAtTexts()) {
             prepared = prepared.with(access.bind(buffer, Messages.end(buffer, portalEnd + 1, limit) + 1, limit));
@@ -313,17 +318,12 @@ final class ExtendedMessages {
             return afterAbort(unheard, kind);
         }
         boolean inTransaction = cycle.inBlock() || transaction.implicit();
-        ClusterQuestion question = prepared == null ? null : prepared.question();
-        if (question != null && !inTransaction) {
-            session.ordered().question(question, Messages.copyToSend(buffer, start, bodyLength));
-            return false;
-        }
         if (prepared != null && kind.isSentAgain() && !texts.isNow(prepared.reading())) {
             return refuse(readOtherwise());
         }
         boolean first = cycle.executesFirst();
-        if (kind.mayWrite() || kind == StatementKind.READ) {
-            transaction.work().looks();
+        questions.executes(kind, kind == StatementKind.SESSION ? utility(prepared).sql() : "");
+        if ((kind.mayWrite() || kind == StatementKind.READ) && (prepared == null || prepared.question() == null)) {
             rules.reads(prepared == null ? null : prepared.bound());
             ErrorFields outside = cycle.inBlock() ? rules.outside(prepared == null ? null : prepared.bound()) : null;
             if (outside != null) {
@@ -394,6 +394,7 @@ final class ExtendedMessages {
             }
             case READ -> {
                 texts.mayChange();
+                questions.tell(prepared);
                 yield pass(SentMessage.EXECUTE);
             }
             case EMPTY -> pass(SentMessage.EXECUTE);

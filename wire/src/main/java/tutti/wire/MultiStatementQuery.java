@@ -186,6 +186,9 @@ final class MultiStatementQuery {
             queries.refuse(Errors.error("25P01", command(from) + " can only be used in transaction blocks"));
             return true;
         }
+        if (!isPlain(kind)) {
+            session.questions().executes(kind, "");
+        }
         switch (kind) {
             case READ, WRITE, COPY_IN, EMPTY, SESSION, SAVEPOINT -> plain(from, kind, inTransaction);
             case COMMIT, COMMIT_CHAIN -> commit(from, kind, inTransaction);
@@ -248,6 +251,7 @@ final class MultiStatementQuery {
         boolean inBlock = inTransaction && !transaction.implicit();
         while (!last() && isPlain(kinds[index]) && (inBlock || kinds[index] != StatementKind.SAVEPOINT)) {
             StatementKind next = kinds[index++];
+            session.questions().executes(next, "");
             if (kind != StatementKind.COPY_IN && next.mayWrite()) {
                 kind = next;
             }

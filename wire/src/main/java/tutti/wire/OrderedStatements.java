@@ -378,46 +378,4 @@ final class OrderedStatements {
             cycle.proceed();
         }
     }
-
-    /** Has the node answer a question; the engine then sends the answer as a result. */
-    void question(ClusterQuestion question, boolean simple) {
-        ask(question, simple ? SentMessage.REFUSED_QUERY : SentMessage.REFUSED_PARSE, answer -> {
-            ByteBuf out = client.buffer();
-            if (simple) {
-                Frontend.query(out, answer.statement());
-            } else {
-                Frontend.parse(out, "", answer.statement());
-            }
-            backend.forward(out, simple ? SentMessage.QUERY : SentMessage.PARSE);
-        });
-    }
-
-    /** Likewise, of one that has been prepared, whose Execute has come. */
-    void question(ClusterQuestion question, ByteBuf execute) {
-        ask(question, SentMessage.REFUSED_PARSE, answer -> {
-            backend.batch().once(question.telling(answer), SentMessage.OWN_EXECUTE).send();
-            backend.forward(execute, SentMessage.EXECUTE);
-        });
-    }
-
-    private void ask(ClusterQuestion question, SentMessage refused, Consumer<ClusterQuestion.Answer> then) {
-        cycle.await();
-        question.ask(session.node(), new Completion<>() {
-            @Override
-            public void succeeded(ClusterQuestion.Answer answer) {
-                session.onLoop(() -> {
-                    cycle.proceed();
-                    then.accept(answer);
-                });
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                session.onLoop(() -> {
-                    cycle.proceed();
-                    backend.refuse(Errors.error(failure.sqlState(), failure.message()), refused);
-                });
-            }
-        });
-    }
 }

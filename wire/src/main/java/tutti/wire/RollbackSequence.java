@@ -47,7 +47,7 @@ final class RollbackSequence {
                     // it is on its way
                 }
                 case IDLE, IN_TRANSACTION, FAILED, CLOSING, BARRIER -> {
-                    if (backend.idle() && cycle.none()) {
+                    if (isStill()) {
                         begin();
                     } else {
                         interrupt(asked);
@@ -56,6 +56,11 @@ final class RollbackSequence {
             }
         }
         session.settle();
+    }
+
+    /** Whether nothing is under way in the engine, and nothing comes. */
+    private boolean isStill() {
+        return backend.idle() && (cycle.none() || session.questions().abandon());
     }
 
     private void loseTurn(OpenTransaction asked) {
@@ -94,7 +99,7 @@ final class RollbackSequence {
 
     /** The session itself gives its transaction up: rolls back, whatever is going on. */
     void ofItself(OpenTransaction current) {
-        if (backend.idle() && cycle.none()) {
+        if (isStill()) {
             begin();
         } else {
             interrupt(current);

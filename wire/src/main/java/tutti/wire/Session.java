@@ -33,7 +33,8 @@ import tutti.wire.OpenTransaction.Extent;
  * <li>{@link CurrentTransaction}: the open transaction, what it has done, and what the engine's side does with it;
  * <li>{@link DeferredExecution}, {@link CommitSequence}, {@link RollbackSequence}: how a transaction waits, commits and is rolled back;
  * <li>{@link Repetition}: how one that has lost is run again, unknown to its client;
- * <li>{@link OrderedStatements}, {@link SchemaChanges}: what every node executes, and what the capture has to be told of.
+ * <li>{@link OrderedStatements}, {@link SchemaChanges}: what every node executes, and what the capture has to be told of;
+ * <li>{@link ClusterQuestions}: what the node is asked about the cluster.
  * </ul>
  * Here is what concerns several of them: the end of a cycle, and the end of the session. Everything happens on the event loop
  * that the client's and the engine's channel share.
@@ -60,6 +61,7 @@ final class Session {
     private final ChangesIntake changes;
     private final MessageIntake messages;
     private final OrderedStatements ordered;
+    private final ClusterQuestions questions;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
     private final StatementTimes times;
@@ -99,6 +101,7 @@ final class Session {
         this.repetition = new Repetition(this, services.repetitions(), services.losers());
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
+        this.questions = new ClusterQuestions(this);
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
         this.readLevel = new ReadLevel(this, parameters);
@@ -236,6 +239,10 @@ final class Session {
 
     OrderedStatements ordered() {
         return ordered;
+    }
+
+    ClusterQuestions questions() {
+        return questions;
     }
 
     SchemaChanges schema() {
@@ -382,6 +389,7 @@ final class Session {
     private void transactionOver() {
         modes.transactionOver();
         readLevel.transactionOver();
+        questions.transactionOver();
     }
 
     /**
@@ -504,6 +512,7 @@ final class Session {
         transaction.cycleOver();
         backend.cycleOver();
         client.cycleOver();
+        questions.cycleOver();
         modes.requestOver();
     }
 
@@ -535,7 +544,7 @@ final class Session {
     CompletableFuture<Void> cancelByClient() {
         CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
         return none.thenComposeAsync(_ -> {
-            if (repetition.cancelled() || turns.cancelled()) {
+            if (repetition.cancelled() || turns.cancelled() || questions.cancelled()) {
                 settle();
                 return none;
             }

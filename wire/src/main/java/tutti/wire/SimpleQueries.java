@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,7 @@ final class SimpleQueries {
     private final DeferredMessages deferred;
     private final ActiveRequests active;
     private final InBandCapture inBand;
+    private final ClusterQuestions questions;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
     private final ClientCycle cycle;
@@ -34,6 +36,7 @@ final class SimpleQueries {
         this.deferred = deferred;
         this.active = active;
         this.inBand = inBand;
+        this.questions = session.questions();
         this.transaction = session.transaction();
         this.backend = session.backend();
         this.cycle = session.cycle();
@@ -53,11 +56,17 @@ final class SimpleQueries {
         if (unheard != null) {
             return afterAbort(unheard, classified.single());
         }
-        if (backend.outsideOfTransaction() && !transaction.isOpen()) {
-            ClusterQuestion question = sql.question();
-            if (question != null) {
-                session.ordered().question(question, true);
+        ClusterQuestion question = sql.question();
+        if (question != null && !question.isOpen()) {
+            if (backend.outsideOfTransaction() && !transaction.isOpen()) {
+                questions.answer(question, true);
                 return false;
+            }
+            if (questions.waits(question, Frontend.QUERY, buffer, start, bodyLength)) {
+                return false;
+            }
+            if (questions.answers()) {
+                return question(question, buffer, start, bodyLength);
             }
         }
         if (classified.count() <= 1) {
@@ -76,6 +85,15 @@ final class SimpleQueries {
             return false;
         }
         return run(kind(classified), false, buffer, start, bodyLength);
+    }
+
+    /** A question that the node has answered, in a transaction. */
+    private boolean question(ClusterQuestion question, ByteBuf buffer, int start, int bodyLength) {
+        if (deferred.mustWait(StatementKind.READ, true)) {
+            return deferred.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength);
+        }
+        questions.tell(questions.executes(question));
+        return pass(SentMessage.QUERY);
     }
 
     /** A call of a function by its object id: like a query that calls it, of which nothing is known. Returns whether it is passed on as it comes. */
@@ -97,6 +115,7 @@ final class SimpleQueries {
             return deferred.awaitInBlock(Frontend.FUNCTION_CALL, buffer, start, bodyLength);
         }
         rules.reads(null);
+        questions.looks();
         writes(StatementKind.WRITE);
         inBand.calls(bodyLength < Integer.BYTES ? 0 : buffer.getInt(start));
         if (inBlock || transaction.implicit()) {
@@ -165,6 +184,7 @@ final class SimpleQueries {
                     ? deferred.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
                     : deferred.awaitQuery(kind, buffer, start, bodyLength);
         }
+        questions.executes(kind, kind == StatementKind.SESSION ? sql.text() : "");
         if (single) {
             return single(kind, buffer, start, bodyLength);
         }
@@ -334,9 +354,6 @@ final class SimpleQueries {
         if (refusal != null) {
             return refuse(refusal);
         }
-        if (kind == StatementKind.READ || kind.mayWrite()) {
-            transaction.work().looks();
-        }
         boolean refusedByEngine = sql.classified().needsBlock() && backend.outsideOfTransaction();
         if (!kind.mayWrite() || backend.transactionFailed() || refusedByEngine) {
             return pass(SentMessage.QUERY);
@@ -458,6 +475,7 @@ final class SimpleQueries {
                 session.beginImplicit(true);
             }
         }
+        questions.executes(kind, new String(Messages.queryText(message, start, bodyLength), StandardCharsets.UTF_8));
         backend.forward(message, SentMessage.QUERY);
     }
 

@@ -63,6 +63,16 @@ enum StatementKind {
         return this == WRITE || this == COPY_IN;
     }
 
+    /** Whether executing it takes a snapshot; of {@link #SESSION}, what is no FETCH or PREPARE does not. */
+    boolean looks() {
+        return switch (this) {
+            case READ, WRITE, COPY_IN, SCHEMA, LOCAL, CONSTRAINTS, NOTIFY -> true;
+            case EMPTY, SAVEPOINT, SESSION, FORGET, FINISH, DATABASE, REFUSED, BEGIN, COMMIT, COMMIT_CHAIN, ROLLBACK,
+                    ROLLBACK_CHAIN, PREPARE ->
+                false;
+        };
+    }
+
     /** Whether it ends a transaction block that has failed. */
     boolean ends() {
         return commits() || rollsBack() || this == PREPARE;

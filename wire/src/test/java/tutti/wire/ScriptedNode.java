@@ -63,6 +63,9 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     volatile boolean promises = true;
     /** What becomes visible while it is waited for. */
     volatile Runnable awaited = () -> {};
+    /** Those that wait for a position are left to the test. */
+    volatile boolean keepsWaiting;
+    final BlockingQueue<Completion<Long>> waiting = new LinkedBlockingQueue<>();
     /** Why it cannot say what was ordered before; null if it can. */
     volatile @Nullable EngineFailure awaitRefusal;
     volatile boolean everywhereIfPossible;
@@ -257,6 +260,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         promises = true;
         awaited = () -> {};
         awaitRefusal = null;
+        keepsWaiting = false;
         everywhereIfPossible = false;
         undertakes = false;
         ownerRefuses = null;
@@ -268,7 +272,7 @@ final class ScriptedNode implements Transactions, AutoCloseable {
 
     /** Forgets what transactions have done. */
     void forget() {
-        List.of(committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures, booked)
+        List.of(waiting, committed, begun, submitted, asked, ended, barriers, requests, undertaken, failures, booked)
                 .forEach(BlockingQueue::clear);
     }
 
@@ -391,6 +395,10 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     /** It shows every position that anybody waits for, and no later one. */
     @Override
     public void await(long wanted, Completion<Long> done) {
+        if (keepsWaiting) {
+            waiting.add(done);
+            return;
+        }
         loop.execute(() -> done.succeeded(wanted));
     }
 
@@ -405,7 +413,9 @@ final class ScriptedNode implements Transactions, AutoCloseable {
     public void awaitAll(Completion<Long> done) {
         awaited.run();
         EngineFailure refusal = awaitRefusal;
-        if (refusal == null) {
+        if (keepsWaiting) {
+            waiting.add(done);
+        } else if (refusal == null) {
             done.succeeded(position.get());
         } else {
             done.failed(refusal);

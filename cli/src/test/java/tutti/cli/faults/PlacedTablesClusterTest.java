@@ -42,6 +42,11 @@ class PlacedTablesClusterTest {
             assertTrue(placed.contains("public.events") && placed.contains("0,2") && !placed.contains("being placed"),
                     placed);
             assertTrue(tutti(Program.OK, "status").contains("lacks: public.events"));
+            cluster.executeIn(1, "postgres", "create database shop");
+            cluster.executeIn(0, "shop", "create table events (id int primary key, what text)",
+                    "insert into events select i, 'in the shop' from generate_series(1, 7) i");
+            assertTrue(tutti(Program.OK, "tables", "place", "events", "--nodes", "0,2", "--database", "shop")
+                    .matches("(?s).*\"shop\".public.events +0,2 .*"));
             // A transaction that names both tables executes at a keeper, and the third node makes its part of it.
             cluster.execute(2, "begin", "update events set what = 'after' where id <= 10",
                     "update shops set name = 'and has this'", "commit");
@@ -60,6 +65,11 @@ class PlacedTablesClusterTest {
             cluster.execute(0, "delete from events where id > 150");
             cluster.cluster.startNode(2);
             cluster.awaitReady();
+            cluster.executeIn(0, "shop", "insert into events values (8, 'here')");
+            assertEquals("0A000", assertThrows(SQLException.class,
+                    () -> cluster.executeIn(1, "shop", "table events")).getSQLState());
+            assertEquals("55006", assertThrows(SQLException.class,
+                    () -> cluster.executeIn(0, "tutti", "drop database shop")).getSQLState());
             assertEquals("0A000",
                     assertThrows(SQLException.class, () -> cluster.execute(1, "table events")).getSQLState());
             // The schema changes everywhere, also where the table is empty.
@@ -82,7 +92,11 @@ class PlacedTablesClusterTest {
             cluster.execute(1, "insert into events values (1001, 'at the new keeper', 9)");
             assertEquals(152, count(cluster, 1));
             FaultCluster.await("equal nodes", () -> same());
+            assertTrue(!tutti(Program.OK, "status").contains("lacks: public.events"));
+            cluster.executeIn(2, "shop", "drop table events");
+            tutti(Program.OK, "tables", "place", "events", "--nodes", "all", "--database", "shop");
             assertTrue(!tutti(Program.OK, "status").contains("lacks"));
+            cluster.executeIn(2, "tutti", "drop database shop");
             cluster.execute(1, "drop table events");
             assertTrue(tutti(Program.OK, "tables", "place", "events", "--nodes", "all").contains("all nodes keep all"));
             cluster.execute(1, "create table events (id int primary key)", "insert into events values (1)");

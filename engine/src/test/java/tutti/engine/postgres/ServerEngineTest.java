@@ -8,11 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.Engine.PlacementPlan;
+import tutti.core.spi.EngineFailure;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract;
@@ -258,6 +261,53 @@ class ServerEngineTest {
             there.close();
         }
         assertTrue(change(11, false, shop).tookEffect());
+    }
+
+    private EngineFailure notPlaced(String... tables) throws Exception {
+        Result<PlacementPlan> prepared = new Result<>();
+        engine.preparePlacement(List.of(tables), Set.of(1, 2), prepared);
+        return prepared.failure();
+    }
+
+    private PlacementPlan placed(String table, Set<Integer> keepers) throws Exception {
+        Result<PlacementPlan> prepared = new Result<>();
+        engine.preparePlacement(List.of(table), keepers, prepared);
+        return prepared.success();
+    }
+
+    @Test
+    void tablesOfAnyDatabaseArePlacedThere() throws Exception {
+        commit(9, SHOP);
+        commit(10, DatabaseTag.CONFIGURED);
+        PlacementPlan plan = placed(shop + ".public.t", Set.of(1, 2));
+        assertEquals(Set.of('"' + shop + "\".public.t"), plan.tables().keySet());
+        assertEquals(engine.changedTables(insert(SHOP, 1)), Set.copyOf(plan.tables().values()));
+        assertEquals(plan.tables(), placed(plan.tables().firstKey(), Set.of(1, 2)).tables());
+        assertEquals("public.t", placed(configured + ".public.t", Set.of(1, 2)).tables().firstKey());
+        assertEquals(engine.changedTables(insert(DatabaseTag.CONFIGURED, 1)),
+                Set.copyOf(placed("t", Set.of(1, 2)).tables().values()));
+        assertEquals("0A000", notPlaced("t", shop + ".public.t").sqlState());
+        assertEquals("3D000", notPlaced("nowhere.public.t").sqlState());
+        assertEquals("42601", notPlaced("one.of.four.parts").sqlState());
+
+        assertTrue(execute(11, plan.statement()).tookEffect());
+        commit(12, SHOP);
+        commit(13, DatabaseTag.CONFIGURED);
+        assertEquals("10 13", rows(configured));
+        BackendConnection there = TestServer.connect(shop);
+        try {
+            assertEquals("0", TestServer.execute(there, "SELECT pg_relation_size('t')").value());
+        } finally {
+            there.close();
+        }
+        assertEquals("55006", sqlState(change(14, false, shop)));
+        assertEquals("55006", sqlState(change(14, DatabaseChange.Kind.RENAME, "other", TestServer.USER)));
+        assertTrue(execute(14, DatabaseTag.tag(SHOP, new Statement("DROP TABLE t", TestServer.USER,
+                Map.of("search_path", "public")).toBytes())).tookEffect());
+        byte[] forgets = placed(shop + ".public.t", Set.of()).statement();
+        assertTrue(execute(15, forgets).tookEffect());
+        assertTrue(change(16, false, shop).tookEffect());
+        assertEquals("3D000", sqlState(execute(17, plan.statement())), "its request came before, and it after");
     }
 
     /** They are told at the start of a session, before what the owner has set for all roles there. */

@@ -188,6 +188,9 @@ final class DatabaseChanges {
                 + Table.literal(role)) == null) {
             return refused("42501", "permission denied to rename database");
         }
+        if (hasAny(from, "placed")) {
+            return hasPlaced(from, "renamed");
+        }
         connection.execute(record(position - 1), TIMEOUT);
         server.forget(Long.parseLong(id));
         String now = from;
@@ -274,7 +277,10 @@ final class DatabaseChanges {
             if (!owns(connection, change.name(), role)) {
                 return refused("42501", "must be owner of database " + change.name());
             }
-            if (hasPrepared(change.name())) {
+            if (hasAny(change.name(), "placed")) {
+                return hasPlaced(change.name(), "dropped");
+            }
+            if (hasAny(change.name(), "prepared")) {
                 return refused("55006", "database \"" + change.name()
                         + "\" is being used by prepared transactions: COMMIT PREPARED or ROLLBACK PREPARED them there");
             }
@@ -288,14 +294,22 @@ final class DatabaseChanges {
         return done("DROP DATABASE", null);
     }
 
-    /** Whether clients have been promised that they can commit something there. */
-    private boolean hasPrepared(String name) throws IOException, InterruptedException {
-        BackendConnection there = connect(settings.inDatabase(name));
+    /** Whether there is something in a table of the node's own there: what clients have prepared, or tables that are placed. */
+    private boolean hasAny(String database, String table) throws IOException, InterruptedException {
+        BackendConnection there = connect(settings.inDatabase(database));
         try {
-            return ask(there, "SELECT 1 FROM tutti.prepared LIMIT 1") != null;
+            return ask(there, "SELECT 1 FROM tutti." + table + " LIMIT 1") != null;
         } finally {
             there.close();
         }
+    }
+
+    /** Nodes know such tables by their database's name, and of no placement that nobody can forget. */
+    private static ExecuteResult hasPlaced(String database, String what) {
+        return refused("55006", "database \"" + database
+                + "\" has tables that are kept on some nodes only, and cannot be " + what
+                + ": drop them, and forget where they were (`tutti tables place TABLE --nodes all --database " + database
+                + "`)");
     }
 
     private static ExecuteResult absent(BackendConnection connection, long position, DatabaseChange change)

@@ -7,6 +7,9 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
@@ -21,6 +24,7 @@ import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.PostgresEngine;
+import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendSettings;
 
 /**
@@ -45,6 +49,7 @@ public final class ServerEngine implements Engine {
     /** Most databases in which an applier, or an executor, keeps a connection at a time. */
     public static final int OPENED_MAX = 1 + OfDatabases.OTHERS_MAX;
     private final PostgresEngine configured;
+    private final String configuredName;
     private final Opener opener;
     private final Map<Long, Member> members = new ConcurrentHashMap<>();
     private final DatabaseChanges changes;
@@ -82,6 +87,7 @@ public final class ServerEngine implements Engine {
     public ServerEngine(EventLoopGroup loops, BackendSettings settings, PostgresEngine configured, Opener opener)
             throws IOException, InterruptedException {
         this.configured = configured;
+        this.configuredName = settings.database();
         this.opener = opener;
         this.changes = new DatabaseChanges(loops, settings, this);
         boolean opened = false;
@@ -303,7 +309,6 @@ public final class ServerEngine implements Engine {
         return DatabaseTag.database(one.changes()) == DatabaseTag.database(other.changes());
     }
 
-    /** Only tables of the configured database are placed. */
     @Override
     public Set<Long> changedTables(WriteSet writes) {
         long salt = DatabaseTag.salt(DatabaseTag.database(writes.changes()));
@@ -311,9 +316,46 @@ public final class ServerEngine implements Engine {
                 .collect(Collectors.toSet());
     }
 
+    /** Those of another database than the configured one have its name before theirs, as a {@link DatabasesView} has it, and its salt in their keys. */
     @Override
     public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
-        configured.preparePlacement(tables, keepers, done);
+        List<NamedTable> named = tables.stream().map(NamedTable::of).toList();
+        Set<String> databases = named.stream().map(NamedTable::database)
+                .map(name -> name == null ? configuredName : name).collect(Collectors.toCollection(TreeSet::new));
+        if (databases.size() > 1) {
+            done.failed(new EngineFailure("0A000", "tables of one database are placed together: give a command for each of "
+                    + String.join(", ", databases), false));
+            return;
+        }
+        List<String> within = named.stream().map(NamedTable::table).toList();
+        String database = databases.iterator().next();
+        if (database.equals(configuredName)) {
+            configured.preparePlacement(within, keepers, done);
+            return;
+        }
+        Member member = member(database);
+        if (member == null) {
+            done.failed(new EngineFailure("3D000", "the cluster has made no database \"" + database + '"', false));
+        } else {
+            member.engine().preparePlacement(within, keepers, new Completion<>() {
+                @Override
+                public void succeeded(PlacementPlan plan) {
+                    done.succeeded(tagged(member, plan));
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.failed(failure);
+                }
+            });
+        }
+    }
+
+    private static PlacementPlan tagged(Member member, PlacementPlan plan) {
+        long salt = DatabaseTag.salt(member.id());
+        SortedMap<String, Long> tables = new TreeMap<>();
+        plan.tables().forEach((name, key) -> tables.put(Table.quote(member.name()) + '.' + name, key ^ salt));
+        return new PlacementPlan(tables, DatabaseTag.tag(member.id(), plan.statement()), plan.keys().salted(salt));
     }
 
     private void closeOthers() {

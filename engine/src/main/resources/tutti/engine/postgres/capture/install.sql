@@ -723,21 +723,47 @@ CREATE OR REPLACE FUNCTION tutti.position() RETURNS bigint LANGUAGE sql STABLE S
     AS $function$ SELECT coalesce(pg_catalog.max(position), 0) FROM tutti.applied $function$;
 
 -- What clients ask about the cluster, as functions that tools show. All but the first are answered by the node, which says
--- beforehand what the client's next statement is to be told; it concerns nobody but that client.
+-- beforehand what the client's next statement is to be told; it concerns nobody but that client. Behind "=" stands what the transaction certainly
+-- sees, behind "~" what it sees if its snapshot is new enough, and from which position on it is. What has been waited for in vain is no success.
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_position() RETURNS bigint LANGUAGE sql STABLE
     AS $function$ SELECT tutti.position() $function$;
 CREATE OR REPLACE FUNCTION tutti.answer(question text) RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
+    asked text := split_part(question, ' ', 1);
     told text := current_setting('tutti.answer', true);
+    late boolean := coalesce(starts_with(told, concat(question, '~')), false);
+    needed bigint;
+    enough bigint;
 BEGIN
-    IF told IS NULL OR NOT starts_with(told, concat(question, '=')) THEN
-        RAISE EXCEPTION USING ERRCODE = '0A000',
-            MESSAGE = format('tutti_%s() is answered by the node, and only where it is a statement of its own outside of a transaction block',
-                split_part(question, ' ', 1)),
-            HINT = format('SELECT tutti_%s(...), with a literal or a parameter, before BEGIN.', split_part(question, ' ', 1));
+    IF late OR starts_with(told, concat(question, '=')) THEN
+        PERFORM set_config('tutti.answer', '', false);
+        told := substr(told, length(question) + 2);
+        IF NOT late THEN
+            RETURN told;
+        END IF;
+        enough := split_part(told, ' ', 2);
+        told := split_part(told, ' ', 1);
+        IF tutti.position() >= enough OR current_setting('transaction_isolation') LIKE 'read %' THEN
+            RETURN told;
+        END IF;
+    ELSE
+        told := NULL;
     END IF;
-    PERFORM set_config('tutti.answer', '', false);
-    RETURN substr(told, length(question) + 2);
+    IF asked = 'wait' THEN
+        needed := coalesce(nullif(substr(question, 6), ''), told)::bigint;
+        IF tutti.position() >= needed THEN
+            RETURN tutti.position();
+        END IF;
+    END IF;
+    IF late THEN
+        RAISE EXCEPTION USING ERRCODE = '25001',
+            MESSAGE = format('position %s is visible at this node, but not to this transaction, whose snapshot was taken at position %s', needed,
+                tutti.position()),
+            HINT = 'SELECT tutti_wait() first in the transaction block, or before BEGIN; or BEGIN ISOLATION LEVEL READ COMMITTED.';
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = format('tutti_%s() is answered by the node, and only where it is a statement of its own', asked),
+        HINT = format('SELECT tutti_%s(...) by itself, with a literal or a parameter.', asked);
 END
 $function$;
 CREATE OR REPLACE FUNCTION pg_catalog.tutti_wait() RETURNS bigint LANGUAGE plpgsql

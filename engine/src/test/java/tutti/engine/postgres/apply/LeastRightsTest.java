@@ -276,6 +276,7 @@ class LeastRightsTest {
                 assertTrue(answer.next());
                 assertEquals("committed", answer.getString(1));
             }
+            statement.execute("SELECT tutti_wait(0) + 1");
             assertEquals("0A000", assertThrows(SQLException.class, () -> statement.execute("SELECT tutti_wait()"))
                     .getSQLState());
         } finally {
