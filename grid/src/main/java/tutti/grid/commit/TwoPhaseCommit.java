@@ -36,7 +36,8 @@ import tutti.grid.store.Store;
  *
  * <p>
  * <b>Stamps.</b> A prepared owner proposes a stamp, and the largest is that of the transaction, as in multicast. A key is locked from
- * the proposal to the commit, so its versions are in the order of stamps, and readers know for which to wait.
+ * the proposal to the commit, so its versions are in the order of stamps, and readers know for which to wait. If an owner is left out before all have
+ * voted, the coordinator draws another stamp in the view without it: {@link tutti.grid.view.ViewEntry} says why.
  *
  * <p>
  * <b>Crashes.</b> When the coordinator is gone, the lowest owner that is left asks the others; if one has committed, all do, and
@@ -213,6 +214,10 @@ public final class TwoPhaseCommit implements Commits {
         if (!coordinator.committing && coordinator.votes.containsAll(left(coordinator.destinations))) {
             coordinator.committing = true;
             clock.seen(coordinator.stamp);
+            if (!view.containsAll(coordinator.destinations)) {
+                // Who is gone proposes nothing that is above what it has answered.
+                coordinator.stamp = clock.next();
+            }
             sendTo(coordinator.destinations, new CommitMessage.Outcome(id, true, coordinator.stamp));
         }
         if (coordinator.committing) {

@@ -14,6 +14,7 @@ import tutti.grid.CommitProtocol;
 @Execution(ExecutionMode.CONCURRENT)
 class CommitsTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 400);
+    private static final int SEEDS_FOR_MUTANTS = 2000;
     private static final long FIRST = Long.getLong("tutti.grid.seed", 1);
 
     @ParameterizedTest
@@ -36,5 +37,20 @@ class CommitsTest {
                 + " crashes";
         assertTrue(committed > 5L * SEEDS && conflicts > SEEDS / 4 && crashes > SEEDS / 4, figures);
         assertEquals(protocol == CommitProtocol.TWO_PHASE, locks > 0, figures);
+    }
+
+    /** Who enters a view at once may commit at a stamp that a reader has seen already whom the node that is gone has answered. */
+    @ParameterizedTest
+    @EnumSource(names = {"TWO_PHASE", "TOM_2", "TOM_3"})
+    void whoDoesNotWaitForOthersIsFound(CommitProtocol protocol) {
+        for (long seed = FIRST; seed < FIRST + SEEDS_FOR_MUTANTS; seed++) {
+            List<String> failures = new CommitsRun(seed, protocol).withoutWaitingForOthers().run();
+            if (!failures.isEmpty()) {
+                String found = String.join("; ", failures);
+                assertTrue(found.contains("a read at ") || found.contains("though what it read"), found);
+                return;
+            }
+        }
+        throw new AssertionError("not found within " + SEEDS_FOR_MUTANTS + " seeds");
     }
 }
