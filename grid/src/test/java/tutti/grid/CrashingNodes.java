@@ -21,6 +21,7 @@ public final class CrashingNodes<M> {
     private final List<Set<Integer>> views = new ArrayList<>();
     private final List<Node<M>> nodes = new ArrayList<>();
     private boolean holding = true;
+    private Set<Integer> talking;
 
     private record Sent<M>(int view, M message) {}
 
@@ -51,6 +52,17 @@ public final class CrashingNodes<M> {
             nodes.add(new Node<>());
         }
         views.add(all);
+        talking = all;
+    }
+
+    /** Until it is said otherwise, nothing comes but between these. */
+    public void onlyBetween(Set<Integer> some) {
+        talking = some;
+    }
+
+    /** Who receives something. */
+    public Set<Integer> talking() {
+        return talking;
     }
 
     /** From now on messages do not wait for the view in which they were sent. */
@@ -121,12 +133,12 @@ public final class CrashingNodes<M> {
     public List<Runnable> receipts(int by, Receiver<M> receiver) {
         List<Runnable> receipts = new ArrayList<>();
         Node<M> node = nodes.get(by);
-        for (int from = 0; from < nodes.size() && !node.crashed; from++) {
+        for (int from = 0; from < nodes.size() && !node.crashed && talking.contains(by); from++) {
             Deque<Sent<M>> channel = node.inbound.getOrDefault(from, new ArrayDeque<>());
             if (!members(by).contains(from)) {
                 channel.clear();
             }
-            if (!channel.isEmpty() && (!holding || channel.getFirst().view <= node.entered)) {
+            if (!channel.isEmpty() && talking.contains(from) && (!holding || channel.getFirst().view <= node.entered)) {
                 int sender = from;
                 receipts.add(() -> {
                     Sent<M> first = channel.removeFirst();
@@ -156,13 +168,25 @@ public final class CrashingNodes<M> {
         for (int i = 0; i < count && left.size() > 1; i++) {
             int number = List.copyOf(left).get(random.nextInt(left.size()));
             left.remove(number);
-            if (random.nextInt(4) == 0) {
-                nodes.get(number).excluded = true;
-            } else {
-                crash(number);
-            }
+            goesOut(number);
         }
         views.add(left);
+    }
+
+    /** Another view, which lacks a certain one of those in the last one. */
+    public void goOnWithoutNode(int number) {
+        Set<Integer> left = new TreeSet<>(left());
+        left.remove(number);
+        goesOut(number);
+        views.add(left);
+    }
+
+    private void goesOut(int number) {
+        if (random.nextInt(4) == 0) {
+            nodes.get(number).excluded = true;
+        } else {
+            crash(number);
+        }
     }
 
     /** Whether there is a view of which a node may be told. */

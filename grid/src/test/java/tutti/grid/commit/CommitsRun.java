@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
@@ -105,6 +106,7 @@ final class CommitsRun {
                 return;
             }
             asked = -1;
+            answered = by == node || !by.isCorrect() ? -1 : by.number;
             found.add(new Found(told.key, this, told.stamp, by));
             checks.add(new CommitRequest.Check(told.key, snapshot ? begin : Math.max(begin, told.stamp)));
             goOn();
@@ -266,6 +268,8 @@ final class CommitsRun {
     private int ticks;
     private int steps;
     private boolean waitsForOthers = true;
+    private int talkingSteps;
+    private int answered = -1;
 
     CommitsRun(long seed, CommitProtocol protocol) {
         random = new Random(seed);
@@ -325,14 +329,20 @@ final class CommitsRun {
 
     private void rest(int beginWeight, int crashWeight) {
         while (failures.isEmpty() && steps++ < STEPS_MAX) {
+            talk();
+            int justAnswered = answered;
+            answered = -1;
             List<Runnable> possible = possible();
             if (unsent > 0 && random.nextInt(20) < beginWeight) {
                 possible.add(this::beginOne);
             }
-            if (crashesLeft > 0 && random.nextInt(40) < crashWeight && mayCrash()) {
-                possible.add(this::crash);
+            if (crashesLeft > 0 && random.nextInt(justAnswered < 0 ? 100 : 10) < crashWeight && mayCrash()) {
+                possible = List.of(() -> crash(justAnswered));
             }
-            if (possible.isEmpty() && unsent == 0) {
+            if (possible.isEmpty() && surroundings.talking().size() < nodes.size()) {
+                talkingSteps = 0;
+                surroundings.onlyBetween(surroundings.all());
+            } else if (possible.isEmpty() && unsent == 0) {
                 if (running.stream().noneMatch(one -> !one.isOver && one.node.isCorrect()) || ++ticks > TICKS_MAX) {
                     return;
                 }
@@ -340,7 +350,7 @@ final class CommitsRun {
             } else if (!possible.isEmpty()) {
                 possible.get(random.nextInt(possible.size())).run();
             }
-            if (random.nextInt(12) == 0) {
+            if (random.nextInt(24) == 0) {
                 nodes.get(random.nextInt(nodes.size())).announce();
             }
             if (random.nextInt(60) == 0) {
@@ -352,14 +362,28 @@ final class CommitsRun {
         }
     }
 
+    /** For a while only some hear each other: clocks differ then. */
+    private void talk() {
+        if (talkingSteps > 0) {
+            talkingSteps--;
+        } else {
+            talkingSteps = random.nextInt(60);
+            Set<Integer> some = new TreeSet<>(surroundings.all());
+            for (int without = random.nextInt(nodes.size() - 1); without > 0; without--) {
+                some.remove(List.copyOf(some).get(random.nextInt(some.size())));
+            }
+            surroundings.onlyBetween(some);
+        }
+    }
+
     private List<Runnable> possible() {
         List<Runnable> possible = new ArrayList<>();
         for (Node node : nodes) {
             possible.addAll(surroundings.receipts(node.number, node::received));
-            if (surroundings.canChangeView(node.number)) {
+            if (surroundings.canChangeView(node.number) && surroundings.talking().contains(node.number)) {
                 possible.add(node::changeView);
             }
-            if (!node.isCrashed() && !node.tasks.isEmpty()) {
+            if (!node.isCrashed() && !node.tasks.isEmpty() && surroundings.talking().contains(node.number)) {
                 possible.add(() -> node.tasks.remove().run());
             }
         }
@@ -380,7 +404,11 @@ final class CommitsRun {
     }
 
     private void beginOne() {
-        List<Node> able = nodes.stream().filter(node -> !node.isCrashed()).toList();
+        List<Node> able = nodes.stream()
+                .filter(node -> !node.isCrashed() && surroundings.talking().contains(node.number)).toList();
+        if (able.isEmpty()) {
+            return;
+        }
         List<Key> writes = new ArrayList<>(some(2));
         if (writes.isEmpty()) {
             writes.add(keys.get(random.nextInt(keys.size())));
@@ -403,9 +431,15 @@ final class CommitsRun {
                 .allMatch(node -> surroundings.isInLast(node.number) && node.commits.isClean());
     }
 
-    private void crash() {
+    /** Rather than any node one that has answered a read just now. */
+    private void crash(int victim) {
         crashesLeft--;
-        surroundings.goOnWithout(1);
+        if (victim < 0) {
+            surroundings.goOnWithout(1);
+        } else {
+            surroundings.goOnWithoutNode(victim);
+        }
+        talkingSteps = 0;
     }
 
     // ------------------------------------------------------------------------------------------ what must hold
