@@ -261,7 +261,9 @@ final class GridBenchCommand implements Callable<Integer> {
 
     private static void draw(Path directory, List<GridFigures.Measured> all, Screen screen) {
         for (Kind kind : all.stream().map(Kind::of).distinct().toList()) {
-            List<GridFigures.Measured> of = all.stream().filter(one -> Kind.of(one).equals(kind)).toList();
+            // What has committed nothing has no latency.
+            List<GridFigures.Measured> of = all.stream()
+                    .filter(one -> Kind.of(one).equals(kind) && one.commitsPerSecond() > 0).toList();
             FIGURES.forEach((name, figure) -> {
                 List<Chart.Curve> curves = new ArrayList<>();
                 of.stream().map(GridFigures.Measured::protocol).distinct().forEach(protocol -> {
