@@ -61,6 +61,9 @@ public final class TwoPhaseCommit implements Commits {
     private Set<Integer> view;
     private long viewNumber;
     private long nowNanos;
+    /** What is known of all participants, so that not all need be looked at again and again: that none is disturbed, and since which layout none is of an earlier one. */
+    private boolean clean = true;
+    private long drained = -1;
 
     /** A transaction at one of its owners. */
     private final class Participant implements Store.Writer {
@@ -316,6 +319,8 @@ public final class TwoPhaseCommit implements Commits {
     private void prepare(CommitMessage.Prepare prepare, CommitRequest request) {
         Participant participant = new Participant(prepare.id(), prepare.destinations(), request);
         participants.put(prepare.id(), participant);
+        clean &= !participant.isDisturbed();
+        drained = request.layout() == layouts.number() ? drained : -1;
         floors.add(request.begin());
         lock(participant);
     }
@@ -455,15 +460,18 @@ public final class TwoPhaseCommit implements Commits {
 
     @Override
     public boolean isDrained() {
-        return coordinators.values().stream().allMatch(one -> one.request.layout() == layouts.number())
-                && participants.values().stream()
-                        .allMatch(one -> one.closed || one.request.layout() == layouts.number());
+        if (drained != layouts.number() && participants.values().stream()
+                .allMatch(one -> one.closed || one.request.layout() == layouts.number())) {
+            drained = layouts.number();
+        }
+        return drained == layouts.number()
+                && coordinators.values().stream().allMatch(one -> one.request.layout() == layouts.number());
     }
 
     @Override
     public boolean isClean() {
-        return participants.values().stream().noneMatch(Participant::isDisturbed)
-                && coordinators.values().stream().allMatch(one -> view.containsAll(one.destinations))
+        clean = clean || participants.values().stream().noneMatch(Participant::isDisturbed);
+        return clean && coordinators.values().stream().allMatch(one -> view.containsAll(one.destinations))
                 && recoveries.isEmpty();
     }
 
@@ -471,6 +479,7 @@ public final class TwoPhaseCommit implements Commits {
     public void view(long number, Set<Integer> members) {
         view = new TreeSet<>(members);
         viewNumber = number;
+        clean = false;
         recoveries.clear();
         for (Map.Entry<TransactionId, Coordinator> entry : List.copyOf(coordinators.entrySet())) {
             Coordinator coordinator = entry.getValue();
