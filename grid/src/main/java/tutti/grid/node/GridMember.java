@@ -477,9 +477,10 @@ final class GridMember implements Reads.World {
         if (heartbeat.view() < view().number()) {
             agreement.tell(from);
         }
+        // Who says it before it enters the view that it names may still ask others for what they would forget.
+        boolean counts = isPresent && heartbeat.view() == entered().number();
         closed(from, heartbeat.view());
-        // Who has not entered a view may still ask others for what those that have would forget.
-        if (isPresent && heartbeat.view() == entered().number()) {
+        if (counts) {
             heartbeats.said(from, heartbeat);
             times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
             relocation.heard(from, heartbeat.moving());
