@@ -180,10 +180,6 @@ final class GridMember implements Reads.World {
         return entry.entered();
     }
 
-    private boolean hasEntered() {
-        return entered() == view();
-    }
-
     /** What its clock has seen. */
     long clock() {
         return clock.latest();
@@ -505,13 +501,13 @@ final class GridMember implements Reads.World {
         } else {
             view().members()
                     .forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
-            moving = hasEntered() ? relocation.say() : moving;
+            moving = entered() == view() ? relocation.say() : moving;
             agreement.tick();
         }
         commits.tick(now);
         l1.tick(commits.present());
         Set<Integer> members = say(moving);
-        if (hasEntered() && heartbeats.areOf(members)) {
+        if (entered() == view() && heartbeats.areOf(members)) {
             store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
                     heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
         }
