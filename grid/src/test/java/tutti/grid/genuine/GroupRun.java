@@ -246,7 +246,8 @@ final class GroupRun {
                 && destinations.keySet().stream().filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
                         .allMatch(node.delivered::contains)
                 && !node.multicast.isWaiting())
-                && destinations.keySet().stream().allMatch(id -> surroundings.isCrashed(id.node()) || finished.contains(id));
+                && destinations.keySet().stream()
+                        .allMatch(id -> surroundings.isCrashed(id.node()) || finished.contains(id));
     }
 
     private boolean isOwed(TransactionId id) {

@@ -276,7 +276,8 @@ final class MulticastRun {
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder("views ").append(surroundings).append(", messages ").append(destinations);
+        StringBuilder text = new StringBuilder("views ").append(surroundings).append(", messages ")
+                .append(destinations);
         for (Node node : nodes) {
             text.append("\n node ").append(node.number).append(" delivered ").append(node.delivered)
                     .append(Arrays.toString(node.stamps.toArray()));
