@@ -1,6 +1,8 @@
 package tutti.bench;
 
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.Writer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -141,10 +143,18 @@ final class GridBenchCommand implements Callable<Integer> {
                     };
                     all.add(measured);
                     screen.line(line(measured));
+                    // A later one may end the process: for want of memory, or of patience.
+                    write(conditions, all, Screen.standard(new PrintWriter(Writer.nullWriter())));
                 }
             }
         }
         screen.live(List.of());
+        write(conditions, all, screen);
+        return 0;
+    }
+
+    private void write(MeasurementConditions conditions, List<GridFigures.Measured> all, Screen screen)
+            throws IOException {
         conditions.writeNumbers(json, "grid", Map.of("measurements", all, "threads", threads, "seconds", seconds,
                 "crashes", crashes, "lockTimeoutMillis", lockTimeoutMillis, "seed", seed), screen);
         if (plots != null) {
@@ -155,7 +165,6 @@ final class GridBenchCommand implements Callable<Integer> {
                     + (inSimulation() == seconds ? "" : ", " + inSimulation() + " s in simulation"), all, plots);
             screen.line("page: " + docs);
         }
-        return 0;
     }
 
     private int measureMemory(int entries) throws IOException, InterruptedException {
@@ -261,7 +270,9 @@ final class GridBenchCommand implements Callable<Integer> {
 
     private static void draw(Path directory, List<GridFigures.Measured> all, Screen screen) {
         for (Kind kind : all.stream().map(Kind::of).distinct().toList()) {
-            List<GridFigures.Measured> of = all.stream().filter(one -> Kind.of(one).equals(kind)).toList();
+            // What has committed nothing has no latency.
+            List<GridFigures.Measured> of = all.stream()
+                    .filter(one -> Kind.of(one).equals(kind) && one.commitsPerSecond() > 0).toList();
             FIGURES.forEach((name, figure) -> {
                 List<Chart.Curve> curves = new ArrayList<>();
                 of.stream().map(GridFigures.Measured::protocol).distinct().forEach(protocol -> {

@@ -96,6 +96,9 @@ final class GridSweepPage {
     }
 
     private static String text(GridFigures.Measured of) {
+        if (of.commitsPerSecond() == 0) {
+            return "none";
+        }
         return String.format(Locale.ROOT, "%,.0f (%.2f); %.2f, %.2f", of.commitsPerSecond(), of.abortPercent(),
                 of.commitMillisMedian(), of.commitMillis99());
     }

@@ -64,7 +64,7 @@ public record Topology(long view, Layout.Phase phase, boolean lost, List<Node> n
             nodes.add(new Node(node, member.address(), status.members().contains(node),
                     shares.getOrDefault(node, Map.of())));
         });
-        return new Topology(view.number(), view.layout().phase(), status.lost(), nodes);
+        return new Topology(view.number(), status.layout().phase(), status.lost(), nodes);
     }
 
     /** A line for the grid, and one for each node. */

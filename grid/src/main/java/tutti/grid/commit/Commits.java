@@ -39,7 +39,10 @@ public interface Commits {
         // Others learn of it by views.
     }
 
-    /** Another view; see {@link tutti.grid.multicast.Multicast#view}. */
+    /**
+     * Another view; see {@link tutti.grid.multicast.Multicast#view}. If it lacks somebody, all of its members take nothing any more from there, and this node's clock has
+     * seen how far theirs were since; see {@link tutti.grid.view.ViewEntry}.
+     */
     void view(long number, Set<Integer> members);
 
     /** Whether nothing is under way here any more that was sent in an earlier layout than the present one. */

@@ -66,6 +66,9 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
     /** By key: who must know the outcome of what writes it before it can vote. */
     private final Map<Key, List<Transaction>> blocked = new HashMap<>();
     private Set<Integer> view;
+    /** What is known of all transactions, so that not all need be looked at again and again: that none is disturbed, and since which layout none is of an earlier one. */
+    private boolean clean = true;
+    private long drained = -1;
 
     /** One that takes part here. */
     private final class Transaction implements Store.Writer {
@@ -249,6 +252,8 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
         Transaction transaction = transactions.computeIfAbsent(message.id(),
                 id -> new Transaction(id, CommitRequest.decode(message.payload())));
         transaction.ordered = message;
+        clean &= !transaction.isDisturbed();
+        drained = transaction.request.layout() == layouts.number() ? drained : -1;
         floors.add(transaction.request.begin());
         for (CommitRequest.Write write : transaction.request.writes()) {
             if (transaction.owners.isWriter(self, write.key())) {
@@ -439,18 +444,23 @@ public final class TotalOrderCommit implements Commits, Multicast.World {
 
     @Override
     public boolean isDrained() {
-        return transactions.values().stream()
-                .allMatch(transaction -> transaction.request.layout() == layouts.number() || transaction.isOver());
+        if (drained != layouts.number() && transactions.values().stream()
+                .allMatch(transaction -> transaction.request.layout() == layouts.number() || transaction.isOver())) {
+            drained = layouts.number();
+        }
+        return drained == layouts.number();
     }
 
     @Override
     public boolean isClean() {
-        return multicast.isClean() && transactions.values().stream().noneMatch(Transaction::isDisturbed);
+        clean = clean || transactions.values().stream().noneMatch(Transaction::isDisturbed);
+        return clean && multicast.isClean();
     }
 
     @Override
     public void view(long number, Set<Integer> members) {
         view = new TreeSet<>(members);
+        clean = false;
         multicast.view(number, members);
         for (Transaction transaction : List.copyOf(transactions.values())) {
             Boolean outcome = transaction.outcome;

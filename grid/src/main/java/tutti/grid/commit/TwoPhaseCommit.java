@@ -36,7 +36,8 @@ import tutti.grid.store.Store;
  *
  * <p>
  * <b>Stamps.</b> A prepared owner proposes a stamp, and the largest is that of the transaction, as in multicast. A key is locked from
- * the proposal to the commit, so its versions are in the order of stamps, and readers know for which to wait.
+ * the proposal to the commit, so its versions are in the order of stamps, and readers know for which to wait. If an owner is left out before all have
+ * voted, the coordinator draws another stamp in the view without it: {@link tutti.grid.view.ViewEntry} says why.
  *
  * <p>
  * <b>Crashes.</b> When the coordinator is gone, the lowest owner that is left asks the others; if one has committed, all do, and
@@ -60,6 +61,9 @@ public final class TwoPhaseCommit implements Commits {
     private Set<Integer> view;
     private long viewNumber;
     private long nowNanos;
+    /** What is known of all participants, so that not all need be looked at again and again: that none is disturbed, and since which layout none is of an earlier one. */
+    private boolean clean = true;
+    private long drained = -1;
 
     /** A transaction at one of its owners. */
     private final class Participant implements Store.Writer {
@@ -213,6 +217,10 @@ public final class TwoPhaseCommit implements Commits {
         if (!coordinator.committing && coordinator.votes.containsAll(left(coordinator.destinations))) {
             coordinator.committing = true;
             clock.seen(coordinator.stamp);
+            if (!view.containsAll(coordinator.destinations)) {
+                // Who is gone proposes nothing that is above what it has answered.
+                coordinator.stamp = clock.next();
+            }
             sendTo(coordinator.destinations, new CommitMessage.Outcome(id, true, coordinator.stamp));
         }
         if (coordinator.committing) {
@@ -311,6 +319,8 @@ public final class TwoPhaseCommit implements Commits {
     private void prepare(CommitMessage.Prepare prepare, CommitRequest request) {
         Participant participant = new Participant(prepare.id(), prepare.destinations(), request);
         participants.put(prepare.id(), participant);
+        clean &= !participant.isDisturbed();
+        drained = request.layout() == layouts.number() ? drained : -1;
         floors.add(request.begin());
         lock(participant);
     }
@@ -450,15 +460,18 @@ public final class TwoPhaseCommit implements Commits {
 
     @Override
     public boolean isDrained() {
-        return coordinators.values().stream().allMatch(one -> one.request.layout() == layouts.number())
-                && participants.values().stream()
-                        .allMatch(one -> one.closed || one.request.layout() == layouts.number());
+        if (drained != layouts.number() && participants.values().stream()
+                .allMatch(one -> one.closed || one.request.layout() == layouts.number())) {
+            drained = layouts.number();
+        }
+        return drained == layouts.number()
+                && coordinators.values().stream().allMatch(one -> one.request.layout() == layouts.number());
     }
 
     @Override
     public boolean isClean() {
-        return participants.values().stream().noneMatch(Participant::isDisturbed)
-                && coordinators.values().stream().allMatch(one -> view.containsAll(one.destinations))
+        clean = clean || participants.values().stream().noneMatch(Participant::isDisturbed);
+        return clean && coordinators.values().stream().allMatch(one -> view.containsAll(one.destinations))
                 && recoveries.isEmpty();
     }
 
@@ -466,6 +479,7 @@ public final class TwoPhaseCommit implements Commits {
     public void view(long number, Set<Integer> members) {
         view = new TreeSet<>(members);
         viewNumber = number;
+        clean = false;
         recoveries.clear();
         for (Map.Entry<TransactionId, Coordinator> entry : List.copyOf(coordinators.entrySet())) {
             Coordinator coordinator = entry.getValue();

@@ -112,6 +112,8 @@ public class Multicast {
     /** Who has asked for other proposals and must wait for those. */
     private final Map<TransactionId, Integer> renewals = new LinkedHashMap<>();
     private boolean delivering;
+    /** Whether nothing is kept that is disturbed, as far as is known: so that not all need be looked at again and again. */
+    private boolean clean = true;
 
     /**
      * In its first view, number 0.
@@ -168,6 +170,7 @@ public class Multicast {
     public void view(long number, Set<Integer> members) {
         viewNumber = number;
         view = new TreeSet<>(members);
+        clean = false;
         early.keySet().removeIf(id -> !view.contains(id.node()));
         open.clear();
         renewals.clear();
@@ -212,7 +215,8 @@ public class Multicast {
 
     /** Whether nothing is kept that nodes take part in which are not in the view. */
     public boolean isClean() {
-        return messages.values().stream().noneMatch(this::isDisturbed);
+        clean = clean || messages.values().stream().noneMatch(this::isDisturbed);
+        return clean;
     }
 
     /** How many messages are kept. */
@@ -250,6 +254,7 @@ public class Multicast {
     private Ordered enter(TransactionId id, int[] destinations, byte[] payload) {
         Ordered message = new Ordered(id, destinations, payload);
         messages.put(id, message);
+        clean &= !isDisturbed(message);
         Map<Integer, Long> before = early.remove(id);
         if (before != null) {
             message.proposals.putAll(before);

@@ -2,12 +2,9 @@ package tutti.grid.node;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Consumer;
@@ -25,7 +22,6 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.Commits;
 import tutti.grid.commit.Result;
 import tutti.grid.multicast.LamportClock;
-import tutti.grid.store.Floors;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.store.Layouts;
@@ -34,6 +30,7 @@ import tutti.grid.store.Store;
 import tutti.grid.store.Version;
 import tutti.grid.view.View;
 import tutti.grid.view.ViewAgreement;
+import tutti.grid.view.ViewEntry;
 import tutti.grid.view.ViewMessage;
 import tutti.runtime.Clock;
 import tutti.runtime.Loop;
@@ -43,9 +40,9 @@ import tutti.runtime.Loop;
  * the node's loop. Answers come on the loop, too, and never before the question has returned.
  *
  * <p>
- * <b>Clock and views.</b> Every message carries the sender's clock, which the receiver sees before anything else, and its view. What was
- * sent in a later view than the receiver's waits until the receiver has it; what comes from outside of the receiver's view is
- * dropped, but for what agrees on views and who applies.
+ * <b>Clock and views.</b> Every message carries the sender's clock, which the receiver sees before anything else, and the view that the sender {@linkplain ViewEntry goes by}. What was
+ * sent in a later view than the receiver goes by waits until that has entered it; what comes from outside of the view that was agreed on last is
+ * dropped, but for what agrees on views and who applies. A heartbeat names the last view, so tells who has closed the one before.
  *
  * <p>
  * <b>Who is there.</b> A node that was not heard for the failure timeout is suspected; a majority then goes on without it. Without views ({@link CommitProtocol#GROUPS}) nothing is agreed on: a node does
@@ -59,8 +56,6 @@ import tutti.runtime.Loop;
  */
 final class GridMember implements Reads.World {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridMember.class);
-    /** Without views: after so many failure timeouts a node is given up for good. */
-    private static final int GIVEN_UP_TIMEOUTS = 10;
     /** Without views: after so many heartbeats without a word another owner is asked. */
     private static final int HEARTBEATS_FOR_ANSWER = 2;
 
@@ -79,8 +74,6 @@ final class GridMember implements Reads.World {
         L1.Factory l1();
     }
 
-    private record Waiting<T>(GridTransaction.Answer<T> answer, long deadlineNanos) {}
-
     private final GridConfig config;
     private final int[] degrees;
     private final Clock machineClock;
@@ -93,26 +86,22 @@ final class GridMember implements Reads.World {
     private final Store store = new Store();
     private final Commits commits;
     private final ViewAgreement agreement;
+    private final ViewEntry entry;
     private final Relocation relocation;
-    private final Floors begins = new Floors();
-    private final Map<TransactionId, GridTransaction> open = new LinkedHashMap<>();
+    private final OpenTransactions open;
     private final L1 l1;
     private final Reads reads;
     private final Scans scans;
-    private final Map<TransactionId, Waiting<Result>> commitAnswers = new LinkedHashMap<>();
+    private final CommitAnswers commitAnswers;
     private final HeldFrames held;
     private final Hearing hearing = new Hearing();
     /** Nodes as which another process has come. */
     private final Set<Integer> superseded = new HashSet<>();
-    /** Without views: who was not heard for some time; those of them who were given up. */
-    private Set<Integer> silent = Set.of();
-    private final Set<Integer> gone = new TreeSet<>();
+    private final Absence absence = new Absence();
     private final Times times;
     private final Heartbeats heartbeats = new Heartbeats();
     private final long process;
-    private final long incarnation;
     private volatile @Nullable GridException over;
-    private long transactions;
     /** What others have been told of as present. */
     private long told;
     private final GridCounts counts;
@@ -127,8 +116,9 @@ final class GridMember implements Reads.World {
     GridMember(GridConfig config, long process, long incarnation, View first, long clockSeen, Clock machineClock,
             Loop loop, PeerLinks links, GridCounts counts, HeldFrames held, World world) {
         this.config = config;
+        this.commitAnswers = new CommitAnswers(config);
+        this.entry = new ViewEntry(first);
         this.process = process;
-        this.incarnation = incarnation;
         this.machineClock = machineClock;
         this.loop = loop;
         this.links = links;
@@ -137,6 +127,7 @@ final class GridMember implements Reads.World {
         held.retain(first.members());
         this.world = world;
         this.times = new Times(machineClock, first.number() == 0);
+        this.open = new OpenTransactions(config, incarnation, times);
         this.degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
         int degreeMax = Arrays.stream(degrees).max().orElse(1);
         GroupOwners groups = new GroupOwners(config.nodes().keySet(), degreeMax);
@@ -160,7 +151,7 @@ final class GridMember implements Reads.World {
         this.l1 = world.l1().of(config);
         store.onAnnounced(key -> l1.written(key, this::invalidate));
         this.reads = new Reads(config, layouts, machineClock::nanoTime, l1, this);
-        this.scans = new Scans(config, layouts, () -> view().layout().readers(), this::there, (to, question) -> {
+        this.scans = new Scans(config, layouts, () -> entered().layout().readers(), this::there, (to, question) -> {
             if (to == config.self()) {
                 later(() -> scanHere(to, question));
             } else {
@@ -179,9 +170,14 @@ final class GridMember implements Reads.World {
         }
     }
 
-    /** The view that it is in. */
+    /** The view that was agreed on last: who is there. */
     View view() {
         return agreement.view();
+    }
+
+    /** The view that it goes by, and where keys lie in it: the last one, or an earlier one as long as it cannot enter that; see {@link ViewEntry}. */
+    private View entered() {
+        return entry.entered();
     }
 
     /** What its clock has seen. */
@@ -219,18 +215,18 @@ final class GridMember implements Reads.World {
     /** Whether a node takes part, as far as this one knows. */
     @Override
     public boolean isThere(int node) {
-        return view().has(node) && !silent.contains(node);
+        return view().has(node) && !absence.silent().contains(node);
     }
 
     private Set<Integer> there() {
         Set<Integer> there = new TreeSet<>(view().members());
-        there.removeAll(silent);
+        there.removeAll(absence.silent());
         return there;
     }
 
     /** Figures. */
     GridStatus status() {
-        return new GridStatus(view().number(), there(), view().layout(), !byGroups && relocation.isLost(),
+        return new GridStatus(view().number(), there(), entered().layout(), !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
                 counts.deadlocks, counts.lockTimeouts, reads.local(), reads.remote(),
@@ -246,8 +242,7 @@ final class GridMember implements Reads.World {
         over = reason;
         reads.fail(reason);
         scans.fail(reason);
-        new ArrayList<>(commitAnswers.values()).forEach(commit -> commit.answer.failed(reason));
-        commitAnswers.clear();
+        commitAnswers.fail(reason);
     }
 
     /** Another process has come as a member: that one has crashed, or will be taken for it. */
@@ -278,32 +273,19 @@ final class GridMember implements Reads.World {
 
     /** Begins a transaction; see {@link GridNode#begin}. */
     GridTransaction begin(IsolationLevel level, boolean readOnly) {
-        if (open.size() >= config.transactionsMax()) {
-            throw new GridException(GridException.Reason.BUSY, open.size()
-                    + " transactions are open on this node, and more may not be: end some, or raise transactionsMax");
-        }
+        open.checkRoom();
         if (links.unsentBytes(there()) > config.unsentBytesMax()) {
             throw new GridException(GridException.Reason.BUSY, "more than " + config.unsentBytesMax()
                     + " bytes wait to be sent to a node that does not keep up: try again later");
         }
-        TransactionId id = new TransactionId(config.self(), incarnation << Integer.SIZE | ++transactions);
         Set<Integer> others = new TreeSet<>(view().members());
         others.remove(config.self());
-        long begin = l1.begin(commits.present(), others);
-        begins.add(begin);
-        GridTransaction transaction = new GridTransaction(this, id, level, readOnly, begin, times.begin(),
-                machineClock.nanoTime() + config.transactionTimeout().toNanos());
-        open.put(id, transaction);
-        return transaction;
+        return open.begin(this, level, readOnly, l1.begin(commits.present(), others), machineClock.nanoTime());
     }
 
     /** A transaction has ended. */
     void ended(GridTransaction transaction, boolean hasCommitted) {
-        if (open.remove(transaction.id(), transaction)) {
-            begins.remove(transaction.beginStamp());
-            times.ended(transaction.timeMillis());
-            counts.committed += hasCommitted ? 1 : 0;
-        }
+        counts.committed += open.ended(transaction) && hasCommitted ? 1 : 0;
     }
 
     /** Whether the question cannot be asked any more; then it is answered. */
@@ -358,18 +340,14 @@ final class GridMember implements Reads.World {
             later(() -> answer.failed(refusal));
             return;
         }
-        long deadline = machineClock.nanoTime() + config.operationTimeout().toNanos();
-        commitAnswers.put(id, new Waiting<>(answer, deadline));
+        commitAnswers.add(id, answer, machineClock.nanoTime());
         commits.commit(id, request, result -> later(() -> result(id, result)));
     }
 
     private void result(TransactionId id, Result result) {
         counts.ended(result.kind());
         l1.seen(result.kind() == Result.Kind.COMMITTED ? result.stamp() : clock.latest());
-        Waiting<Result> waiting = commitAnswers.remove(id);
-        if (waiting != null) {
-            waiting.answer.is(result);
-        }
+        commitAnswers.ended(id, result);
     }
 
     /** A listener is told of what was committed at this stamp. */
@@ -386,7 +364,7 @@ final class GridMember implements Reads.World {
 
     private void send(int to, Encoded message) {
         counts.messages++;
-        links.send(to, GridMessage.frame(view().number(), clock.latest(), message));
+        links.send(to, GridMessage.frame(entered().number(), clock.latest(), message));
     }
 
     @Override
@@ -416,7 +394,12 @@ final class GridMember implements Reads.World {
             return;
         }
         hearing.heard(from, machineClock.nanoTime());
-        if (frame.getLong(frame.position()) > view().number() || held.has(from)) {
+        long sent = frame.getLong(frame.position());
+        if (sent > entered().number() && view().has(from)) {
+            clock.seen(frame.getLong(frame.position() + Long.BYTES));
+            closed(from, sent);
+        }
+        if (sent > entered().number() || held.has(from)) {
             // What agrees on views must not wait for one.
             if (GridMessage.set()
                     .decode(frame.slice().position(GridMessage.ENVELOPE_BYTES)) instanceof ViewMessage message) {
@@ -430,7 +413,7 @@ final class GridMember implements Reads.World {
     }
 
     private void dispatch(int from, ByteBuffer frame) throws IOException {
-        boolean isPresent = frame.getLong() == view().number();
+        boolean isPresent = frame.getLong() == entered().number();
         long stamp = frame.getLong();
         Encoded message;
         try {
@@ -448,7 +431,7 @@ final class GridMember implements Reads.World {
             clock.seen(stamp);
             l1.heard(from, stamp, machineClock.nanoTime());
             switch (message) {
-                case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat);
+                case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, isPresent);
                 case GridMessage.Read read -> readHere(read,
                         version -> send(from,
                                 new GridMessage.Value(read.number(), version, mayKeep(from, read, version))),
@@ -486,14 +469,23 @@ final class GridMember implements Reads.World {
 
     // ------------------------------------------------------------------------------------------ time and views
 
-    private void heartbeat(int from, GridMessage.Heartbeat heartbeat) {
+    private void heartbeat(int from, GridMessage.Heartbeat heartbeat, boolean isPresent) {
         if (heartbeat.view() < view().number()) {
             agreement.tell(from);
-        } else {
+        }
+        // Who says it before it enters the view that it names may still ask others for what they would forget.
+        boolean counts = isPresent && heartbeat.view() == entered().number();
+        closed(from, heartbeat.view());
+        if (counts) {
             heartbeats.said(from, heartbeat);
-            times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
+            times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
             relocation.heard(from, heartbeat.moving());
         }
+    }
+
+    private void closed(int node, long number) {
+        entry.closed(node, number);
+        enter();
     }
 
     /** To be called with each heartbeat. */
@@ -509,15 +501,25 @@ final class GridMember implements Reads.World {
         } else {
             view().members()
                     .forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
-            moving = relocation.say();
+            moving = entered() == view() ? relocation.say() : moving;
             agreement.tick();
         }
         commits.tick(now);
         l1.tick(commits.present());
+        Set<Integer> members = say(moving);
+        if (entered() == view() && heartbeats.areOf(members)) {
+            store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
+                    heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
+        }
+        expire(now);
+    }
+
+    /** A heartbeat, to all members; who they are. */
+    private Set<Integer> say(GridMessage.Moving moving) {
         Set<Integer> members = new TreeSet<>(view().members());
-        members.removeAll(gone);
+        members.removeAll(absence.gone());
         GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
-                Math.min(commits.settled(), begins.lowest(l1.lowestBegin(commits.present()))), times.earliest(),
+                Math.min(commits.settled(), open.lowestBegin(l1.lowestBegin(commits.present()))), times.earliest(),
                 store.bytes() >= config.storedBytesMax(), moving);
         heartbeats.said(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
@@ -527,25 +529,15 @@ final class GridMember implements Reads.World {
             }
         });
         told = commits.present();
-        if (heartbeats.areOf(members)) {
-            store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
-                    heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
-        }
-        expire(now);
+        return members;
     }
 
     /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
     private void absent(Set<Integer> unheard) {
-        if (!unheard.equals(silent)) {
+        if (absence.notHeard(unheard, hearing, config.failureTimeout().toNanos(), links::giveUp)) {
             LOGGER.info("node {} of grid {} does not hear {}", config.self(), config.name(), unheard);
         }
-        silent = unheard;
-        for (int node : hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos())) {
-            if (gone.add(node)) {
-                links.giveUp(node);
-            }
-        }
-        commits.absent(silent, gone);
+        commits.absent(absence.silent(), absence.gone());
         reads.ownersChanged();
         scans.ownersChanged();
         reads.askOthers(hearing.silent(view().members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
@@ -554,15 +546,8 @@ final class GridMember implements Reads.World {
     private void expire(long now) {
         reads.expire(now);
         scans.expire(now);
-        List<Waiting<Result>> expired = new ArrayList<>();
-        commitAnswers.values().removeIf(one -> one.deadlineNanos - now <= 0 && expired.add(one));
-        expired.forEach(one -> one.answer.failed(Reads.timeout(config,
-                "a commit, which may have happened or may happen yet,")));
-        for (GridTransaction transaction : List.copyOf(open.values())) {
-            if (transaction.deadlineNanos() - now <= 0) {
-                transaction.expire();
-            }
-        }
+        commitAnswers.expire(now);
+        open.expire(now);
     }
 
     private void install(View view) {
@@ -571,13 +556,27 @@ final class GridMember implements Reads.World {
             return;
         }
         LOGGER.info("node {} of grid {} goes on in {}", config.self(), config.name(), view);
-        heartbeats.clear();
         superseded.clear();
         links.members(view.processes());
         long now = machineClock.nanoTime();
         view.members().stream().filter(hearing::isNew).forEach(node -> hearing.heard(node, now));
         hearing.retain(view.members());
         held.retain(view.members());
+        if (entry.lacksSomebody(view)) {
+            reads.ownersChanged();
+            scans.ownersChanged();
+            say(GridMessage.Moving.NOTHING);
+        }
+        closed(config.self(), view.number());
+    }
+
+    /** Goes on in the last view, if it may now. */
+    private void enter() {
+        if (!entry.enter(view())) {
+            return;
+        }
+        View view = entered();
+        heartbeats.clear();
         if (view.layout().number() > layouts.number()) {
             layouts.next(view.layout().number(), Relocation.owners(view.layout(), degrees));
         }
@@ -586,12 +585,12 @@ final class GridMember implements Reads.World {
         relocation.installed(view);
         reads.ownersChanged();
         scans.ownersChanged();
-        times.heard(heartbeats.timesOfOthers(config.self()), view().members().size() - 1);
+        times.heard(heartbeats.timesOfOthers(config.self()), view.members().size() - 1);
         later(this::dispatchHeld);
     }
 
-    /** Takes what was sent in the present view, or an earlier one, and had to wait for it. */
+    /** Takes what was sent in the view that it goes by, or an earlier one, and had to wait for it. */
     void dispatchHeld() {
-        held.dispatch(this::dispatch, () -> over != null, () -> view().number());
+        held.dispatch(this::dispatch, () -> over != null, () -> entered().number());
     }
 }

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * <b>Reads.</b> A read has a stamp that its reader's node had seen when the transaction began; this node's clock has seen it, too, so
  * what gets a stamp here from now on is above. The read waits for whatever is about to write the key and may have a stamp not
  * above; then all such versions are there. It gets the newest version at or below its stamp, or, if it wants the latest, the
- * newest of all, which is at least as new.
+ * newest of all, which is at least as new. What holds when this node is left out says {@link tutti.grid.view.ViewEntry}.
  *
  * <p>
  * <b>What is dropped.</b> Below the horizon nobody reads: older versions than the newest one there, and a removal that is the newest, or

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
 import tutti.grid.CommitProtocol;
+import tutti.grid.CrashingNodes;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.multicast.Multicast;
 import tutti.grid.store.Floors;
@@ -24,10 +25,12 @@ import tutti.grid.store.Layouts;
 import tutti.grid.store.RingOwners;
 import tutti.grid.store.Store;
 import tutti.grid.store.Version;
+import tutti.grid.view.View;
+import tutti.grid.view.ViewEntry;
 
 /**
  * A run of nodes that read and commit on each other's keys, decided by a seed: whatever may happen next happens with some probability, without
- * any notion of time, as in {@code tutti.grid.multicast.MulticastRun}. One node at a time crashes, or is left out though it lives. When
+ * any notion of time; see {@link CrashingNodes}. One node at a time crashes, or is left out though it lives. When
  * nothing more can happen, it is looked at what owners have applied, what clients were answered, and what snapshots have found.
  */
 final class CommitsRun {
@@ -35,8 +38,11 @@ final class CommitsRun {
     private static final int STEPS_MAX = 200_000;
     private static final int TICKS_MAX = 100;
 
-    /** Sent in a view, when the sender's clock was so far: what the protocol says, or one of the three below. */
-    private record Sent(int view, long clock, Object message) {}
+    /** Sent when the sender's clock was so far: what the protocol says, or one of the four below. */
+    private record Sent(long clock, Object message) {}
+
+    /** The sender takes nothing any more from who is not in this view. */
+    private record Closed(int view) {}
 
     /** How far a node has settled: its heartbeat. */
     private record Settled(long stamp) {}
@@ -45,7 +51,7 @@ final class CommitsRun {
 
     private record Told(Running of, Key key, long stamp) {}
 
-    private record Found(Key key, long at, boolean latest, long stamp, Node by) {}
+    private record Found(Key key, Running of, long stamp, Node by) {}
 
     /** A transaction that ran. */
     private final class Running {
@@ -63,6 +69,10 @@ final class CommitsRun {
         Running(Node node, TransactionId id, List<Key> reads, List<Key> writes, boolean snapshot) {
             this.node = node;
             this.id = id;
+            if (random.nextInt(4) == 0) {
+                // It has seen what others have committed elsewhere.
+                node.clock.seen(node.clock.latest() + random.nextInt(1 << 14));
+            }
             this.begin = node.commits.present();
             this.snapshot = snapshot;
             this.unread = new ArrayDeque<>(reads);
@@ -76,7 +86,7 @@ final class CommitsRun {
                 commit();
                 return;
             }
-            int[] left = left(key, views.get(node.view));
+            int[] left = left(key, surroundings.members(node.number));
             if (left.length == 0) {
                 over();
                 return;
@@ -96,7 +106,8 @@ final class CommitsRun {
                 return;
             }
             asked = -1;
-            found.add(new Found(told.key, begin, !snapshot, told.stamp, by));
+            answered = by == node || !by.isCorrect() ? -1 : by.number;
+            found.add(new Found(told.key, this, told.stamp, by));
             checks.add(new CommitRequest.Check(told.key, snapshot ? begin : Math.max(begin, told.stamp)));
             goOn();
         }
@@ -127,18 +138,15 @@ final class CommitsRun {
         private final Floors begins = new Floors();
         private final Map<TransactionId, Long> applied = new LinkedHashMap<>();
         private final Deque<Runnable> tasks = new ArrayDeque<>();
-        private final Map<Integer, Deque<Sent>> inbound = new HashMap<>();
         private final Map<Integer, Long> settled = new HashMap<>();
-        private int view;
-        private boolean crashed;
-        private boolean excluded;
+        private final ViewEntry entry = new ViewEntry(new View(0, surroundings.all()));
 
         Node(int number, CommitProtocol protocol) {
             this.number = number;
             this.clock = new LamportClock(number);
             clock.seen(random.nextInt(1 << 12));
             Layouts layouts = new Layouts(0, owners);
-            Set<Integer> all = views.getFirst();
+            Set<Integer> all = surroundings.all();
             this.commits = protocol == CommitProtocol.TWO_PHASE
                     ? new TwoPhaseCommit(number, clock, all, layouts, store, LOCK_TIMEOUT, true, this)
                     : new TotalOrderCommit(number,
@@ -148,12 +156,18 @@ final class CommitsRun {
         }
 
         boolean isCorrect() {
-            return !crashed && !excluded;
+            return surroundings.isCorrect(number);
         }
 
+        boolean isCrashed() {
+            return surroundings.isCrashed(number);
+        }
+
+        /** Nothing goes to who is not there any more. */
         void send(int to, Object message) {
-            nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>())
-                    .add(new Sent(view, clock.latest(), message));
+            if (surroundings.members(number).contains(to)) {
+                surroundings.send(number, to, new Sent(clock.latest(), message));
+            }
         }
 
         @Override
@@ -173,27 +187,19 @@ final class CommitsRun {
             }
         }
 
-        boolean canReceive(int from) {
-            Deque<Sent> channel = inbound.get(from);
-            if (crashed || channel == null) {
-                return false;
-            }
-            if (!views.get(view).contains(from)) {
-                channel.clear();
-            }
-            return !channel.isEmpty() && channel.getFirst().view <= view;
-        }
-
-        void receive(int from) {
-            Sent sent = inbound.get(from).removeFirst();
+        void received(int from, int view, Sent sent) {
             clock.seen(sent.clock);
             switch (sent.message) {
-                case Settled come when sent.view == view -> {
+                case Settled come when view == surroundings.view(number) -> {
                     settled.put(from, come.stamp);
                     forget();
                 }
                 case Settled _ -> {
                     // Of an earlier view.
+                }
+                case Closed closed -> {
+                    entry.closed(from, closed.view);
+                    enter();
                 }
                 case Ask ask -> store.read(ask.key, ask.of.begin, ask.latest,
                         version -> send(from, new Told(ask.of, ask.key, version.stamp())));
@@ -206,31 +212,48 @@ final class CommitsRun {
         void announce() {
             long own = begins.lowest(Math.min(commits.settled(), commits.present()));
             settled.put(number, own);
-            views.get(view).stream().filter(to -> to != number).forEach(to -> send(to, new Settled(own)));
+            tellAll(new Settled(own));
             forget();
         }
 
+        private void tellAll(Object message) {
+            surroundings.members(number).stream().filter(to -> to != number).forEach(to -> send(to, message));
+        }
+
+        /** Only what was said in the present view counts: who has not entered it may ask for what others would forget. */
         private void forget() {
-            if (settled.keySet().containsAll(views.get(view))) {
-                commits.forget(views.get(view).stream().mapToLong(settled::get).min().orElse(0));
+            Set<Integer> members = surroundings.members(number);
+            if (entry.entered().number() == surroundings.view(number) && settled.keySet().containsAll(members)) {
+                commits.forget(members.stream().mapToLong(settled::get).min().orElse(0));
             }
         }
 
-        boolean canChangeView() {
-            return isCorrect() && view < views.size() - 1;
+        void changeView() {
+            int view = surroundings.changeView(number);
+            Set<Integer> members = surroundings.members(number);
+            running.stream().filter(one -> one.node == this && one.asked >= 0 && !members.contains(one.asked))
+                    .forEach(Running::over);
+            tellAll(new Closed(view));
+            if (waitsForOthers) {
+                entry.closed(number, view);
+            } else {
+                members.forEach(node -> entry.closed(node, view));
+            }
+            enter();
         }
 
-        void changeView() {
-            view++;
-            settled.clear();
-            commits.view(view, views.get(view));
-            running.stream().filter(one -> one.node == this && one.asked >= 0 && !views.get(view).contains(one.asked))
-                    .forEach(Running::over);
+        private void enter() {
+            View next = new View(surroundings.view(number), surroundings.members(number));
+            if (entry.enter(next)) {
+                surroundings.enter(number);
+                settled.clear();
+                commits.view(next.number(), next.members());
+            }
         }
     }
 
     private final Random random;
-    private final List<Set<Integer>> views = new ArrayList<>();
+    private final CrashingNodes<Sent> surroundings;
     private final List<Node> nodes = new ArrayList<>();
     private final List<Key> keys = new ArrayList<>();
     private final RingOwners owners;
@@ -244,16 +267,15 @@ final class CommitsRun {
     private long nanos;
     private int ticks;
     private int steps;
+    private boolean waitsForOthers = true;
+    private int talkingSteps;
+    private int answered = -1;
 
     CommitsRun(long seed, CommitProtocol protocol) {
         random = new Random(seed);
         int count = 2 + random.nextInt(4);
-        Set<Integer> all = new TreeSet<>();
-        for (int i = 0; i < count; i++) {
-            all.add(i);
-        }
-        views.add(all);
-        owners = new RingOwners(all, new int[]{1 + random.nextInt(Math.min(3, count))});
+        surroundings = new CrashingNodes<>(count, random);
+        owners = new RingOwners(surroundings.all(), new int[]{1 + random.nextInt(Math.min(3, count))});
         for (int i = 0; i < count; i++) {
             nodes.add(new Node(i, protocol));
         }
@@ -263,6 +285,12 @@ final class CommitsRun {
         }
         unsent = 1 + random.nextInt(40);
         crashesLeft = random.nextInt(3) == 0 ? 0 : random.nextInt(count);
+    }
+
+    /** From now on nodes enter a view when they are told of it. */
+    CommitsRun withoutWaitingForOthers() {
+        waitsForOthers = false;
+        return this;
     }
 
     private void fail(String what) {
@@ -296,19 +324,25 @@ final class CommitsRun {
     }
 
     int views() {
-        return views.size();
+        return surroundings.views();
     }
 
     private void rest(int beginWeight, int crashWeight) {
         while (failures.isEmpty() && steps++ < STEPS_MAX) {
+            talk();
+            int justAnswered = answered;
+            answered = -1;
             List<Runnable> possible = possible();
             if (unsent > 0 && random.nextInt(20) < beginWeight) {
                 possible.add(this::beginOne);
             }
-            if (crashesLeft > 0 && random.nextInt(40) < crashWeight && mayCrash()) {
-                possible.add(this::crash);
+            if (crashesLeft > 0 && random.nextInt(justAnswered < 0 ? 100 : 10) < crashWeight && mayCrash()) {
+                possible = List.of(() -> crash(justAnswered));
             }
-            if (possible.isEmpty() && unsent == 0) {
+            if (possible.isEmpty() && surroundings.talking().size() < nodes.size()) {
+                talkingSteps = 0;
+                surroundings.onlyBetween(surroundings.all());
+            } else if (possible.isEmpty() && unsent == 0) {
                 if (running.stream().noneMatch(one -> !one.isOver && one.node.isCorrect()) || ++ticks > TICKS_MAX) {
                     return;
                 }
@@ -316,7 +350,7 @@ final class CommitsRun {
             } else if (!possible.isEmpty()) {
                 possible.get(random.nextInt(possible.size())).run();
             }
-            if (random.nextInt(12) == 0) {
+            if (random.nextInt(24) == 0) {
                 nodes.get(random.nextInt(nodes.size())).announce();
             }
             if (random.nextInt(60) == 0) {
@@ -328,19 +362,28 @@ final class CommitsRun {
         }
     }
 
+    /** For a while only some hear each other: clocks differ then. */
+    private void talk() {
+        if (talkingSteps > 0) {
+            talkingSteps--;
+        } else {
+            talkingSteps = random.nextInt(60);
+            Set<Integer> some = new TreeSet<>(surroundings.all());
+            for (int without = random.nextInt(nodes.size() - 1); without > 0; without--) {
+                some.remove(List.copyOf(some).get(random.nextInt(some.size())));
+            }
+            surroundings.onlyBetween(some);
+        }
+    }
+
     private List<Runnable> possible() {
         List<Runnable> possible = new ArrayList<>();
         for (Node node : nodes) {
-            for (int from = 0; from < nodes.size(); from++) {
-                if (node.canReceive(from)) {
-                    int sender = from;
-                    possible.add(() -> node.receive(sender));
-                }
-            }
-            if (node.canChangeView()) {
+            possible.addAll(surroundings.receipts(node.number, node::received));
+            if (surroundings.canChangeView(node.number) && surroundings.talking().contains(node.number)) {
                 possible.add(node::changeView);
             }
-            if (!node.crashed && !node.tasks.isEmpty()) {
+            if (!node.isCrashed() && !node.tasks.isEmpty() && surroundings.talking().contains(node.number)) {
                 possible.add(() -> node.tasks.remove().run());
             }
         }
@@ -349,7 +392,7 @@ final class CommitsRun {
 
     private void tick(long after) {
         nanos += after;
-        nodes.stream().filter(node -> !node.crashed).forEach(node -> node.commits.tick(nanos));
+        nodes.stream().filter(node -> !node.isCrashed()).forEach(node -> node.commits.tick(nanos));
     }
 
     private List<Key> some(int most) {
@@ -361,7 +404,11 @@ final class CommitsRun {
     }
 
     private void beginOne() {
-        List<Node> able = nodes.stream().filter(node -> !node.crashed).toList();
+        List<Node> able = nodes.stream()
+                .filter(node -> !node.isCrashed() && surroundings.talking().contains(node.number)).toList();
+        if (able.isEmpty()) {
+            return;
+        }
         List<Key> writes = new ArrayList<>(some(2));
         if (writes.isEmpty()) {
             writes.add(keys.get(random.nextInt(keys.size())));
@@ -381,38 +428,25 @@ final class CommitsRun {
     /** One at a time, as is promised: what the one before has disturbed must have been settled. */
     private boolean mayCrash() {
         return nodes.stream().filter(Node::isCorrect)
-                .allMatch(node -> node.view == views.size() - 1 && node.commits.isClean());
+                .allMatch(node -> surroundings.isInLast(node.number) && node.commits.isClean());
     }
 
-    private void crash() {
+    /** Rather than any node one that has answered a read just now. */
+    private void crash(int victim) {
         crashesLeft--;
-        Set<Integer> left = new TreeSet<>(views.getLast());
-        if (left.size() == 1) {
-            return;
-        }
-        int number = List.copyOf(left).get(random.nextInt(left.size()));
-        left.remove(number);
-        Node node = nodes.get(number);
-        if (random.nextInt(4) == 0) {
-            // It lives, and does not know that the others go on without it.
-            node.excluded = true;
+        if (victim < 0) {
+            surroundings.goOnWithout(1);
         } else {
-            node.crashed = true;
-            for (Node to : nodes) {
-                Deque<Sent> channel = to.inbound.getOrDefault(number, new ArrayDeque<>());
-                for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
-                    channel.removeLast();
-                }
-            }
+            surroundings.goOnWithoutNode(victim);
         }
-        views.add(left);
+        talkingSteps = 0;
     }
 
     // ------------------------------------------------------------------------------------------ what must hold
 
     /** Whether each key still has an owner: of others nothing is promised. */
     private boolean isOwned(CommitRequest request) {
-        return request.keys().stream().allMatch(key -> left(key, views.getLast()).length > 0);
+        return request.keys().stream().allMatch(key -> left(key, surroundings.left()).length > 0);
     }
 
     private void check() {
@@ -441,7 +475,7 @@ final class CommitsRun {
 
     private void atAllOwners(TransactionId id, CommitRequest request) {
         for (CommitRequest.Write write : request.writes()) {
-            for (int owner : left(write.key(), views.getLast())) {
+            for (int owner : left(write.key(), surroundings.left())) {
                 Node node = nodes.get(owner);
                 if (node.isCorrect() && !node.applied.containsKey(id)) {
                     fail("node " + owner + " has not applied " + id + ", which another one has");
@@ -472,15 +506,15 @@ final class CommitsRun {
     }
 
     private void snapshot(Found one) {
-        if (one.by.excluded) {
-            // It does not know what the others do.
+        if (!one.of.node.isCorrect() && !stamps.containsKey(one.of.id)) {
+            // It does not know what the others do, and they do not know of it.
             return;
         }
         long expected = 0;
         boolean isOfLost = false;
         for (Map.Entry<TransactionId, CommitRequest> each : requests.entrySet()) {
             long stamp = stamps.getOrDefault(each.getKey(), 0L);
-            if (stamp <= one.at && writes(each.getValue(), one.key)) {
+            if (stamp <= one.of.begin && writes(each.getValue(), one.key)) {
                 if (isOwned(each.getValue())) {
                     expected = Math.max(expected, stamp);
                 } else {
@@ -488,8 +522,8 @@ final class CommitsRun {
                 }
             }
         }
-        if (one.stamp < expected || (!one.latest && one.stamp != expected && !isOfLost)) {
-            fail("a read at " + one.at + " was answered by node " + one.by.number + " with what was written at "
+        if (one.stamp < expected || (one.of.snapshot && one.stamp != expected && !isOfLost)) {
+            fail("a read at " + one.of.begin + " was answered by node " + one.by.number + " with what was written at "
                     + one.stamp
                     + ", and there is something of " + expected);
         }
@@ -498,7 +532,7 @@ final class CommitsRun {
     /** One more transaction, on all that is left, commits. */
     private void checkThatNothingIsHeld() {
         crashesLeft = 0;
-        List<Key> all = keys.stream().filter(key -> left(key, views.getLast()).length > 0).toList();
+        List<Key> all = keys.stream().filter(key -> left(key, surroundings.left()).length > 0).toList();
         Node node = nodes.stream().filter(Node::isCorrect).findFirst().orElseThrow();
         if (all.isEmpty()) {
             return;
@@ -517,13 +551,12 @@ final class CommitsRun {
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder("views ").append(views);
+        StringBuilder text = new StringBuilder("views ").append(surroundings);
         requests.forEach(
                 (id, request) -> text.append("\n ").append(id).append(" at ").append(stamps.get(id)).append(' ')
                         .append(request.keys()));
         for (Node node : nodes) {
-            text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "")
-                    .append(node.excluded ? " excluded" : "").append(" applied ").append(node.applied);
+            text.append("\n node ").append(node.number).append(" applied ").append(node.applied);
         }
         return text.toString();
     }

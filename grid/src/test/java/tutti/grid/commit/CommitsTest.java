@@ -7,6 +7,7 @@ import java.util.List;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import tutti.grid.CommitProtocol;
 
@@ -14,6 +15,7 @@ import tutti.grid.CommitProtocol;
 @Execution(ExecutionMode.CONCURRENT)
 class CommitsTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 400);
+    private static final int SEEDS_FOR_MUTANTS = 300;
     private static final long FIRST = Long.getLong("tutti.grid.seed", 1);
 
     @ParameterizedTest
@@ -36,5 +38,20 @@ class CommitsTest {
                 + " crashes";
         assertTrue(committed > 5L * SEEDS && conflicts > SEEDS / 4 && crashes > SEEDS / 4, figures);
         assertEquals(protocol == CommitProtocol.TWO_PHASE, locks > 0, figures);
+    }
+
+    /** Who enters a view at once may commit at a stamp that a reader has seen already whom the node that is gone has answered. */
+    @ParameterizedTest
+    @CsvSource({"TWO_PHASE,400", "TOM_2,1700", "TOM_3,1200"})
+    void whoDoesNotWaitForOthersIsFound(CommitProtocol protocol, long first) {
+        for (long seed = first; seed < first + SEEDS_FOR_MUTANTS; seed++) {
+            List<String> failures = new CommitsRun(seed, protocol).withoutWaitingForOthers().run();
+            if (!failures.isEmpty()) {
+                String found = String.join("; ", failures);
+                assertTrue(found.contains("a read at ") || found.contains("though what it read"), found);
+                return;
+            }
+        }
+        throw new AssertionError("not found within " + SEEDS_FOR_MUTANTS + " seeds");
     }
 }

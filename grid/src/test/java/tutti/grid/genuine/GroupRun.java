@@ -1,9 +1,7 @@
 package tutti.grid.genuine;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -15,13 +13,13 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import tutti.core.schema.MessageSet;
 import tutti.core.txn.TransactionId;
+import tutti.grid.CrashingNodes;
 import tutti.grid.MulticastProperties;
 import tutti.grid.MulticastProperties.Deliveries;
 
 /**
  * A run of groups of nodes, and of nodes in no group, that send messages to groups, decided by a seed: whatever may happen next happens
- * with some probability, without any notion of time. Channels are first in, first out; a crash takes the end of what its node has sent
- * along. At any instant a node may crash, as long as more than half of its group are left, and any member may be told to lead. When nothing
+ * with some probability, without any notion of time; see {@link CrashingNodes}. At any instant a node may crash, as long as more than half of its group are left, and any member may be told to lead. When nothing
  * more can happen, the properties of section IV-B of the thesis are checked, of all nodes, those that have crashed included.
  */
 final class GroupRun {
@@ -41,8 +39,6 @@ final class GroupRun {
         private final GroupMulticast multicast;
         private final List<TransactionId> delivered = new ArrayList<>();
         private final List<Long> stamps = new ArrayList<>();
-        private final Map<Integer, Deque<byte[]>> inbound = new HashMap<>();
-        private boolean crashed;
 
         Node(int number, Factory factory) {
             this.number = number;
@@ -56,7 +52,7 @@ final class GroupRun {
                 fail("genuineness: node " + number + " sent " + message + " to node " + to);
             }
             sent++;
-            nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>()).add(message.bytes());
+            surroundings.send(number, to, message.bytes());
         }
 
         @Override
@@ -75,17 +71,19 @@ final class GroupRun {
             }
         }
 
-        boolean canReceive(int from) {
-            return !crashed && !inbound.getOrDefault(from, new ArrayDeque<>()).isEmpty();
+        boolean isCrashed() {
+            return surroundings.isCrashed(number);
         }
 
-        void receive(int from) {
-            multicast.received(from, MESSAGES.decode(ByteBuffer.wrap(inbound.get(from).removeFirst())));
+        List<Runnable> receipts() {
+            return surroundings.receipts(number,
+                    (from, _, message) -> multicast.received(from, MESSAGES.decode(ByteBuffer.wrap(message))));
         }
     }
 
     private final Random random;
     private final Groups groups;
+    private final CrashingNodes<byte[]> surroundings;
     private final List<Node> nodes = new ArrayList<>();
     private final Map<TransactionId, Set<Integer>> destinations = new LinkedHashMap<>();
     private final Set<TransactionId> finished = new HashSet<>();
@@ -112,8 +110,13 @@ final class GroupRun {
             members.put(group, of);
         }
         groups = new Groups(members);
-        for (int number = 0; number < count + random.nextInt(3); number++) {
-            nodes.add(new Node(number, factory));
+        int number = 0;
+        while (number < count + random.nextInt(3)) {
+            number++;
+        }
+        surroundings = new CrashingNodes<>(number, random);
+        for (int i = 0; i < number; i++) {
+            nodes.add(new Node(i, factory));
         }
         unsent = 1 + random.nextInt(25);
         crashesLeft = random.nextInt(4) == 0 ? 0 : random.nextInt(nodes.size());
@@ -178,19 +181,12 @@ final class GroupRun {
 
     private List<Runnable> receipts() {
         List<Runnable> possible = new ArrayList<>();
-        for (Node node : nodes) {
-            for (int from = 0; from < nodes.size(); from++) {
-                if (node.canReceive(from)) {
-                    int sender = from;
-                    possible.add(() -> node.receive(sender));
-                }
-            }
-        }
+        nodes.forEach(node -> possible.addAll(node.receipts()));
         return possible;
     }
 
     private List<Node> alive() {
-        return nodes.stream().filter(node -> !node.crashed).toList();
+        return nodes.stream().filter(node -> !node.isCrashed()).toList();
     }
 
     private List<Runnable> rare() {
@@ -220,20 +216,14 @@ final class GroupRun {
         if (node.group < 0) {
             return true;
         }
-        long left = groups.of(node.group).stream().filter(member -> !nodes.get(member).crashed).count();
+        long left = groups.of(node.group).stream().filter(member -> !surroundings.isCrashed(member)).count();
         return left - 1 >= groups.quorum(node.group);
     }
 
     private void crash(Node node) {
         crashesLeft--;
         crashes++;
-        node.crashed = true;
-        for (Node to : nodes) {
-            Deque<byte[]> channel = to.inbound.getOrDefault(node.number, new ArrayDeque<>());
-            for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
-                channel.removeLast();
-            }
-        }
+        surroundings.crash(node.number);
     }
 
     private void sendOne() {
@@ -256,17 +246,18 @@ final class GroupRun {
                 && destinations.keySet().stream().filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
                         .allMatch(node.delivered::contains)
                 && !node.multicast.isWaiting())
-                && destinations.keySet().stream().allMatch(id -> nodes.get(id.node()).crashed || finished.contains(id));
+                && destinations.keySet().stream()
+                        .allMatch(id -> surroundings.isCrashed(id.node()) || finished.contains(id));
     }
 
     private boolean isOwed(TransactionId id) {
-        return !nodes.get(id.node()).crashed || nodes.stream().anyMatch(node -> node.delivered.contains(id));
+        return !surroundings.isCrashed(id.node()) || nodes.stream().anyMatch(node -> node.delivered.contains(id));
     }
 
     /** Nothing happens any more unless time passes: then leaders that are gone are replaced. */
     private void help(int round) {
         for (List<Integer> members : groups.members().values()) {
-            List<Node> left = members.stream().map(nodes::get).filter(node -> !node.crashed).toList();
+            List<Node> left = members.stream().map(nodes::get).filter(node -> !node.isCrashed()).toList();
             if (left.stream().noneMatch(node -> node.multicast.isLeading())
                     || left.stream().anyMatch(node -> node.multicast.isWaiting())) {
                 left.get(round % left.size()).multicast.lead();
@@ -312,7 +303,7 @@ final class GroupRun {
     /** When all have told how far they are, nothing is kept, but what nobody owes to anybody. */
     private void forgotten() {
         for (Node node : alive()) {
-            nodes.stream().filter(other -> other.crashed).forEach(other -> node.multicast.gone(other.number));
+            nodes.stream().filter(other -> other.isCrashed()).forEach(other -> node.multicast.gone(other.number));
         }
         // What one has finished later may stand in the way of another's.
         for (int i = 0; i < 3; i++) {
@@ -350,7 +341,7 @@ final class GroupRun {
         StringBuilder text = new StringBuilder("groups ").append(groups.members()).append(", messages ")
                 .append(destinations).append(", steps ").append(steps);
         for (Node node : nodes) {
-            text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "").append(" ballot ")
+            text.append("\n node ").append(node.number).append(node.isCrashed() ? " crashed" : "").append(" ballot ")
                     .append(node.multicast.ballot()).append(node.multicast.isWaiting() ? " waiting" : "")
                     .append(" delivered ").append(node.delivered).append(node.stamps).append(" waits for ")
                     .append(node.multicast.pending());

@@ -1,9 +1,7 @@
 package tutti.grid.multicast;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -12,15 +10,14 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
 import tutti.core.txn.TransactionId;
+import tutti.grid.CrashingNodes;
 import tutti.grid.MulticastProperties;
 import tutti.grid.MulticastProperties.Deliveries;
 
 /**
  * A run of nodes that send messages to each other, decided by a seed: whatever may happen next happens with some probability,
- * without any notion of time. Channels are first in, first out; a crash takes the end of what its node has sent along. Nodes are told
- * of views one by one, at any moment. When nothing more can happen, the properties of section IV-B of the paper are checked.
+ * without any notion of time; see {@link CrashingNodes}. When nothing more can happen, the properties of section IV-B of the paper are checked.
  */
 final class MulticastRun {
     private static final int STEPS_MAX = 200_000;
@@ -31,29 +28,25 @@ final class MulticastRun {
                 Multicast.World world);
     }
 
-    /** Sent in a view: a message, or null and how far the sender has delivered. */
-    private record Sent(int view, @Nullable MulticastMessage message, long settled) {}
+    /** How far a node has delivered: its heartbeat. The other messages are those of the protocol. */
+    private record Settled(long stamp) {}
 
     private final class Node implements Multicast.World {
         private final int number;
         private final LamportClock clock;
         private final Multicast multicast;
         private final List<TransactionId> delivered = new ArrayList<>();
-        private final Map<Integer, Deque<Sent>> inbound = new HashMap<>();
         private final Map<Integer, Long> settled = new HashMap<>();
         private final List<Long> stamps = new ArrayList<>();
-        private int view;
-        private boolean crashed;
-        private boolean excluded;
 
         Node(int number, Factory factory, Multicast.Steps steps) {
             this.number = number;
             this.clock = new LamportClock(number);
-            this.multicast = factory.make(number, steps, crashes, clock, views.getFirst(), this);
+            this.multicast = factory.make(number, steps, crashes, clock, surroundings.all(), this);
         }
 
         boolean isCorrect() {
-            return !crashed && !excluded;
+            return surroundings.isCorrect(number);
         }
 
         @Override
@@ -62,7 +55,7 @@ final class MulticastRun {
             if (!concerned.contains(number) || !concerned.contains(to)) {
                 fail("genuineness: node " + number + " sent " + message + " to node " + to);
             }
-            nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>()).add(new Sent(view, message, 0));
+            surroundings.send(number, to, message);
         }
 
         @Override
@@ -88,24 +81,11 @@ final class MulticastRun {
             lost.add(message.id());
         }
 
-        /** Whether something from that node can be received now; drops what never can be. */
-        boolean canReceive(int from) {
-            Deque<Sent> channel = inbound.get(from);
-            if (crashed || channel == null) {
-                return false;
-            }
-            if (!views.get(view).contains(from)) {
-                channel.clear();
-            }
-            return !channel.isEmpty() && (!holding || channel.getFirst().view <= view);
-        }
-
-        void receive(int from) {
-            Sent sent = inbound.get(from).removeFirst();
-            if (sent.message != null) {
-                multicast.received(from, sent.message);
-            } else if (sent.view == view) {
-                settled.put(from, sent.settled);
+        void received(int from, int view, Object message) {
+            if (!(message instanceof Settled settledThere)) {
+                multicast.received(from, (MulticastMessage) message);
+            } else if (view == surroundings.view(number)) {
+                settled.put(from, settledThere.stamp);
                 forget();
             }
         }
@@ -113,41 +93,37 @@ final class MulticastRun {
         /** As a heartbeat does. */
         void announce() {
             settled.put(number, multicast.settled());
-            for (int to : views.get(view)) {
+            for (int to : surroundings.members(number)) {
                 if (to != number) {
-                    nodes.get(to).inbound.computeIfAbsent(number, _ -> new ArrayDeque<>())
-                            .add(new Sent(view, null, multicast.settled()));
+                    surroundings.send(number, to, new Settled(multicast.settled()));
                 }
             }
             forget();
         }
 
         private void forget() {
-            if (settled.keySet().containsAll(views.get(view))) {
-                multicast.forget(views.get(view).stream().mapToLong(settled::get).min().orElse(0));
+            Set<Integer> members = surroundings.members(number);
+            if (settled.keySet().containsAll(members)) {
+                multicast.forget(members.stream().mapToLong(settled::get).min().orElse(0));
             }
         }
 
-        boolean canChangeView() {
-            return isCorrect() && view < views.size() - 1;
-        }
-
         void changeView() {
-            view++;
             settled.clear();
-            multicast.view(view, views.get(view));
+            int view = surroundings.changeView(number);
+            surroundings.enter(number);
+            multicast.view(view, surroundings.members(number));
         }
     }
 
     private final Random random;
     private final int crashes;
-    private final List<Set<Integer>> views = new ArrayList<>();
+    private final CrashingNodes<Object> surroundings;
     private final List<Node> nodes = new ArrayList<>();
     private final Map<TransactionId, Set<Integer>> destinations = new LinkedHashMap<>();
     private final Set<TransactionId> lost = new HashSet<>();
     private final List<String> failures = new ArrayList<>();
     private final boolean forgets;
-    private boolean holding = true;
     private int unsent;
     private int crashesLeft;
     private int steps;
@@ -161,11 +137,7 @@ final class MulticastRun {
         random = new Random(seed);
         this.crashes = crashes;
         int count = 2 + random.nextInt(5);
-        Set<Integer> all = new TreeSet<>();
-        for (int i = 0; i < count; i++) {
-            all.add(i);
-        }
-        views.add(all);
+        surroundings = new CrashingNodes<>(count, random);
         for (int i = 0; i < count; i++) {
             nodes.add(new Node(i, factory, steps));
             // Some have seen more than others.
@@ -178,7 +150,7 @@ final class MulticastRun {
 
     /** From now on messages do not wait for the view in which they were sent: more than the state machine must bear. */
     MulticastRun withoutHolding() {
-        holding = false;
+        surroundings.holdNothing();
         return this;
     }
 
@@ -199,13 +171,8 @@ final class MulticastRun {
         while (failures.isEmpty() && steps++ < STEPS_MAX) {
             List<Runnable> possible = new ArrayList<>();
             for (Node node : nodes) {
-                for (int from = 0; from < nodes.size(); from++) {
-                    if (node.canReceive(from)) {
-                        int sender = from;
-                        possible.add(() -> node.receive(sender));
-                    }
-                }
-                if (node.canChangeView()) {
+                possible.addAll(surroundings.receipts(node.number, node::received));
+                if (surroundings.canChangeView(node.number)) {
                     possible.add(node::changeView);
                 }
             }
@@ -237,14 +204,14 @@ final class MulticastRun {
     }
 
     int views() {
-        return views.size();
+        return surroundings.views();
     }
 
     private void sendOne() {
-        List<Node> able = nodes.stream().filter(node -> !node.crashed).toList();
+        List<Node> able = nodes.stream().filter(node -> !surroundings.isCrashed(node.number)).toList();
         Node sender = able.get(random.nextInt(able.size()));
         Set<Integer> to = new TreeSet<>();
-        List<Integer> members = List.copyOf(views.get(sender.view));
+        List<Integer> members = List.copyOf(surroundings.members(sender.number));
         int wanted = 1 + random.nextInt(Math.min(4, members.size()));
         while (to.size() < wanted) {
             to.add(members.get(random.nextInt(members.size())));
@@ -258,32 +225,14 @@ final class MulticastRun {
     /** So many at a time as is promised: all must have recovered from those before. */
     private boolean mayCrash() {
         return nodes.stream().filter(Node::isCorrect)
-                .allMatch(node -> node.view == views.size() - 1 && node.multicast.isSettled());
+                .allMatch(node -> surroundings.isInLast(node.number) && node.multicast.isSettled());
     }
 
     private void crash() {
         int most = Math.max(1, crashes);
         int now = Math.min(crashesLeft, 1 + random.nextInt(most));
         crashesLeft -= now;
-        Set<Integer> left = new TreeSet<>(views.getLast());
-        for (int i = 0; i < now && left.size() > 1; i++) {
-            int number = List.copyOf(left).get(random.nextInt(left.size()));
-            left.remove(number);
-            Node node = nodes.get(number);
-            if (random.nextInt(4) == 0) {
-                // It lives, and does not know that the others go on without it.
-                node.excluded = true;
-            } else {
-                node.crashed = true;
-                for (Node to : nodes) {
-                    Deque<Sent> channel = to.inbound.getOrDefault(number, new ArrayDeque<>());
-                    for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
-                        channel.removeLast();
-                    }
-                }
-            }
-        }
-        views.add(left);
+        surroundings.goOnWithout(now);
     }
 
     // ------------------------------------------------------------------------------------------ the properties
@@ -327,10 +276,10 @@ final class MulticastRun {
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder("views ").append(views).append(", messages ").append(destinations);
+        StringBuilder text = new StringBuilder("views ").append(surroundings).append(", messages ")
+                .append(destinations);
         for (Node node : nodes) {
-            text.append("\n node ").append(node.number).append(node.crashed ? " crashed" : "")
-                    .append(node.excluded ? " excluded" : "").append(" delivered ").append(node.delivered)
+            text.append("\n node ").append(node.number).append(" delivered ").append(node.delivered)
                     .append(Arrays.toString(node.stamps.toArray()));
         }
         return text.toString();
