@@ -308,6 +308,18 @@ class InBandForgedTest {
         nothingForged();
     }
 
+    /** A table that is called with its schema keeps its name where something temporary stands beside it under the same one. */
+    @Test
+    void aTemporaryTableMayStandBesideTheOneOfItsName() throws Exception {
+        say("create temporary table mine (id int, word text)");
+        say("insert into mine values (1, 'temporary')");
+        assertEquals("C(UPDATE 2)/I", say("update public.mine set word = 'both' from mine"));
+        assertTrue(fixture.committed().toString().contains("both"));
+        assertEquals("C(DELETE 2)/I", say("delete from public.mine using mine"));
+        assertEquals("C(INSERT 0 1)/I", say("insert into public.mine values (9, 'x')"));
+        assertEquals(2, fixture.committed().size());
+    }
+
     /** What tells such a view from a table costs no session its rows in band. */
     @Test
     void aSessionWithTemporaryTablesTellsItsRows() throws Exception {

@@ -36,17 +36,14 @@ import tutti.pgwire.PostgresException;
  * are of roles that may do nothing (docs/decisions/0016). Rows are written by functions of the tables' owners, a schema
  * change is made as the role that sent it, of which the session is a member until it is made. What code can do to the session:
  * take back the role, and be one that may do nothing; prepare, close or name statements, of which none is used here: functions are
- * called by object id, statements have no name and are parsed each time; change settings, which are reset before the next
- * transaction, and on which the functions do not depend.
+ * called by object id, statements have no name and are parsed each time; change settings, on which the functions do not depend; make temporary objects, take
+ * advisory locks, listen. All that lasts is undone before the next transaction.
  *
  * <p>
  * All state belongs to the event loop; the methods hand over to it.
  */
 public final class PostgresApplier implements Applier {
     private static final String BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
-    /** Undoes what clients' code may have left in the session, and begins. */
-    private static final String BEGIN_AFRESH = "RESET ROLE; RESET ALL; " + BEGIN;
-    private static final int BEGIN_AFRESH_STATEMENTS = 3;
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
     private static final String NOT_THERE = "42704";
@@ -208,10 +205,9 @@ public final class PostgresApplier implements Applier {
     /** Begins a transaction that writes rows or nothing. */
     private void begin(Batch batch) {
         if (touched.remove(Role.APPLIER)) {
-            batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
-        } else {
-            batch.query(BEGIN, 1);
+            batch.clean();
         }
+        batch.query(BEGIN, 1);
     }
 
     private void step(Batch batch, AppliedSchema schema, Step step) {
@@ -368,7 +364,8 @@ public final class PostgresApplier implements Applier {
         Role role = statement.isRequest() ? Role.EXECUTOR : Role.APPLIER;
         onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
-            batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
+            batch.clean();
+            batch.query(BEGIN, 1);
             if (!statement.isGrant()) {
                 calls.call(batch, engine.functions().checkPrepared());
             }
@@ -466,6 +463,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failedWith(EngineFailure failure, BatchHandler results) {
+                    engine.failed(failure);
                     rollback(Role.APPLIER, () -> {
                         if (results.refusedByAll()) {
                             if (failure.sqlState().equals(NOT_THERE)) {
@@ -498,6 +496,7 @@ public final class PostgresApplier implements Applier {
             public void failed(EngineFailure failure) {
                 watch.cancel(false);
                 EngineFailure why = limit.over(failure);
+                engine.failed(why);
                 rollback(Role.APPLIER, () -> done.failed(why));
             }
         });
@@ -517,6 +516,7 @@ public final class PostgresApplier implements Applier {
 
             @Override
             public void failed(EngineFailure failure) {
+                engine.failed(failure);
                 rollback(Role.APPLIER, () -> done.failed(failure));
             }
         });
@@ -537,6 +537,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failed(EngineFailure failure) {
+                    engine.failed(failure);
                     rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });

@@ -48,8 +48,11 @@ public final class CaptureInstaller {
                             pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
                     THEN '' END""";
 
-    /** Settings of functions that no setting of a client's session is to change in meaning, or to have show what they know. */
-    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog SET standard_conforming_strings = on"
+    /**
+     * Settings of functions that no setting of a client's session is to change in meaning, or to have show what they know. A session's own temporary tables and
+     * types come before the server's wherever the search path does not say that they come last.
+     */
+    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on"
             + " SET quote_all_identifiers = off SET debug_print_plan = off";
     /** In functions whose parameter is the secret, and whose search path is safe. */
     private static final String REFUSE_WITHOUT_SECRET = """

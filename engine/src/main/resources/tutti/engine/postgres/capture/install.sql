@@ -1347,7 +1347,7 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
             coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
                 FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned,
-            string_agg(format('%1$I = CASE pg_catalog.get_bit($3, %2$s) WHEN 1 THEN r.%1$I ELSE t.%1$I END', a.attname, a.place),
+            string_agg(format('%1$I = CASE WHEN pg_catalog.get_bit($3, %2$s) OPERATOR(pg_catalog.=) 1 THEN r.%1$I ELSE t.%1$I END', a.attname, a.place),
                 ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a') AS chosen,
             string_agg(format('t.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_row,
             coalesce(string_agg(format('(t.%1$I OPERATOR(pg_catalog.=) r.%1$I OR t.%1$I IS NULL AND r.%1$I IS NULL) AND ',
@@ -1446,7 +1446,7 @@ $text$, variable, guard.before, sql, guard.after, expected.rows, concat(replace(
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
--- constraint, index or trigger that computes anything.
+-- constraint, index, trigger or statistics that compute anything.
 CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LANGUAGE sql STABLE
     <fixed settings> AS $function$
     SELECT NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -1459,6 +1459,7 @@ CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LAN
                 WHERE x.relname = tutti.guard_name(table_oid))
             AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM pg_opclass o
                 WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace)))
+        AND NOT EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = table_oid AND s.stxexprs IS NOT NULL)
         AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal
             AND g.tgenabled IN ('R', 'A'))
         AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = table_oid AND r.ev_enabled IN ('R', 'A'))
