@@ -270,6 +270,22 @@ class LeastRightsTest {
         assertEquals(0, listener.connection().unwrap(PGConnection.class).getNotifications().length);
     }
 
+    /** Of functions in all schemas of a search path one is taken that fits exactly, before one of the server's that takes any array. */
+    @Test
+    void functionsThatFitBetterThanTheServersOwn() throws Exception {
+        String allow = " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);";
+        table("RESET ROLE; GRANT CREATE ON SCHEMA public TO mallory;" + allow + " SET LOCAL ROLE mallory;"
+                + " CREATE FUNCTION public.unnest(int2[]) RETURNS SETOF int2 LANGUAGE plpgsql AS"
+                + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;" + allow
+                + " CREATE FUNCTION public.array_to_string(int2[], text) RETURNS text LANGUAGE plpgsql AS"
+                + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$");
+        applier.close();
+        engine.close();
+        engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other), TestServer.settings(1));
+        applier = engine.openApplier();
+        apply(List.of(session.commit(ALICES)));
+    }
+
     /** What a statement leaves in the session, where all that applies goes through, is gone before the next one. */
     @Test
     void temporaryObjects() throws Exception {
