@@ -203,7 +203,7 @@ class InBandForgedTest {
 
     @Test
     void whatIsCountedIsOutOfReach() throws Exception {
-        for (String attempt : List.of("select nextval('tutti.events')", "select setval('tutti.events', 1)",
+        for (String attempt : List.of("select nextval('tutti.counted')", "select setval('tutti.counted', 1)",
                 "select tutti.record_in_band('x', 1, 100)",
                 "select set_config('session_preload_libraries', 'tutti.p100', true)",
                 "set session_preload_libraries = 'tutti.p100'",
@@ -211,6 +211,22 @@ class InBandForgedTest {
             String answer = say(attempt);
             assertTrue(answer.contains("E("), attempt + ": " + answer);
         }
+    }
+
+    /** Clients of some languages ask for the last value that their session was given, of whichever sequence. */
+    @Test
+    void whatIsCountedIsNoValueOfASequence() throws Exception {
+        schema("create table numbered (id serial primary key, word text)");
+        alice.close();
+        alice = fixture.client(Way.IN_BAND);
+        for (int i = 1; i <= 2; i++) {
+            assertEquals("C(INSERT 0 2)/I", say("insert into numbered (word) values ('a'), ('b')"));
+            assertEquals(String.valueOf(2 * i), alice.execute("select lastval()", InBandFixture.PATIENCE).value());
+        }
+        alice.close();
+        alice = fixture.client(Way.EITHER);
+        fixture.committed();
+        schema("drop table numbered");
     }
 
     /** If a proof should be wrong, the triggers count one row more than the node has seen. */

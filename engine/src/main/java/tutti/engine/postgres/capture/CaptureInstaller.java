@@ -65,7 +65,8 @@ public final class CaptureInstaller {
      */
     private static final String PASS_WHAT_IS_SEEN = """
             IF pg_catalog.starts_with(pg_catalog.current_setting('<mark>'), 'tutti.p')
-                        AND pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)
+                        AND pg_catalog.setval_here('tutti.counted'::pg_catalog.regclass,
+                            pg_catalog.currval('tutti.counted'::pg_catalog.regclass) OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.<=)
                             pg_catalog.substr(pg_catalog.current_setting('<mark>'), 8)::pg_catalog.int8 THEN
                     RETURN NULL;
                 END IF;""";

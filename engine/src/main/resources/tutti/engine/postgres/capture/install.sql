@@ -10,7 +10,7 @@
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
 --        tutti gathered                        the node has all that is to be committed
---        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
+--        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.counted counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
 --                                              if all nodes make it at a position of its own
 --        tutti adopting                        our own schema changes
@@ -58,6 +58,7 @@ BEGIN
     END IF;
 END
 $block$;
+DROP SEQUENCE IF EXISTS tutti.events;
 DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
@@ -119,9 +120,9 @@ CREATE UNLOGGED TABLE tutti.pending (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
 );
 
--- Counts, in each session, the rows that captures have passed because the node has seen them in band
--- (docs/decisions/0019-in-band-capture.md). Only its owner may call it, so nobody else can count.
-CREATE SEQUENCE IF NOT EXISTS tutti.events CACHE 1000000;
+-- Its value in a session counts the rows that captures have passed because the node has seen them in band
+-- (docs/decisions/0019-in-band-capture.md). Only its owner may set it, so nobody else can count. It is never asked for its next value: lastval() would be that.
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.counted;
 
 -- Its value in a session: which transaction's changes of the server have been looked at, and how many they were (tutti.explain_server).
 CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.explained;
@@ -695,16 +696,6 @@ CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS v
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
                 AND (pg_catalog.starts_with(SESSION_USER, 'tutti_')
                     OR pg_catalog.set_config('transaction_read_only', 'on', true) IS NOT NULL)
-            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
-$function$;
-
--- The same for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
-CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
-    LANGUAGE sql SECURITY DEFINER AS $function$
-    INSERT INTO tutti.applied (position) VALUES (
-        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
-                AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
-                    pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;
 
@@ -1701,6 +1692,16 @@ CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE sql <fixed settin
     AS $function$ SELECT tutti.adopt(NULL) $function$;
 
 <sequences>
+-- As tutti.record(), for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
+CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER AS $function$
+    INSERT INTO tutti.applied (position) VALUES (
+        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+                AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
+                    pg_catalog.setval_here('tutti.counted'::pg_catalog.regclass, 1) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGUAGE plpgsql
     <fixed settings> AS $function$
 DECLARE

@@ -158,7 +158,11 @@ class LeastRightsTest {
 
     /** Makes a table at both, as mallory. */
     private void table(String sql) throws Exception {
-        for (String database : List.of(one, other)) {
+        table(sql, one, other);
+    }
+
+    private void table(String sql, String... databases) throws Exception {
+        for (String database : databases) {
             BackendConnection admin = TestServer.connect(database);
             TestServer.execute(admin, "BEGIN; SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                     + "SET LOCAL ROLE mallory; " + sql + "; COMMIT");
@@ -278,7 +282,7 @@ class LeastRightsTest {
                 + " CREATE FUNCTION public.unnest(int2[]) RETURNS SETOF int2 LANGUAGE plpgsql AS"
                 + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;" + allow
                 + " CREATE FUNCTION public.array_to_string(int2[], text) RETURNS text LANGUAGE plpgsql AS"
-                + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$");
+                + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$", other);
         applier.close();
         engine.close();
         engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other), TestServer.settings(1));
