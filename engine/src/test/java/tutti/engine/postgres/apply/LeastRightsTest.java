@@ -261,13 +261,13 @@ class LeastRightsTest {
                 + " CREATE FUNCTION evil.leaves() RETURNS boolean LANGUAGE plpgsql AS"
                 + " $$ BEGIN PERFORM set_config('search_path', 'evil, pg_catalog', false); RETURN true; END $$;"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
-                + " CREATE TABLE evil.first (id int PRIMARY KEY, CHECK (evil.leaves()));"
+                + " CREATE TABLE evil.first (id int PRIMARY KEY, n int, CHECK (evil.leaves()));"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                 + " CREATE TABLE evil.mine (id int PRIMARY KEY, word text, n int);"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                 + " ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY");
-        apply(List.of(session.commit("INSERT INTO evil.mine SELECT 1, string_agg(md5(g::text), ''), 1 FROM generate_series(1, 3000) g")));
-        apply(List.of(session.commit("INSERT INTO evil.first VALUES (1)", "UPDATE evil.mine SET n = 2")));
+        apply(List.of(session.commit("INSERT INTO evil.first VALUES (1)", "INSERT INTO evil.mine SELECT 1, string_agg(md5(g::text), ''), 1 FROM generate_series(1, 3000) g")));
+        apply(List.of(session.commit("UPDATE evil.first SET n = 2", "UPDATE evil.mine SET n = 2")));
         assertEquals(List.of(List.of("2")), rows(other, "SELECT n FROM evil.mine"));
         assertEquals(List.of(), rows(other, "SELECT * FROM evil.noted"));
         listener.execute("SELECT 1");
