@@ -217,6 +217,33 @@ BEGIN
 END
 $function$;
 
+-- The same for tables with values that are told by a name, with its schema only if the search path does not have it (tutti.tells_names).
+DO $block$
+DECLARE
+    made text;
+BEGIN
+    FOREACH made IN ARRAY ARRAY['capture_insert', 'capture_delete'] LOOP
+        EXECUTE replace(pg_get_functiondef(format('tutti.%I()', made)::regprocedure), concat(made, '()'), concat(made, '_named()'));
+        EXECUTE format('ALTER FUNCTION tutti.%I() SET search_path = pg_catalog, pg_temp', concat(made, '_named'));
+    END LOOP;
+END
+$block$;
+
+-- Whether a table has columns with such values: regclass and its like, also as parts of others.
+CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    WITH RECURSIVE part(id) AS (
+        SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+        UNION
+        SELECT n.id FROM part JOIN pg_type t ON t.oid = part.id CROSS JOIN LATERAL (
+            SELECT t.typelem UNION ALL SELECT t.typbasetype
+            UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
+            UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+        ) n(id) WHERE n.id <> 0
+    )
+    SELECT EXISTS (SELECT FROM part JOIN pg_type t ON t.oid = part.id
+        WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typname ~ '^reg')
+$function$;
+
 -- Each table has an update function of its own, made by tutti.adopt(), which tells updates of key columns apart.
 
 -- Refuses a write to a table without columns. Replicas' appliers do not fire it.
@@ -1618,6 +1645,7 @@ DECLARE
     t record;
     f record;
     text_of_function text;
+    named text;
     before text := current_setting('<mark>');
 BEGIN
     PERFORM set_config('<mark>', 'tutti adopting', true);
@@ -1635,7 +1663,9 @@ BEGIN
     END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers
+                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers,
+                (SELECT p.proname = 'capture_insert_named' FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+                    WHERE g.tgrelid = u.table_oid AND g.tgname = 'tutti_insert') AS named
             FROM tutti.user_tables u WHERE changed IS NULL OR u.table_oid = ANY (changed)
             ORDER BY u.schema_name, u.table_name LOOP
         IF NOT t.has_columns THEN
@@ -1649,22 +1679,24 @@ BEGIN
             CONTINUE;
         END IF;
         text_of_function := tutti.update_function(t.table_oid);
-        SELECT p.prosrc INTO f FROM pg_proc p
+        named := CASE WHEN tutti.tells_names(t.table_oid) THEN '_named' ELSE '' END;
+        SELECT p.prosrc, p.proconfig IS NOT NULL AS named INTO f FROM pg_proc p
             WHERE p.pronamespace = 'tutti'::regnamespace AND p.proname = t.update_name;
-        IF f.prosrc IS DISTINCT FROM text_of_function THEN
+        IF f.prosrc IS DISTINCT FROM text_of_function OR f.named <> (named <> '') THEN
             EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER '
-                'AS %L', t.update_name, text_of_function);
+                '%s AS %L', t.update_name, CASE WHEN named <> '' THEN 'SET search_path = pg_catalog, pg_temp' END, text_of_function);
             EXECUTE format('REVOKE ALL ON FUNCTION tutti.%I() FROM PUBLIC', t.update_name);
             PERFORM tutti.make_part(format('tutti.%I()', t.update_name)::regprocedure, t.table_oid);
         END IF;
-        IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO'] THEN
+        IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
+                OR t.named <> (named <> '') THEN
             PERFORM tutti.drop_triggers(t.table_oid);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_insert AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED '
-                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_insert()', t.name);
+                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_insert%s()', t.name, named);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_update AFTER UPDATE ON %s DEFERRABLE INITIALLY DEFERRED '
                 'FOR EACH ROW EXECUTE FUNCTION tutti.%I()', t.name, t.update_name);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_delete AFTER DELETE ON %s DEFERRABLE INITIALLY DEFERRED '
-                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_delete()', t.name);
+                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_delete%s()', t.name, named);
             EXECUTE format('CREATE TRIGGER tutti_truncate AFTER TRUNCATE ON %s FOR EACH STATEMENT '
                 'EXECUTE FUNCTION tutti.capture_truncate()', t.name);
         END IF;
