@@ -225,6 +225,11 @@ class InBandForgedTest {
         }
         alice.close();
         alice = fixture.client(Way.EITHER);
+        say("insert into numbered (word) values ('c')");
+        say("select pg_notify('told', 'c')");
+        say("truncate orders");
+        say("do $$ begin create temporary table passing (id int); end $$");
+        assertEquals("5", alice.execute("select lastval()", InBandFixture.PATIENCE).value());
         fixture.committed();
         schema("drop table numbered");
     }

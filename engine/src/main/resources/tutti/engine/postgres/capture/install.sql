@@ -112,12 +112,23 @@ CREATE TABLE IF NOT EXISTS tutti.prepared (
     changes bytea NOT NULL
 );
 
+-- Numbers what a session notes; no number comes again in it. The sequence is not asked for its next value: lastval() would be that.
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.noted;
+CREATE OR REPLACE FUNCTION tutti.next_number() RETURNS bigint LANGUAGE plpgsql <fixed settings> AS $function$
+BEGIN
+    RETURN setval_here('tutti.noted', currval('tutti.noted') + 1);
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RETURN setval_here('tutti.noted', 1); -- the first in this session
+END
+$function$;
+
 -- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.
 -- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
 CREATE UNLOGGED TABLE tutti.pending (
     transaction xid8 NOT NULL,
     entry text NOT NULL,
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
+    number bigint NOT NULL DEFAULT tutti.next_number(),
+    PRIMARY KEY (transaction, number)
 );
 
 -- Its value in a session counts the rows that captures have passed because the node has seen them in band
@@ -481,7 +492,7 @@ BEGIN
     IF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
-    DELETE FROM tutti.pending WHERE number = NEW.number;
+    DELETE FROM tutti.pending WHERE transaction = NEW.transaction AND number = NEW.number;
     IF NOT FOUND THEN
         RETURN NULL; -- it was taken back
     END IF;
