@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
 final class ChainedTransaction {
     /** Returns the characteristics as one row. */
     static final String CHARACTERISTICS = "SELECT pg_catalog.current_setting('transaction_isolation'),"
-            + " pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_setting('transaction_deferrable')";
+            + " pg_catalog.current_setting('transaction_read_only'),"
+            + " pg_catalog.current_setting('transaction_deferrable')";
 
     private ChainedTransaction() {}
 

@@ -83,8 +83,6 @@ class ForgedCaptureTest {
                         END IF;
                         RETURN true;
                     END $$;
-                CREATE FUNCTION evil.constant(who text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$
-                    BEGIN RETURN evil.refuse(who); END $$;
                 CREATE FUNCTION evil.equal(a text, b text) RETURNS boolean LANGUAGE plpgsql AS $$
                     BEGIN PERFORM evil.refuse(''); RETURN true; END $$;
                 CREATE FUNCTION evil.concat(VARIADIC parts text[]) RETURNS text LANGUAGE sql AS $$
@@ -254,33 +252,6 @@ class ForgedCaptureTest {
         String honest = committed("UPDATE evil.mine SET word = 'two'", "DELETE FROM evil.mine");
         mallory.execute("SET search_path = evil, pg_catalog", PATIENCE);
         assertEquals(honest, committed("UPDATE evil.mine SET word = 'two'", "DELETE FROM evil.mine"));
-    }
-
-    /**
-     * Temporary tables and types come before the server's own of their names wherever a search path does not say that they come last; and the server computes what is constant in an
-     * index's expression when it plans a query, as whoever asks.
-     */
-    @Test
-    void temporaryObjectsThatShadowTheServersOwnAreNotUsed() throws Exception {
-        List<String> statements = List.of("UPDATE evil.mine SET word = 'two'", "SELECT setval('evil.count', 5)",
-                "SELECT pg_notify('a', 'b')", "TRUNCATE evil.orders", "SELECT lo_unlink(lo_create(77))",
-                "DO $$ BEGIN CREATE TABLE evil.nested (id int PRIMARY KEY); ALTER TABLE evil.nested ADD n int DEFAULT 3;"
-                        + " DROP TABLE evil.nested; END $$",
-                "CREATE TABLE evil.shadowed (id int PRIMARY KEY, n serial)", "ALTER TABLE evil.shadowed ADD w text",
-                "DROP TABLE evil.shadowed", "SET CONSTRAINTS ALL IMMEDIATE");
-        committed(statements.toArray(String[]::new));
-        for (String catalog : List.of("pg_class", "pg_namespace", "pg_constraint", "pg_trigger", "pg_proc",
-                "pg_attribute", "pg_locks", "pg_roles", "pg_type", "pg_index", "pg_depend", "pg_inherits", "pg_attrdef",
-                "pg_statistic_ext", "pg_sequence_here", "pg_largeobject_metadata", "pg_language", "pg_authid",
-                "pg_auth_members", "pg_database", "pg_shdepend", "pg_stat_xact_all_tables", "pg_cursors")) {
-            mallory.execute("CREATE TEMPORARY TABLE " + catalog + " (oid oid);"
-                    + " CREATE INDEX ON pg_temp." + catalog + " ((evil.constant('')))", PATIENCE);
-        }
-        for (String type : List.of("oid", "name", "bytea", "regclass", "xid8", "pg_lsn", "pg_class", "text")) {
-            mallory.execute("CREATE DOMAIN pg_temp." + (type.equals("pg_class") ? "record" : type)
-                    + " AS pg_catalog.int4 CHECK (value IS NULL)", PATIENCE);
-        }
-        committed(statements.toArray(String[]::new));
     }
 
     @Test

@@ -341,6 +341,47 @@ class InBandForgedTest {
         assertEquals(2, fixture.committed().size());
     }
 
+    /**
+     * Temporary tables and types come before the server's own of their names wherever a search path does not say that they come last; and the server computes what
+     * is constant in an index's expression when it plans a query, as whoever asks.
+     */
+    @Test
+    void temporaryObjectsThatShadowTheServersOwnAreNotUsed() throws Exception {
+        schema("create function fixed() returns boolean immutable language plpgsql as $$ begin"
+                + " if current_user <> 'alice' then raise exception 'alice is %', current_user; end if; return true; end $$");
+        schema("create sequence counts");
+        for (String catalog : List.of("pg_class", "pg_namespace", "pg_constraint", "pg_trigger", "pg_proc",
+                "pg_attribute", "pg_locks", "pg_roles", "pg_type", "pg_index", "pg_depend", "pg_inherits", "pg_attrdef",
+                "pg_statistic_ext", "pg_sequence_here", "pg_largeobject_metadata", "pg_language", "pg_authid",
+                "pg_auth_members", "pg_database", "pg_shdepend", "pg_stat_xact_all_tables", "pg_cursors")) {
+            said("create temporary table " + catalog + " (oid oid)");
+            said("create index on pg_temp." + catalog + " ((fixed()))");
+        }
+        for (String type : List.of("oid", "name", "bytea", "regclass", "xid8", "pg_lsn", "record", "text")) {
+            said("create domain pg_temp." + type + " as pg_catalog.int4 check (value is null)");
+        }
+        for (String statement : List.of("begin", "insert into mine values (7, 'x')", "update mine set word = 'y'",
+                "select setval('counts', 5)", "select pg_notify('a', 'b')", "truncate orders",
+                "select lo_unlink(lo_create(77))",
+                "do $$ begin create table nested (id int primary key); alter table nested add n int default 3;"
+                        + " drop table nested; end $$",
+                "create table shadowed (id int primary key, n serial)", "alter table shadowed add w pg_catalog.text",
+                "drop table shadowed", "set constraints all immediate")) {
+            said(statement);
+        }
+        assertEquals("C(COMMIT)/I", say("commit"));
+        assertEquals(1, fixture.committed().size());
+        alice.close();
+        alice = fixture.client(Way.EITHER);
+        schema("drop function fixed()");
+        schema("drop sequence counts");
+    }
+
+    private void said(String sql) throws Exception {
+        String answer = say(sql);
+        assertFalse(answer.contains("E("), sql + ": " + answer);
+    }
+
     /** What tells such a view from a table costs no session its rows in band. */
     @Test
     void aSessionWithTemporaryTablesTellsItsRows() throws Exception {

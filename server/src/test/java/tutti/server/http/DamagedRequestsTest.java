@@ -57,7 +57,8 @@ class DamagedRequestsTest {
             "?count=9999", "?add=3&order=a:1", "?remove=0", "?move=255&order=[::1]:1", "?add=999&order=a:99999",
             "?after=1", "?do=parts&id=1", "?do=read&after=0/1", "?%", "?%zz=1", "?a=%ff%fe", "?=&=&&", "?skip=1#x",
             "?" + "a=b&".repeat(500));
-    private static final List<String> HEADERS = List.of("Host: a", "Host: localhost", "Host: a\r\nHost: b", "Authorization: Bearer",
+    private static final List<String> HEADERS = List.of("Host: a", "Host: localhost", "Host: a\r\nHost: b",
+            "Authorization: Bearer",
             "Authorization: Bearer sesam", "Authorization: bearer sesame ", "Authorization: Basic c2VzYW1l",
             "Origin: http://b", "Content-Length: 0", "Content-Length: 3", "Content-Length: -1",
             "Content-Length: 99999999999999999999", "Content-Length: 3\r\nContent-Length: 4",

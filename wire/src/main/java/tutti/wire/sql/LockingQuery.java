@@ -266,7 +266,9 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             plain &= !is(at, '('); // its columns have other names
             int reference = alias < 0 ? named : alias;
             Lockable found = plain ? lockable.table(schema, String.valueOf(name)) : null;
-            Item item = new Item(found == null ? null : table(found), found == null ? 0 : found.rowType(), raw(reference));
+            Item item = found == null
+                    ? new Item(null, 0, raw(reference))
+                    : new Item(table(found), found.rowType(), raw(reference));
             unknownItem |= item.table() == null || items.containsKey(label(reference));
             items.merge(label(reference), item, (one, _) -> new Item(null, 0, one.reference()));
         }

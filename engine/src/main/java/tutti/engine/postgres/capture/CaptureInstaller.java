@@ -52,8 +52,8 @@ public final class CaptureInstaller {
      * Settings of functions that no setting of a client's session is to change in meaning, or to have show what they know. A session's own temporary tables and
      * types come before the server's wherever the search path does not say that they come last.
      */
-    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on"
-            + " SET quote_all_identifiers = off SET debug_print_plan = off";
+    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog, pg_temp"
+            + " SET standard_conforming_strings = on SET quote_all_identifiers = off SET debug_print_plan = off";
     /** In functions whose parameter is the secret, and whose search path is safe. */
     private static final String REFUSE_WITHOUT_SECRET = """
             IF sha256(secret) <> <secret_hash>::bytea THEN

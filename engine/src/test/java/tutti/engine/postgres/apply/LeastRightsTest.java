@@ -253,8 +253,8 @@ class LeastRightsTest {
     /** Code that runs for some rows leaves settings, by which the functions that write others do not go. */
     @Test
     void operatorsThatShadowTheServersOwn() throws Exception {
-        table("CREATE FUNCTION evil.equal(a int, b int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN PERFORM evil.tries();"
-                + " RETURN a OPERATOR(pg_catalog.=) b; END $$;"
+        table("CREATE FUNCTION evil.equal(a int, b int) RETURNS boolean LANGUAGE plpgsql AS"
+                + " $$ BEGIN PERFORM evil.tries(); RETURN a OPERATOR(pg_catalog.=) b; END $$;"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                 + " CREATE OPERATOR evil.= (LEFTARG = int, RIGHTARG = int, FUNCTION = evil.equal);"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
@@ -266,7 +266,8 @@ class LeastRightsTest {
                 + " CREATE TABLE evil.mine (id int PRIMARY KEY, word text, n int);"
                 + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                 + " ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY");
-        apply(List.of(session.commit("INSERT INTO evil.first VALUES (1)", "INSERT INTO evil.mine SELECT 1, string_agg(md5(g::text), ''), 1 FROM generate_series(1, 3000) g")));
+        apply(List.of(session.commit("INSERT INTO evil.first VALUES (1)",
+                "INSERT INTO evil.mine SELECT 1, string_agg(md5(g::text), ''), 1 FROM generate_series(1, 3000) g")));
         apply(List.of(session.commit("UPDATE evil.first SET n = 2", "UPDATE evil.mine SET n = 2")));
         assertEquals(List.of(List.of("2")), rows(other, "SELECT n FROM evil.mine"));
         assertEquals(List.of(), rows(other, "SELECT * FROM evil.noted"));
@@ -304,7 +305,8 @@ class LeastRightsTest {
             assertTrue(result.tookEffect(), () -> sql + new String(result.response(), StandardCharsets.UTF_8));
         }
         apply(List.of(session.commit(ALICES)));
-        assertEquals(List.of(List.of("0")), rows(other, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 5"));
+        assertEquals(List.of(List.of("0")),
+                rows(other, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 5"));
     }
 
     @Test

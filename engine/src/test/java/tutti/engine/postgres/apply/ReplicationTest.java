@@ -90,15 +90,17 @@ class ReplicationTest {
             pair.transaction("SET LOCAL search_path = app, public",
                     "INSERT INTO n VALUES (1, 't', ('a', '{t,pg_class}'), 'kind', NULL), (2, 't', NULL, 'int', NULL)",
                     "INSERT INTO later VALUES (1, 't')");
-            pair.transaction("SET LOCAL search_path = app, public", "UPDATE n SET c = 'n', k = ('b', '{t}') WHERE id = 1",
-                    "UPDATE n SET id = 3, large = repeat('large', 10000) WHERE id = 2", "UPDATE n SET d = 'kind' WHERE id = 3",
+            pair.transaction("SET LOCAL search_path = app, public",
+                    "UPDATE n SET c = 'n', k = ('b', '{t}') WHERE id = 1",
+                    "UPDATE n SET id = 3, large = repeat('large', 10000) WHERE id = 2",
+                    "UPDATE n SET d = 'kind' WHERE id = 3",
                     "DELETE FROM n WHERE id = 1", "INSERT INTO n VALUES (4, 't', NULL, 'type', NULL)");
             pair.assertEqual("n", "later");
             assertEquals(List.of(List.of("3", "app.t", "app.kind"), List.of("4", "app.t", "app.type")),
                     Pair.rows(pair.other, "SELECT id, c, d FROM n ORDER BY id"));
             assertEquals(List.of(List.of("f"), List.of("t")), Pair.rows(pair.one,
-                    "SELECT p.proname LIKE '%named' FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid WHERE g.tgname = 'tutti_insert'"
-                            + " AND g.tgrelid IN ('n'::regclass, 'later'::regclass) ORDER BY 1"));
+                    "SELECT p.proname LIKE '%named' FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid"
+                            + " WHERE g.tgname = 'tutti_insert' AND g.tgrelid IN ('n'::regclass, 'later'::regclass) ORDER BY 1"));
         }
     }
 
