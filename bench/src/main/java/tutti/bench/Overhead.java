@@ -69,7 +69,7 @@ final class Overhead implements AutoCloseable {
             Path own = directory.resolve(kind.name().toLowerCase(Locale.ROOT));
             contenders.add(switch (kind) {
                 case A -> new PostgresContender(kind, own, binaries, 0);
-                case B, C, D -> new ClusterContender(kind, own, nodeCommand);
+                case B, C, D -> new ClusterContender(kind, own, nodeCommand, plan.protocol(), Map.of());
                 case E -> new PostgresContender(kind, own, binaries, 2);
                 case F -> new BouncerContender(kind, own, binaries);
             });

@@ -17,6 +17,7 @@ import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Screen;
 import tutti.command.Trees;
+import tutti.core.protocol.Protocols;
 import tutti.report.MeasurementConditions;
 import tutti.workload.tpcc.TpccForm;
 
@@ -46,6 +47,9 @@ final class OverheadCommand implements Callable<Integer> {
     @Option(names = "--reads", paramLabel = "PERCENT", defaultValue = "8", description = "Share of transactions that only read (default: ${DEFAULT-VALUE}, TPC-C's mix); with another one, the others keep their shares among themselves.")
     private int readPercent;
 
+    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = Protocols.DEFAULT, description = "Protocol of Tutti's nodes (default: ${DEFAULT-VALUE}).")
+    private String protocol = Protocols.DEFAULT;
+
     @Option(names = "--machine-cpus", paramLabel = "N", defaultValue = "0", description = "Processors that each machine of a contender has, such as 0.45: the server, each standby, and each node with its server are given this quota by a control group (Linux, as root). Without it, all share this machine's.")
     private double machineCpus;
 
@@ -62,7 +66,7 @@ final class OverheadCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         OverheadPlan plan = new OverheadPlan(contenders, tpcc.warehouses(), tpcc.reduced(), tpcc.terminals(), rounds,
                 seconds,
-                warmup, tpcc.seed(), form, readPercent, machineCpus);
+                warmup, tpcc.seed(), form, readPercent, protocol, machineCpus);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
         MeasurementConditions ground = MeasurementConditions.look(directory);

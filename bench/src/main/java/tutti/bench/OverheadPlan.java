@@ -2,6 +2,7 @@ package tutti.bench;
 
 import java.util.List;
 import tutti.command.Failure;
+import tutti.core.protocol.Protocols;
 import tutti.workload.tpcc.TpccForm;
 import tutti.workload.tpcc.TpccScale;
 import tutti.workload.tpcc.TpccTransaction;
@@ -19,11 +20,12 @@ import tutti.workload.tpcc.TpccTransaction;
  * @param seed of inputs; each round has its own, the same for every contender
  * @param form how transactions are handed in
  * @param readPercent share of transactions that only read; {@link TpccTransaction#STANDARD_READ_PERCENT} for TPC-C's mix
+ * @param protocol of Tutti's nodes
  * @param machineCpus processors that each machine of a contender has; 0 if all share this one's
  */
 record OverheadPlan(List<Contender.Kind> contenders, int warehouses, boolean reduced, int terminals, int rounds,
         int seconds, int warmupSeconds, long seed, TpccForm form, int readPercent,
-        double machineCpus) {
+        String protocol, double machineCpus) {
     OverheadPlan {
         contenders = contenders.stream().distinct().sorted().toList();
         require(!contenders.isEmpty(), "--contenders must name one at least");
@@ -33,6 +35,8 @@ record OverheadPlan(List<Contender.Kind> contenders, int warehouses, boolean red
         require(seconds >= 1 && seconds <= 86_400, "--seconds must be 1 to 86400, was " + seconds);
         require(warmupSeconds >= 1 && warmupSeconds <= 3600, "--warmup must be 1 to 3600, was " + warmupSeconds);
         require(readPercent >= 0 && readPercent <= 100, "--reads must be 0 to 100, was " + readPercent);
+        require(Protocols.STANDARD.names().contains(protocol), "--protocol must be one of "
+                + Protocols.STANDARD.names() + ", was " + protocol);
         require(machineCpus == 0 || (machineCpus >= 0.1 && machineCpus <= 1024),
                 "--machine-cpus must be 0.1 to 1024, was " + machineCpus);
     }

@@ -41,7 +41,7 @@ import tutti.workload.tpcc.TpccScale;
         + " Prints what was accepted, aborts, mean latency, and the throughput until every copy has applied everything, with the thesis'"
         + " tables beside it; with --sweep also what each parameter does.")
 final class SqlwareCommand implements Callable<Integer> {
-    private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(10);
+    private static final Duration DRAIN_PATIENCE = Duration.ofMinutes(20);
     private static final long LOOK_MILLIS_MIN = 50;
     private static final long LOOK_MILLIS_MAX = 1_000;
     /** No system executes more requests in a millisecond than this. */
@@ -111,6 +111,9 @@ final class SqlwareCommand implements Callable<Integer> {
     @Option(names = "--sweep", description = "Afterwards measure hybrid when logged once more for each parameter that has a counterpart in the thesis' tables 1 to 3, with another value, on the same database.")
     private boolean sweep;
 
+    @Option(names = "--set", paramLabel = "NAME=VALUE", description = "Measure hybrid when logged once more in each round with other values, on the same database: names and values between blanks, parameters of the protocol or settings of the nodes, such as --set 'executors=4 batch-requests=128' --set apply.appliers=8. May be given several times.")
+    private List<String> sets = List.of();
+
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -127,6 +130,12 @@ final class SqlwareCommand implements Callable<Integer> {
         }
         if (seconds < 1 || warmup < 1 || rounds < 1 || tpcc.terminals() < 1 || tpcc.terminals() > 150) {
             throw Failure.usage("--seconds, --warmup and --rounds must be 1 or more, --terminals 1 to 150", "");
+        }
+        List<SqlwareParameter> wanted = new ArrayList<>();
+        try {
+            sets.forEach(each -> wanted.add(SqlwareParameter.of(each)));
+        } catch (IllegalArgumentException wrong) {
+            throw Failure.usage("--set: " + wrong.getMessage(), "give it as NAME=VALUE, such as executors=4");
         }
         Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
@@ -146,30 +155,36 @@ final class SqlwareCommand implements Callable<Integer> {
                 screen.line("loading " + contender.kind().description());
                 load(contender, population);
             }
+            int more = rounds;
             for (int round = 1; round <= rounds; round++) {
                 for (Map.Entry<Measured, Contender> each : contenders.entrySet()) {
-                    Row row = measure(each.getKey(), each.getKey().title, each.getValue(), Map.of(), population,
-                            round);
-                    rows.add(row);
-                    screen.line(line(row));
-                    write(ground, rows);
+                    add(rows, measure(each.getKey(), each.getKey().title, each.getValue(),
+                            wanted.isEmpty() ? Map.of() : SqlwareParameter.USUAL, population, round), screen, ground);
+                }
+                for (SqlwareParameter parameter : wanted) {
+                    add(rows, measure(parameter, data, population, ++more), screen, ground);
                 }
             }
-            if (sweep) {
-                int round = rounds;
-                for (SqlwareParameter parameter : SqlwareParameter.ALL) {
-                    Row row = measure(Measured.LOGGED, parameter.title(), hybrid(data, parameter.settings()),
-                            parameter.ordered(), population, ++round);
-                    rows.add(row);
-                    screen.line(line(row));
-                    write(ground, rows);
-                }
+            for (SqlwareParameter parameter : sweep ? SqlwareParameter.ALL : List.<SqlwareParameter>of()) {
+                add(rows, measure(parameter, data, population, ++more), screen, ground);
             }
             SqlwareThesis.lines().forEach(screen::line);
         } finally {
             Trees.delete(data);
         }
         return rows.stream().allMatch(Row::same) ? 0 : 1;
+    }
+
+    private void add(List<Row> rows, Row row, Screen screen, MeasurementConditions ground) throws IOException {
+        rows.add(row);
+        screen.line(line(row));
+        write(ground, rows);
+    }
+
+    private Row measure(SqlwareParameter parameter, Path data, TpccPopulation population, int round)
+            throws IOException, SQLException, InterruptedException {
+        return measure(Measured.LOGGED, parameter.title(), hybrid(data, parameter.settings()), parameter.ordered(),
+                population, round);
     }
 
     private void write(MeasurementConditions ground, List<Row> rows) throws IOException {

@@ -32,7 +32,7 @@ class OverheadTest {
     @Test
     void contendersTakeTurnsAndAreMeasuredAlike() throws Exception {
         OverheadPlan plan = new OverheadPlan(List.of(Kind.E, Kind.A, Kind.B), 1, true, 2, 2, 2, 1, 7,
-                TpccForm.INTERACTIVE, 50, 0);
+                TpccForm.INTERACTIVE, 50, "si", 0);
         List<String> command = List.of(System.getProperty("java.home") + "/bin/java", "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), "tutti.cluster.LoneNode");
         Path json = directory.resolve("overhead.json");

@@ -29,7 +29,6 @@ import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
-import tutti.report.BenchFiles;
 import tutti.report.DocsSection;
 import tutti.server.config.NodeConfig;
 
@@ -68,8 +67,12 @@ final class TortureCommand implements Callable<Integer> {
             + " if something is wrong.")
     private @Nullable Path data;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write plan, faults and checks as JSON.")
+    @Option(names = "--json", paramLabel = "FILE", description = "Where to write plans, faults and checks as JSON, after each stage and at the end.")
     private @Nullable Path json;
+
+    @Option(names = "--resume", paramLabel = "FILE", description = "Numbers of earlier runs of this build with the same options, to which those of this one are added; they are written back to"
+            + " it unless --json names another file. Each run begins with a new cluster.")
+    private @Nullable Path resume;
 
     @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section on a long run is to be replaced.")
     private @Nullable Path docs;
@@ -139,7 +142,10 @@ final class TortureCommand implements Callable<Integer> {
                 "--clients", String.valueOf(clients), "--seed", String.valueOf(wanted.seed()), "--data",
                 directory.toString()));
         if (json != null) {
-            arguments.addAll(List.of("--json", json.toString()));
+            arguments.addAll(List.of("--json", json.toAbsolutePath().toString()));
+        }
+        if (resume != null) {
+            arguments.addAll(List.of("--resume", resume.toAbsolutePath().toString()));
         }
         if (docs != null) {
             arguments.addAll(List.of("--docs", docs.toAbsolutePath().toString()));
@@ -151,7 +157,12 @@ final class TortureCommand implements Callable<Integer> {
     }
 
     private boolean torture(Torture.Wanted wanted, Path directory, Screen screen) throws Exception {
-        Torture torture = new Torture(wanted, screen);
+        Path numbers = json == null ? resume : json;
+        Torture torture = new Torture(wanted, resume == null ? null : TortureReport.read(resume), screen, all -> {
+            if (numbers != null) {
+                all.write(numbers);
+            }
+        });
         Thread stop = Thread.ofPlatform().name("stop").unstarted(torture::stop);
         Runtime.getRuntime().addShutdownHook(stop);
         if (inside) {
@@ -163,9 +174,8 @@ final class TortureCommand implements Callable<Integer> {
         TortureReport report = torture.run(directory, NodeJvm.command(ClusterSpec.inProcess(wanted.settings())));
         removeHook(stop);
         report.summary(screen).forEach(screen::line);
-        if (json != null) {
-            BenchFiles.writeJson(json, report);
-            screen.line("numbers: " + json.toAbsolutePath().normalize());
+        if (numbers != null) {
+            screen.line("numbers: " + numbers.toAbsolutePath().normalize());
         }
         if (docs != null) {
             SECTION.replace(docs, report.docs());

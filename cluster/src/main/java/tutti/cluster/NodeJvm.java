@@ -12,6 +12,7 @@ import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import tutti.server.NodeCollector;
 import tutti.server.NodeProgram;
 
 /** How a node's own JVM is started from this one: the same Java, a node's class path, options that suit a node. */
@@ -33,15 +34,10 @@ public final class NodeJvm {
     private static final String UNTRAINED = "-XX:TieredStopAtLevel=1";
     private static final String JAR = ".jar";
 
-    /** It costs the least CPU. */
-    private static final String SERIAL = "-XX:+UseSerialGC";
     /** Beside a database server, which has its own memory. */
-    private static final List<String> SMALL = List.of(SERIAL, "-Xms128m", "-Xmx768m", "-Xmn64m");
-    /**
-     * With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. A collector that
-     * stops for all of them would have clients wait for seconds (docs/decisions/0196).
-     */
-    private static final List<String> LARGE = List.of("-XX:+UseG1GC", "-Xms256m", "-Xmx2500m");
+    private static final List<String> SMALL = List.of(NodeCollector.option(false), "-Xms128m", "-Xmx768m", "-Xmn64m");
+    /** With the rows on the heap: with the small one, comparing two warehouses of TPC-C in HSQLDB ran out of memory. */
+    private static final List<String> LARGE = List.of(NodeCollector.option(true), "-Xms256m", "-Xmx2500m");
 
     private NodeJvm() {}
 
@@ -132,7 +128,8 @@ public final class NodeJvm {
     /** Command line that makes a {@link #cache()} of what a node has taken down. */
     public static List<String> assembling(String notes, Path cache) {
         List<String> options = options();
-        options.addAll(List.of(SERIAL, "-XX:AOTMode=create", "-XX:AOTConfiguration=" + notes, "-XX:AOTCache=" + cache));
+        options.addAll(List.of(NodeCollector.option(false), "-XX:AOTMode=create", "-XX:AOTConfiguration=" + notes,
+                "-XX:AOTCache=" + cache));
         return command(options);
     }
 

@@ -2,6 +2,7 @@ package tutti.eval;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -13,6 +14,7 @@ import java.util.stream.StreamSupport;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tools.jackson.core.JacksonException;
@@ -43,6 +45,10 @@ public final class PredictCommand implements Callable<Integer> {
 
     @Parameters(paramLabel = "FILE", description = "Numbers of bench overhead.")
     private Path file = Path.of("overhead.json");
+
+    @Option(names = "--set", paramLabel = "KEY=VALUE", description = "A key of the scenario, for three nodes and for one, such"
+            + " as topology.local.latency=\"constant 280us\".")
+    private Map<String, String> overrides = new LinkedHashMap<>();
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -118,8 +124,15 @@ public final class PredictCommand implements Callable<Integer> {
         keys.put("workload.warehouses", plan.path("warehouses").asString("1"));
         keys.put("topology.cores",
                 processors > 0 ? "1" : Integer.toString(Runtime.getRuntime().availableProcessors()));
+        keys.put("protocol.name", plan.path("protocol").asString("si"));
         keys.put("run.transactions", Integer.toString(TRANSACTIONS));
         keys.put("run.warm-up", "1s");
+        keys.putAll(overrides);
+        try {
+            ScenarioReader.read("scaling", keys);
+        } catch (UnusableFileException wrong) {
+            throw Failure.usage("--set: " + wrong.getMessage(), "");
+        }
         return keys;
     }
 

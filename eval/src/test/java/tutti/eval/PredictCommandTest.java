@@ -7,6 +7,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import picocli.CommandLine;
@@ -16,14 +17,15 @@ class PredictCommandTest {
     @TempDir
     private Path directory = Path.of("");
 
-    private String run(int status, String json) throws Exception {
+    private String run(int status, String json, String... more) throws Exception {
         Path file = Files.writeString(directory.resolve("overhead.json"), json);
         StringWriter out = new StringWriter();
         assertEquals(status, new CommandLine(new PredictCommand()).setOut(new PrintWriter(out, true))
                 .setExecutionExceptionHandler((failure, _, _) -> {
                     out.append(String.valueOf(failure.getMessage()));
                     return failure instanceof Failure ? 2 : 1;
-                }).execute(file.toString()), out::toString);
+                }).execute(Stream.concat(Stream.of(file.toString()), Stream.of(more)).toArray(String[]::new)),
+                out::toString);
         return out.toString();
     }
 
@@ -53,6 +55,8 @@ class PredictCommandTest {
     void whatTheModelKnowsNothingOfIsRefused() throws Exception {
         assertTrue(run(2, overhead(8, 0, of("B", 144) + "," + of("D", 191))).contains("--machine-cpus"));
         assertTrue(run(2, overhead(1, 0, of("B", 144))).contains("D"));
+        assertTrue(run(2, overhead(1, 0, of("B", 144) + "," + of("D", 191)), "--set", "topology.lokal=1ms")
+                .contains("did you mean topology.local?"));
         assertTrue(run(2, "nonsense").contains("cannot be read"));
     }
 }

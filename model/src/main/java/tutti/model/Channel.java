@@ -15,6 +15,9 @@ interface Channel {
         /** A message of the total order; positions increase, and are the same at all replicas. */
         void delivered(long position, int sender, Message message);
 
+        /** A message of the total order has come, and will be delivered; told only if it was {@linkplain ModelConfig.OrderChoice asked for}. */
+        void tentative(int sender, Message message);
+
         /** A message outside of the order. */
         void received(int sender, Message message);
 

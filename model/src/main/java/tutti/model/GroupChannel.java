@@ -58,6 +58,7 @@ final class GroupChannel implements Channel {
     private final long packetNanos;
     /** Who takes part in the order, ascending. */
     private final List<Integer> members;
+    private final boolean tentative;
     private final List<Place> places = new ArrayList<>();
     private final Map<String, Integer> nodes = new HashMap<>();
     /** Who has crashed, and has been found out. */
@@ -71,18 +72,20 @@ final class GroupChannel implements Channel {
     /**
      * An order that nobody has joined.
      *
-     * @param members who takes part in it; others send and receive outside of it only
+     * @param order who takes part in it, others send and receive outside of it only; and the group's parameters
      * @param packetNanos processor time of sending or receiving a packet
      * @param measured how the group communication of a site is charged, if not by packets
      */
-    GroupChannel(Kernel kernel, Topology topology, List<Host> hosts, Set<Integer> members,
-            ModelConfig.GroupTuning tuning, long packetNanos, @Nullable IntFunction<CodeCharge> measured) {
+    GroupChannel(Kernel kernel, Topology topology, List<Host> hosts, ModelConfig.OrderChoice order, long packetNanos,
+            @Nullable IntFunction<CodeCharge> measured) {
+        ModelConfig.GroupTuning tuning = order.group();
         this.kernel = kernel;
         this.hosts = hosts;
         this.topology = topology;
         this.timing = tuning.timing();
         this.packetNanos = packetNanos;
-        this.members = List.copyOf(new TreeSet<>(members));
+        this.members = List.copyOf(new TreeSet<>(order.members(topology)));
+        this.tentative = order.tentative();
         this.network = new Network(kernel);
         Segment backbone = network.segment("backbone", topology.local());
         List<Segment> segments = new ArrayList<>();
@@ -352,6 +355,18 @@ final class GroupChannel implements Channel {
         @Override
         public void persist(long serial, StableRecord record) {
             asked.add(() -> tell(() -> member.persisted(host.now(), serial)));
+        }
+
+        @Override
+        public void optimistic(int sender, long incarnation, long named, byte[] payload) {
+            if (tentative) {
+                asked.add(() -> {
+                    Message carried = messages.get(ByteBuffer.wrap(payload).getLong());
+                    if (carried != null) {
+                        receiver().tentative(sender, carried);
+                    }
+                });
+            }
         }
 
         @Override

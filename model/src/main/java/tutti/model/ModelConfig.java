@@ -76,9 +76,11 @@ public record ModelConfig(Topology topology, Calibration calibration, WorkloadMo
      * @param kind modelled, or real group communication
      * @param primaryClusterOnly whether only the first cluster takes part
      * @param waitsForAll whether all who take part must have a message before it is delivered, not a majority
+     * @param tentative whether replicas are also told of messages in the order in which they come, before their place is known
      * @param group of real group communication
      */
-    public record OrderChoice(Kind kind, boolean primaryClusterOnly, boolean waitsForAll, GroupTuning group) {
+    public record OrderChoice(Kind kind, boolean primaryClusterOnly, boolean waitsForAll, boolean tentative,
+            GroupTuning group) {
         /** The sites that take part. */
         public Set<Integer> members(Topology topology) {
             return primaryClusterOnly

@@ -168,6 +168,12 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
     }
 
     @Override
+    public void tentative(int sender, Message message) {
+        tell(Charge.MESSAGE, message.encodedSize(),
+                charge.arriving(message, () -> protocol.tentative(sender, message)));
+    }
+
+    @Override
     public void received(int sender, Message message) {
         tell(Charge.MESSAGE, message.encodedSize(),
                 charge.arriving(message, () -> protocol.received(sender, message)));

@@ -110,11 +110,9 @@ public final class ModelRun {
 
     private Channel channel(Topology topology, List<Host> hosts, FaultSchedule faults) {
         return switch (config.order().kind()) {
-            case SEQUENCER -> new SequencerChannel(kernel, topology, config.order().members(topology),
-                    config.order().waitsForAll(), faults, config.order().group().timing());
+            case SEQUENCER -> new SequencerChannel(kernel, topology, config.order(), faults);
             case GROUP ->
-                new GroupChannel(kernel, topology, hosts, config.order().members(topology), config.order().group(),
-                        config.calibration().code().packetNanos(),
+                new GroupChannel(kernel, topology, hosts, config.order(), config.calibration().code().packetNanos(),
                         config.charge() == ModelConfig.Charge.MODEL ? null : node -> charge(topology.sites() + node));
         };
     }

@@ -3,6 +3,7 @@ package tutti.model;
 import java.util.Arrays;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Message;
 import tutti.group.GroupParameters;
@@ -31,6 +32,7 @@ import tutti.sim.net.Network;
 final class SequencerChannel implements Channel {
     private static final Label ORDER = Label.of("sequencer", "order");
     private static final Label DELIVER = Label.of("sequencer", "deliver");
+    private static final Label TENTATIVE = Label.of("sequencer", "tentative");
     private static final Label RECEIVE = Label.of("sequencer", "receive");
     private static final Label AGAIN = Label.of("sequencer", "send again");
     private static final Label VIEW = Label.of("sequencer", "view");
@@ -49,6 +51,8 @@ final class SequencerChannel implements Channel {
     private final long[] lastSubmission;
     private final long[] lastDelivery;
     private final long[][] lastReceipt;
+    /** When each site has heard of each sender's last message, if sites hear of them before their places are known. */
+    private final long @Nullable [][] lastTentative;
     /** Sequencers of which a position was given up. */
     private final boolean[] givenUp;
     private long position;
@@ -56,25 +60,25 @@ final class SequencerChannel implements Channel {
     /**
      * An order that nobody has joined.
      *
-     * @param members who takes part in the order; others send and receive outside of it only
-     * @param waitsForAll whether all of them must have a message before it is delivered, not a majority
-     * @param timing how long it takes to notice what is missing, and who
+     * @param order who takes part, others send and receive outside of the order only; who must have a message before it is delivered; and
+     *            how long it takes to notice what is missing, and who
      */
-    SequencerChannel(Kernel kernel, Topology topology, Set<Integer> members, boolean waitsForAll, FaultSchedule faults,
-            GroupParameters.Timing timing) {
+    SequencerChannel(Kernel kernel, Topology topology, ModelConfig.OrderChoice order, FaultSchedule faults) {
+        GroupParameters.Timing timing = order.group().timing();
         this.kernel = kernel;
         this.network = new ModelledNetwork(kernel, topology, faults, timing);
         this.faults = faults;
         this.failureNanos = timing.failureTimeoutNanos();
-        this.places = new TreeSet<>(members).stream().mapToInt(Integer::intValue).toArray();
+        this.places = new TreeSet<>(order.members(topology)).stream().mapToInt(Integer::intValue).toArray();
         this.members = new boolean[network.sites()];
         for (int place : places) {
             this.members[place] = true;
         }
-        this.enough = waitsForAll ? places.length : places.length / 2 + 1;
+        this.enough = order.waitsForAll() ? places.length : places.length / 2 + 1;
         this.receivers = new Receiver[network.sites()];
         this.lastSubmission = new long[network.sites()];
         this.lastDelivery = new long[network.sites()];
+        this.lastTentative = order.tentative() ? new long[network.sites()][network.sites()] : null;
         this.lastReceipt = new long[network.sites()][network.sites()];
         this.givenUp = new boolean[network.sites()];
         for (int site = 0; site < network.sites(); site++) {
@@ -138,6 +142,9 @@ final class SequencerChannel implements Channel {
         }
         int sequencer = sequencer();
         long[] data = network.send(from, message.encodedSize() + DATA_HEADER_BYTES, members);
+        if (lastTentative != null) {
+            inTurn(lastTentative[from], members, data, TENTATIVE, node -> receiver(node).tentative(from, message));
+        }
         boolean senderCrashes = data[sequencer] == FaultSchedule.NEVER
                 && faults.crashOf(sequencer) == FaultSchedule.NEVER;
         // Those that it sends after one that does not arrive must not be ordered before it.
@@ -235,12 +242,16 @@ final class SequencerChannel implements Channel {
         boolean[] to = new boolean[network.sites()];
         nodes.forEach(node -> to[node] = true);
         long[] arrival = network.send(from, message.encodedSize() + DATA_HEADER_BYTES, to);
+        inTurn(lastReceipt[from], to, arrival, RECEIVE, node -> receiver(node).received(from, message));
+    }
+
+    /** Sites hear of a sender's message when it arrives, and not before they have heard of those that it sent before. */
+    private void inTurn(long[] last, boolean[] to, long[] arrival, Label what, IntConsumer hear) {
         for (int node = 0; node < to.length; node++) {
             if (to[node]) {
-                lastReceipt[from][node] = Math.max(lastReceipt[from][node], arrival[node]);
-                if (lastReceipt[from][node] != FaultSchedule.NEVER) {
-                    kernel.schedule(lastReceipt[from][node] - kernel.now(), RECEIVE,
-                            one -> receiver((int) one).received(from, message), node);
+                last[node] = Math.max(last[node], arrival[node]);
+                if (last[node] != FaultSchedule.NEVER) {
+                    kernel.schedule(last[node] - kernel.now(), what, one -> hear.accept((int) one), node);
                 }
             }
         }

@@ -194,6 +194,20 @@ class ModelRunTest {
         assertTrue(wice.total("a").abortRate() < 0.01, () -> "aborts " + wice.total("a").aborts());
     }
 
+    /** It executes while its first message is on its way. The second waits for the order as before. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sequencer", "group"})
+    void nodoExecutesMeanwhileIfItHearsOfMessagesBeforeTheirPlaces(String order) throws UnusableFileException {
+        double[] millis = new double[2];
+        for (boolean tentative : new boolean[]{false, true}) {
+            RunResult result = run(config("gorda-wan", "workload.clients", "240", "protocol.name", "nodo",
+                    "workload.classes", "warehouses", "order.kind", order, "order.tentative", Boolean.toString(tentative)),
+                    1);
+            millis[tentative ? 1 : 0] = result.total().latencies().meanMillis();
+        }
+        assertTrue(millis[1] < millis[0] - 3, () -> Arrays.toString(millis));
+    }
+
     /** The modelled sequencer stands for the real one: if packets cost no processor time, the steps take the same time. */
     @Test
     void realGroupCommunicationTakesAsLongAsTheModelledSequencer() throws UnusableFileException {

@@ -1,6 +1,7 @@
 package tutti.model;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -39,12 +40,23 @@ class SequencerChannelTest {
     private static final class Site implements Channel.Receiver {
         final List<Message> ordered = new ArrayList<>();
         final List<Message> received = new ArrayList<>();
+        final List<Message> heardOf = new ArrayList<>();
+        /** What was delivered before, which may be if a member crashes. */
+        final List<Message> late = new ArrayList<>();
         Set<Integer> view = Set.of();
 
         @Override
         public void delivered(long position, int sender, Message message) {
             assertEquals(ordered.size() + 1, position);
             ordered.add(message);
+        }
+
+        @Override
+        public void tentative(int sender, Message message) {
+            if (ordered.contains(message)) {
+                late.add(message);
+            }
+            heardOf.add(message);
         }
 
         @Override
@@ -75,8 +87,11 @@ class SequencerChannelTest {
         Topology topology = new Topology(List.of(new Topology.Cluster("site", SITES)), 2, 1, 10 * Nanos.MILLI, link,
                 link);
         FaultSchedule schedule = new FaultSchedule(kernel, SITES, faults);
-        SequencerChannel channel = new SequencerChannel(kernel, topology, topology.all(), waitsForAll, schedule,
-                GroupParameters.Timing.defaults());
+        SequencerChannel channel = new SequencerChannel(kernel, topology,
+                new ModelConfig.OrderChoice(ModelConfig.OrderChoice.Kind.SEQUENCER, false, waitsForAll, true,
+                        new ModelConfig.GroupTuning(GroupParameters.Flow.defaults(),
+                                GroupParameters.Timing.defaults())),
+                schedule);
         for (int node = 0; node < SITES; node++) {
             sites.add(new Site());
             sent.add(new ArrayList<>());
@@ -150,6 +165,19 @@ class SequencerChannelTest {
         run(1, crash);
         assertTrue(sites.get(0).ordered.size() > whileAllWereThere + 100, () -> sites.get(0).ordered.size()
                 + " with a majority, " + whileAllWereThere + " with all");
+    }
+
+    @Test
+    void eachIsToldOfBeforeItIsDeliveredAndInItsSendersOrder() {
+        run(1, List.of(new ModelFault.RandomLoss(0, List.of(0, 1, 2, 3, 4), 0.2)));
+        for (Site site : sites) {
+            assertEquals(List.of(), site.late);
+            assertEquals(Set.copyOf(site.ordered), Set.copyOf(site.heardOf));
+            for (int node = 0; node < SITES; node++) {
+                assertEquals(sent.get(node), from(node, site.heardOf));
+            }
+        }
+        assertNotEquals(sites.get(4).ordered, sites.get(4).heardOf, "loss must have moved some");
     }
 
     @Test

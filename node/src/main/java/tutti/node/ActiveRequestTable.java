@@ -22,11 +22,6 @@ final class ActiveRequestTable {
     /** SQLSTATE of a change that this replica may not make under its protocol. */
     private static final String READ_ONLY = "25006";
 
-    /** Most requests that are acknowledged as logged and have not been executed; further ones wait. */
-    static final int LOGGED_MAX = 10_000;
-    /** Above so many bytes of them further ones wait, too. */
-    private static final long LOGGED_BYTES_MAX = 64L << 20;
-
     private static final class Request {
         private final Completion<ExecuteResult> done;
         private final boolean counted;
@@ -49,7 +44,7 @@ final class ActiveRequestTable {
     /** Those that nobody has been told of yet that they are logged, in the order in which they were handed in. */
     private final Set<LoggedRequest> unlogged = new LinkedHashSet<>();
     private int backlog;
-    private long backlogBytes;
+    private long unloggedBytes;
 
     ActiveRequestTable(Clock clock, NodeMetrics metrics) {
         this.clock = clock;
@@ -74,14 +69,14 @@ final class ActiveRequestTable {
         if (done instanceof LoggedRequest logged) {
             unlogged.add(logged);
             backlog++;
-            backlogBytes += logged.bytes();
+            unloggedBytes += logged.bytes();
             metrics.requestBacklog(backlog);
         }
     }
 
-    /** Whether there are as many requests as there may be that are logged, or about to be, and have not been executed. */
-    boolean isFull() {
-        return backlog >= LOGGED_MAX || backlogBytes >= LOGGED_BYTES_MAX;
+    /** About what those take of memory that nobody has been told of yet that they are logged, in bytes. */
+    long unloggedBytes() {
+        return unloggedBytes;
     }
 
     /** Tells the clients of those that are in the order by now: the order keeps that in which they were handed in. */
@@ -93,8 +88,14 @@ final class ActiveRequestTable {
             }
             logged.add(request);
         }
-        logged.forEach(unlogged::remove);
+        logged.forEach(this::noLongerUnlogged);
         logged.forEach(LoggedRequest::isLogged);
+    }
+
+    private void noLongerUnlogged(LoggedRequest request) {
+        if (unlogged.remove(request)) {
+            unloggedBytes -= request.bytes();
+        }
     }
 
     /** Runs something when a request has been answered; false if there is no such request. */
@@ -145,9 +146,8 @@ final class ActiveRequestTable {
             return false;
         }
         if (request.done instanceof LoggedRequest logged) {
-            unlogged.remove(logged);
+            noLongerUnlogged(logged);
             backlog--;
-            backlogBytes -= logged.bytes();
             metrics.requestBacklog(backlog);
         }
         request.waiters.forEach(Runnable::run);

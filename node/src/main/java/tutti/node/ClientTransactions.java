@@ -70,6 +70,7 @@ final class ClientTransactions {
     private final Horizon horizon;
     private final Engine engine;
     private final TransactionNames names;
+    private final long waitingBytesMax;
     private final LostMajority lostMajority;
     private final Serials serials;
     private final CommitAdmission admission;
@@ -85,7 +86,7 @@ final class ClientTransactions {
 
     /** Those that the protocol has heard of. */
     private final Map<TransactionId, ClientTransaction> known = new HashMap<>();
-    /** Requests that wait until there is room among those that have been logged and not been executed: one of each session at most. */
+    /** Requests that are not logged before there is room among those, of all nodes, that are and have not been executed: bounded by the sessions. */
     private final ArrayDeque<Runnable> toLog = new ArrayDeque<>();
     /** Requests that this replica is executing and somebody here waits for, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
@@ -96,12 +97,14 @@ final class ClientTransactions {
      * @param number of the node
      * @param incarnation of this life; names of transactions begin with it
      * @param inFlightMax how many transactions may wait for their outcome at a time
+     * @param waitingBytesMax about how many bytes of memory requests that are logged and not executed may take; further ones wait
      * @param names by which clients know transactions
      * @param doubtNanos how long a majority may be away before clients hear that their commits are in doubt, in nanoseconds; 0 for ever
      */
-    ClientTransactions(int number, long incarnation, int inFlightMax, Clock clock, Loop loop, Node node,
-            NodeMetrics metrics, Horizon horizon, Engine engine, TransactionNames names, long doubtNanos) {
+    ClientTransactions(int number, long incarnation, int inFlightMax, long waitingBytesMax, Clock clock, Loop loop,
+            Node node, NodeMetrics metrics, Horizon horizon, Engine engine, TransactionNames names, long doubtNanos) {
         this.names = names;
+        this.waitingBytesMax = waitingBytesMax;
         this.lostMajority = new LostMajority(node, doubtNanos, this::doubtful);
         this.number = number;
         this.incarnation = incarnation;
@@ -306,12 +309,24 @@ final class ClientTransactions {
 
     /** Has an owner execute a client's request, who is told when it is logged; as {@link Transactions#log}. */
     void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name, Completion<TransactionId> logged) {
-        if (everywhere.isFull()) {
+        if (!hasRoom()) {
             toLog.add(() -> log(request, classes, name, logged));
         } else {
             TransactionId ticket = name == null ? reserve() : name;
             request(request, classes, KeySet.EMPTY, TransactionRequest.Placement.OWNER, ticket,
-                    new LoggedRequest(ticket, request.length, logged));
+                    new LoggedRequest(ticket, (long) TransactionRequest.Whole.WAITING_BYTES + request.length, logged));
+        }
+    }
+
+    /** Whether one more may be logged. Every node keeps those of all in memory, so all are counted: those delivered, and this node's on their way. */
+    private boolean hasRoom() {
+        return node.protocol().waitingBytes() + everywhere.unloggedBytes() < waitingBytesMax;
+    }
+
+    /** Has requests logged that have waited for room. */
+    void logMore() {
+        while (!toLog.isEmpty() && hasRoom()) {
+            toLog.remove().run();
         }
     }
 
@@ -486,9 +501,6 @@ final class ClientTransactions {
                 && id.incarnation() == incarnation) {
             throw new Defect("the protocol answers " + outcome + " to " + id
                     + ", which was answered before or never asked");
-        }
-        while (!toLog.isEmpty() && !everywhere.isFull()) {
-            toLog.remove().run();
         }
     }
 }

@@ -30,6 +30,11 @@ import tutti.runtime.Machine;
  * The copy may be of a position before what its receiver has told in former lives: none of that counts any more.
  *
  * <p>
+ * <b>How often a snapshot is taken.</b> It carries the requests that are ordered and not executed, which may be many. So it is taken when as many positions
+ * have been delivered as the settings say, and at least as many bytes as these take: each byte of the order then pays for one of a snapshot at most, however many
+ * wait, and the log that a node begins with is longer by no more than what waits.
+ *
+ * <p>
  * All methods are called on the node's loop, except {@link #durablePosition}, {@link #givenUp} and {@link #awaitSnapshot}.
  */
 final class LogKeeping {
@@ -79,6 +84,8 @@ final class LogKeeping {
     /** Positions of the snapshots in files. */
     private final TreeSet<Long> snapshots = new TreeSet<>();
     private long snapshotPosition;
+    /** Delivered since then. */
+    private long deliveredBytes;
     private boolean snapshotRuns;
     /** Not written yet. */
     private NodeFiles.@Nullable Snapshot taken;
@@ -211,11 +218,19 @@ final class LogKeeping {
         }
     }
 
-    /** Takes a snapshot if enough has been delivered since the last one. It is of no use before its position is visible. */
-    void delivered(long position, Supplier<byte[]> state) {
-        if (snapshotRuns || position - snapshotPosition < settings.snapshotPositions()) {
+    /**
+     * Takes a snapshot if enough has been delivered since the last one. It is of no use before its position is visible.
+     *
+     * @param bytes that have been delivered since this was called
+     * @param waitingBytes of requests that the snapshot would carry
+     */
+    void delivered(long position, long bytes, long waitingBytes, Supplier<byte[]> state) {
+        deliveredBytes += bytes;
+        if (snapshotRuns || position - snapshotPosition < settings.snapshotPositions()
+                || deliveredBytes < waitingBytes) {
             return;
         }
+        deliveredBytes = 0;
         taken = new NodeFiles.Snapshot(position, state.get());
         snapshotPosition = position;
         snapshotRuns = true;

@@ -14,11 +14,11 @@ import tutti.core.txn.TransactionId;
  */
 final class LoggedRequest implements Completion<ExecuteResult> {
     private final TransactionId ticket;
-    private final int bytes;
+    private final long bytes;
     private final Completion<TransactionId> logged;
     private boolean told;
 
-    LoggedRequest(TransactionId ticket, int bytes, Completion<TransactionId> logged) {
+    LoggedRequest(TransactionId ticket, long bytes, Completion<TransactionId> logged) {
         this.ticket = ticket;
         this.bytes = bytes;
         this.logged = logged;
@@ -28,8 +28,8 @@ final class LoggedRequest implements Completion<ExecuteResult> {
         return ticket;
     }
 
-    /** How long it is. */
-    int bytes() {
+    /** About what it takes of memory while it waits. */
+    long bytes() {
         return bytes;
     }
 

@@ -54,12 +54,13 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     /**
      * One ordered message.
      *
-     * @param digest of its bytes
+     * @param bytes how long it is
+     * @param digest of them
      * @param message none that is {@link Control.Traced}; null if it cannot be read and counts for nothing
      * @param context what has gone with it; null for nothing
      * @param nanos when it came, by the machine's clock; only if something has gone with it
      */
-    record Delivery(long position, int sender, int digest, @Nullable Control message,
+    record Delivery(long position, int sender, int bytes, int digest, @Nullable Control message,
             @Nullable TraceContext context, long nanos) {}
 
     private final int node;
@@ -119,8 +120,8 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
         Control read = read(position, sender, payload);
         backlog.add(bytes);
         deliveries.add(read instanceof Control.Traced(TraceContext context, Message message, var _)
-                ? new Delivery(position, sender, digest, ordered.said(message), context, clock.nanoTime())
-                : new Delivery(position, sender, digest, read, null, 0));
+                ? new Delivery(position, sender, bytes, digest, ordered.said(message), context, clock.nanoTime())
+                : new Delivery(position, sender, bytes, digest, read, null, 0));
         arrivedPosition = position;
         if (!announced.get() && announced.compareAndSet(false, true)) {
             loop.execute(() -> {

@@ -44,6 +44,7 @@ final class ReplicaCore {
     private final Order order;
     private final Engine engine;
     private final Protocol protocol;
+    private final NodeMetrics metrics;
     private final ReplicaNode.FailureListener failureListener;
     private final Clock clock;
     private final Loop loop;
@@ -89,6 +90,7 @@ final class ReplicaCore {
         this.settings = settings;
         this.order = order;
         this.engine = engine;
+        this.metrics = metrics;
         this.failureListener = failureListener;
         NodeFiles files = new NodeFiles(directory);
         this.life = new ControlMessages.Life(settings.node(), settings.replicas(), files.nextIncarnation(),
@@ -99,7 +101,8 @@ final class ReplicaCore {
         this.world = new ProtocolWorld(parts, loop, metrics);
         this.protocol = protocol.apply(world);
         this.transactions = new ClientTransactions(settings.node(), life.incarnation(), settings.inFlightMax(),
-                machine.clock(), loop, parts, metrics, horizon, engine, settings.names(), settings.doubtNanos());
+                settings.waitingBytesMax(), machine.clock(), loop, parts, metrics, horizon, engine, settings.names(),
+                settings.doubtNanos());
         this.outcomes = new Outcomes(settings.protocol().has(Trait.COMMITS_BY_OWN_MESSAGE), this.protocol::undecided);
         this.backlog = new Backlog(settings.backlogBytesMax(), order.log());
         this.placements = new Placements(settings.placement());
@@ -554,9 +557,11 @@ final class ReplicaCore {
     }
 
     private void takeDeliveries() {
+        long bytes = 0;
         for (OrderInbox.Delivery next = inbox.poll(); next != null; next = inbox.poll()) {
             if (continuity.isNew(next.position(), next.digest())) {
                 deliveredPosition = next.position();
+                bytes += next.bytes();
                 Control message = next.message();
                 if (lifecycle.state() != State.EXCLUDED) {
                     take(next);
@@ -570,11 +575,14 @@ final class ReplicaCore {
             backlog.measured(0);
             return;
         }
+        transactions.logMore();
         questions.reconsider();
         outbox.flush();
         presence.advise();
         backlog.measured(pipeline.queuedBytes());
-        logKeeping.delivered(deliveredPosition, () -> snapshots.take(deliveredPosition));
+        metrics.waitingRequests(protocol.waitingBytes());
+        logKeeping.delivered(deliveredPosition, bytes, protocol.waitingBytes(),
+                () -> snapshots.take(deliveredPosition));
         logKeeping.visible(visiblePosition, snapshots::complete);
         copies.delivered(deliveredPosition);
     }
@@ -636,6 +644,7 @@ final class ReplicaCore {
         if (lifecycle.state() == State.EXCLUDED) {
             return;
         }
+        transactions.logMore();
         questions.visible(position);
         elsewhere.visible(position);
         transactions.bookings().visible(position);

@@ -78,15 +78,17 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
      * @param backlogBytesMax how many bytes of what is delivered and not yet visible are held in memory before delivery waits: of changes,
      *            their keys, requests that each replica executes, and each position
+     * @param waitingBytesMax about how many bytes of memory requests may take, of all nodes' clients, that are ordered and not executed: while there
+     *            are as many, this node tells nobody that a further one is logged, and has it wait
      * @param durabilityNanos how often at most the engine's durable position is asked for and told to the others, in nanoseconds
-     * @param snapshotPositions after how many positions a snapshot of the protocol is taken
+     * @param snapshotPositions after how many positions a snapshot of the protocol is taken; later, if less has been delivered than what waits takes
      * @param retention for how long the order's log is kept for nodes that are away
      * @param names by which clients know transactions
      * @param doubtNanos how long this node may reach no majority before clients that wait for the outcome of a commit are told that it is in
      *            doubt, in nanoseconds; 0 for ever
      */
     public record Settings(int node, Set<Integer> replicas, TablePlacement placement, ChosenProtocol protocol,
-            ApplySettings applying, int inFlightMax, long backlogBytesMax, long durabilityNanos,
+            ApplySettings applying, int inFlightMax, long backlogBytesMax, long waitingBytesMax, long durabilityNanos,
             long snapshotPositions, Retention retention, TransactionNames names, long doubtNanos) {
         /** @throws IllegalArgumentException if the protocol needs all tables at all nodes, or a node keeps what no other one keeps all of */
         public Settings {
@@ -101,10 +103,10 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
             }
         }
 
-        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
+        /** Four appliers, groups of 64, 1000 in flight, 256 MiB, 128 MiB, two seconds, 50,000 positions; nothing waits, the log is kept for all. */
         public static Settings defaults(int node, Set<Integer> replicas, ChosenProtocol protocol) {
             return new Settings(node, replicas, TablePlacement.EVERYWHERE, protocol, ApplySettings.DEFAULTS, 1000,
-                    256L << 20, 2_000_000_000L, 50_000, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
+                    256L << 20, 128L << 20, 2_000_000_000L, 50_000, Retention.UNLIMITED, TransactionNames.PLAIN, 0);
         }
     }
 

@@ -1,15 +1,22 @@
 package tutti.node;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.ConflictClasses;
@@ -22,9 +29,14 @@ class LoggedRequestsTest extends ReplicaTrio {
         noneHasEnded();
     }
 
+    /** All of the same length. */
+    private static byte[] request(int number) {
+        return String.format(Locale.ROOT, "request %4d", number).getBytes(StandardCharsets.UTF_8);
+    }
+
     private CompletableFuture<TransactionId> log(int node, int number) {
         CompletableFuture<TransactionId> logged = new CompletableFuture<>();
-        nodes.get(node).log(("request " + number).getBytes(StandardCharsets.UTF_8),
+        nodes.get(node).log(request(number),
                 ConflictClasses.of(Set.of((long) number % 50)), null, new Completion<>() {
                     @Override
                     public void succeeded(TransactionId ticket) {
@@ -77,18 +89,22 @@ class LoggedRequestsTest extends ReplicaTrio {
         awaitEqual(60);
     }
 
-    /** More are not logged before some have been executed. */
+    /** More are not logged, by whichever node, before some have been executed. */
     @Test
-    void thereAreSoManyAtATime() throws IOException {
-        snapshotPositions = Long.MAX_VALUE;
+    void theyTakeSoMuchMemoryAtATime() throws IOException {
+        int count = 500;
+        waitingBytesMax = count * (TransactionRequest.Whole.WAITING_BYTES + (long) request(0).length);
         openAll("hybrid");
         engines.values().forEach(ListEngine::hold);
         List<CompletableFuture<TransactionId>> logged = new ArrayList<>();
-        int more = 7;
-        for (int i = 0; i < ActiveRequestTable.LOGGED_MAX + more; i++) {
+        for (int i = 0; i < count; i++) {
             logged.add(log(0, i));
         }
-        get(logged.get(ActiveRequestTable.LOGGED_MAX - 1));
+        logged.forEach(this::get);
+        int more = 7;
+        for (int i = 0; i < more; i++) {
+            logged.add(log(i % 3, count + i));
+        }
         for (ReplicaNode node : nodes.values()) {
             // an answer takes a while, in which everything is ordered that is going to be
             TransactionOutcome open = told(done -> node.outcome(logged.getFirst().join(), done));
@@ -98,5 +114,31 @@ class LoggedRequestsTest extends ReplicaTrio {
         engines.values().forEach(ListEngine::goOn);
         logged.forEach(this::get);
         awaitEqual(logged.size());
+    }
+
+    /** As many bytes are ordered as the requests take that it would carry, before the next one is taken. */
+    @Test
+    void manyThatWaitAreNotWrittenOverAndOver() throws IOException {
+        snapshotPositions = 1;
+        openAll("hybrid");
+        engines.values().forEach(ListEngine::hold);
+        long begun = nodes.get(0).visiblePosition();
+        for (int i = 0; i < 200; i++) {
+            get(log(0, i));
+        }
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        assertTrue(newestSnapshot() <= begun + 2, () -> "of position " + newestSnapshot() + ", begun at " + begun);
+        engines.values().forEach(ListEngine::goOn);
+        awaitEqual(200);
+        await(() -> newestSnapshot() > begun + 200);
+    }
+
+    private long newestSnapshot() {
+        try (Stream<Path> all = Files.list(files(0))) {
+            return all.map(file -> String.valueOf(file.getFileName())).filter(name -> name.endsWith(".snapshot"))
+                    .mapToLong(name -> Long.parseLong(name.replaceAll("\\D", ""))).max().orElse(0);
+        } catch (IOException unreadable) {
+            throw new UncheckedIOException(unreadable);
+        }
     }
 }

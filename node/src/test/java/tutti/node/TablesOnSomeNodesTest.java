@@ -179,7 +179,7 @@ class TablesOnSomeNodesTest extends ReplicaTrio {
     private static ReplicaNode.Settings settings(String protocol, Set<Integer> keepers) {
         ReplicaNode.Settings whole = ReplicaNode.Settings.defaults(0, ALL, chosen(protocol));
         return new ReplicaNode.Settings(0, ALL, new TablePlacement(Map.of(PARTIAL, keepers)), whole.protocol(),
-                whole.applying(), 1, 1, 1, 1, whole.retention(), whole.names(), 0);
+                whole.applying(), 1, 1, 1, 1, 1, whole.retention(), whole.names(), 0);
     }
 
     @Test

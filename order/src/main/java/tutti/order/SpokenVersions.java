@@ -100,7 +100,13 @@ public final class SpokenVersions {
 
     /** Whether all other nodes have said that they can do something. Any thread. */
     public boolean allCan(String capability) {
-        return unable(capability).isEmpty();
+        // sessions ask for each of their statements: not by a set of those that cannot
+        for (Set<String> theirs : able.values()) {
+            if (!theirs.contains(capability)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Which other nodes have not said that they can do something. Any thread. */

@@ -20,7 +20,8 @@ import tutti.wire.MessageIntake;
 
 /**
  * A client's connection between the event loop, which must not block, and the session's thread, which does nothing else:
- * messages wait here for the session, and the session waits here for a client that does not read.
+ * messages wait here for the session, and the session waits here for a client that does not read. Messages that have come together, as those of one
+ * statement do, are handed over together: the session's thread is woken once.
  *
  * <p>
  * Bounds: when {@link #WAITING_MAX} messages or {@link #WAITING_BYTES_MAX} bytes wait, nothing more is read; what is
@@ -31,6 +32,9 @@ final class ClientConnection implements FrameSink {
     private static final int WAITING_MAX = 256;
     private static final int WAITING_BYTES_MAX = 1 << 20;
     private static final int FLUSH_BYTES = 32 << 10;
+    /** So many messages, or bytes of them, are handed over though more may have come: the session goes on meanwhile. */
+    private static final int TOGETHER_MAX = 32;
+    private static final int TOGETHER_BYTES_MAX = 32 << 10;
 
     /**
      * A message of the client.
@@ -45,6 +49,9 @@ final class ClientConnection implements FrameSink {
     private final Runnable gone;
     /** Of the event loop. */
     private final MessageIntake messages;
+    /** Of the event loop: what has come and has not been handed over. */
+    private final ArrayDeque<Message> come = new ArrayDeque<>();
+    private int comeBytes;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private final ArrayDeque<Message> waiting = new ArrayDeque<>();
@@ -90,10 +97,27 @@ final class ClientConnection implements FrameSink {
         ByteBuf body = refusal == null
                 ? Unpooled.buffer(bodyLength, bodyLength).writeBytes(buffer, start, bodyLength)
                 : Unpooled.wrappedBuffer(new byte[MessageIntake.EMPTY_BODY]);
+        come.add(new Message(type, body, refusal));
+        comeBytes += body.capacity();
+        if (come.size() >= TOGETHER_MAX || comeBytes >= TOGETHER_BYTES_MAX) {
+            handOver();
+        }
+        return false;
+    }
+
+    @Override
+    public void readComplete() {
+        handOver();
+    }
+
+    private void handOver() {
+        if (come.isEmpty()) {
+            return;
+        }
         lock.lock();
         try {
-            waiting.add(new Message(type, body, refusal));
-            waitingBytes += body.capacity();
+            waiting.addAll(come);
+            waitingBytes += comeBytes;
             if (waiting.size() >= WAITING_MAX || waitingBytes >= WAITING_BYTES_MAX) {
                 paused = true;
                 reader.pause();
@@ -102,11 +126,13 @@ final class ClientConnection implements FrameSink {
         } finally {
             lock.unlock();
         }
-        return false;
+        come.clear();
+        comeBytes = 0;
     }
 
     @Override
     public void violated(ProtocolViolation what) {
+        handOver();
         lock.lock();
         try {
             violation = what;
@@ -134,6 +160,7 @@ final class ClientConnection implements FrameSink {
 
     @Override
     public void inactive() {
+        handOver();
         lock.lock();
         try {
             closed = true;

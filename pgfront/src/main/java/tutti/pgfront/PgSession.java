@@ -313,7 +313,7 @@ final class PgSession implements AutoCloseable {
         PgStatement statement = prepared.statement();
         parameters.count();
         last.is(statement, values);
-        if (status == Backend.IN_TRANSACTION && !readOnly && commits.mayBook()) {
+        if (status == Backend.IN_TRANSACTION && !readOnly && node.wantsAny() && commits.mayBook()) {
             last.isBooked();
         }
         if (owners.take(statement, status == Backend.IDLE, alone)) {

@@ -45,6 +45,9 @@ public final class NodeCommand implements Callable<Integer> {
     @Option(names = "--copy-from", paramLabel = "NODE", description = "Replace this node's data with a copy that another node, by name or number, or `any`, gives while it serves, and exit. This node must not run.")
     private @Nullable String copyFrom;
 
+    @Option(names = "--java-options", hidden = true, description = "Print the options that this node's virtual machine should have for its database, and exit.")
+    private boolean javaOptions;
+
     @Option(names = "--stop-on-eof", hidden = true, description = "Stop when standard input ends, so that no node outlives the command that supervises it.")
     private boolean stopOnEof;
 
@@ -63,6 +66,10 @@ public final class NodeCommand implements Callable<Integer> {
                     "`tutti node --print-config` prints a file to begin with");
         }
         NodeConfig read = read(config);
+        if (javaOptions) {
+            spec.commandLine().getOut().println(NodeCollector.option(read.isInProcess()));
+            return Program.OK;
+        }
         if (check) {
             try {
                 NodeKeys.open(read);

@@ -364,7 +364,7 @@ final class NodeLife implements AutoCloseable {
         ReplicaNode.Settings settings = new ReplicaNode.Settings(config.node(), replicas,
                 TablePlacement.EVERYWHERE, config.chosenProtocol(), applying(config),
                 config.limits().transactionsInFlight(),
-                256L << 20, 2_000_000_000L, 50_000, retention(config),
+                256L << 20, config.limits().waitingRequestBytes(), 2_000_000_000L, 50_000, retention(config),
                 TransactionNames.of(read.cluster()), config.limits().inDoubtAfter().toNanos());
         NodeFlightRecorder recorder = recorder(replicas);
         flightRecorder = recorder;

@@ -45,8 +45,8 @@ class EmbeddedLogTest {
             engines.add(engine);
             ReplicaNode replica = new ReplicaNode(
                     new ReplicaNode.Settings(node, ALL, TablePlacement.EVERYWHERE, Protocols.STANDARD.choose("si"),
-                            new ApplySettings(2, 64, 0), 100, 1 << 24, 5_000_000L, 20, ReplicaNode.Retention.UNLIMITED,
-                            TransactionNames.PLAIN, 0),
+                            new ApplySettings(2, 64, 0), 100, 1 << 24, 1 << 24, 5_000_000L, 20,
+                            ReplicaNode.Retention.UNLIMITED, TransactionNames.PLAIN, 0),
                     RealMachine.INSTANCE, PathDirectory.of(directory.resolve("node" + node)),
                     group.open(node), engine, world -> Protocols.STANDARD.choose("si").create(node, ALL, world),
                     NodeMetrics.NONE, (cause, _) -> failure.complete(cause));

@@ -111,9 +111,8 @@ public interface Capture {
      * What is to be sent for a statement so that it tells the rows that it changes, or null if that cannot be proven of it.
      *
      * @param sql in UTF-8, as long as {@code length}
-     * @param role as which it is executed
      */
-    default @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+    default @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
         return null;
     }
 

@@ -30,6 +30,7 @@ final class CurrentTransaction {
     private TransactionActivity work = new TransactionActivity();
     /** How often something was executed in this session of which nothing is proven. */
     private int unproven;
+    private boolean temporaries;
     /** The transaction was rolled back while its client was idle, who will hear why at its next message. */
     private @Nullable ErrorFields unheardAbort;
     /** By which its client knows what every node executes for it; null if it knows none. */
@@ -115,6 +116,19 @@ final class CurrentTransaction {
     void executesUnproven() {
         unproven++;
         work.inBand().lose();
+    }
+
+    /** A row has told that the session has temporary objects: statements that were to tell that there are none are prepared anew. */
+    void sawTemporaries() {
+        if (!temporaries) {
+            temporaries = true;
+            unproven++;
+        }
+    }
+
+    /** Whether the session has been seen to have temporary objects. */
+    boolean seenTemporaries() {
+        return temporaries;
     }
 
     /** A number that is another one after something was executed of which nothing is proven. */

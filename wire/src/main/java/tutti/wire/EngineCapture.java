@@ -59,6 +59,7 @@ public final class EngineCapture implements Capture {
     private volatile BooleanSupplier tellsLargeObjects = () -> true;
     private volatile JavaRequests java = JavaRequests.NONE;
     private volatile Supplier<PlacedTables> placed = () -> PlacedTables.NONE;
+    private final ProvenTexts proven = new ProvenTexts();
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -240,15 +241,21 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public @Nullable InBandStatement inBand(byte[] sql, int length, boolean standardStrings, String role) {
+    public @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
         Schema now = new Schema(catalog.get(), leavesOut.getAsBoolean());
         InBandTables tables = inBand.get();
+        return refreshing.get() > 0
+                ? null
+                : proven.of(new ProvenTexts.Ground(tables, now.catalog(), now.leavesOut(), large.size()), sql, length,
+                        speaker, () -> prove(sql, length, speaker, now, tables));
+    }
+
+    private @Nullable InBandStatement prove(byte[] sql, int length, Speaker speaker, Schema now, InBandTables tables) {
         Judged known = judged(tables);
-        return refreshing.get() > 0 || !known.readsAreReads()
-                || known.hidden().in(sql, 0, length, standardStrings, true)
-                        ? null
-                        : InBandStatement.of(sql, length, standardStrings, tables, now.catalog(),
-                                table -> now.leavesOut() && (table.large() || large.contains(table.oid())), role, now);
+        return !known.readsAreReads() || known.hidden().in(sql, 0, length, speaker.standardStrings(), true)
+                ? null
+                : InBandStatement.of(sql, length, speaker, tables, now.catalog(),
+                        table -> now.leavesOut() && (table.large() || large.contains(table.oid())), now);
     }
 
     @Override

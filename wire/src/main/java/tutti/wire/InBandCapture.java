@@ -72,7 +72,8 @@ final class InBandCapture {
                 || active.possible()) {
             return null;
         }
-        InBandStatement proven = session.capture().inBand(sql, length, texts.standardStrings(), role);
+        InBandStatement proven = session.capture().inBand(sql, length,
+                new Speaker(texts.standardStrings(), role, session.transaction().seenTemporaries()));
         if (proven != null && !proven.changesNothing()) {
             return proven;
         }

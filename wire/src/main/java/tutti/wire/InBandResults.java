@@ -64,7 +64,11 @@ final class InBandResults {
             InBandRows.locked(buffer, at + Integer.BYTES, length, session.capture(),
                     session.transaction().work().locked());
         } else {
-            rows().row(buffer, at + Integer.BYTES, Math.max(0, length));
+            InBandRows told = rows();
+            told.row(buffer, at + Integer.BYTES, Math.max(0, length));
+            if (told.temporaries()) {
+                session.transaction().sawTemporaries();
+            }
         }
         if (columns > 0) {
             ByteBuf out = client.buffer(Messages.HEADER + at - start);
@@ -104,11 +108,23 @@ final class InBandResults {
 
     /** The statement is complete: as many rows must have been seen as it says. */
     void complete(ByteBuf buffer, int start, int bodyLength) {
-        String tag = buffer.toString(start, bodyLength - 1, StandardCharsets.UTF_8);
-        if (!locks && !tag.endsWith(" " + seen)) {
+        if (!locks && !counts(buffer, start, start + bodyLength - 2, seen)) {
             rows().lose();
         }
         failed();
+    }
+
+    /** Whether a tag, whose last letter this is, ends with a space and a number. */
+    private static boolean counts(ByteBuf buffer, int start, int last, long number) {
+        int at = last;
+        long rest = number;
+        do {
+            if (at <= start || buffer.getByte(at--) != '0' + rest % 10) {
+                return false;
+            }
+            rest /= 10;
+        } while (rest > 0);
+        return buffer.getByte(at) == ' ';
     }
 
     /** There are more rows, which the client may never ask for. */

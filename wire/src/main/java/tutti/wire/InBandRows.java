@@ -20,7 +20,11 @@ final class InBandRows {
     /** Most bytes that are kept. */
     static final int BYTES_MAX = 1 << 20;
     private static final int FIRST_BYTES = 256;
-    private static final String YES = "t";
+    private static final byte YES = 't';
+    /** The letter of the schema of the session's temporary objects: if there is none, a row can only be one of the table's. */
+    static final char TEMPORARIES = 'S';
+    private static final byte NONE = '0';
+    private static final Setting[] SETTINGS = Setting.values();
 
     private final Set<Long> targets = new HashSet<>();
     private final Set<InBandParse> used = new HashSet<>();
@@ -28,6 +32,7 @@ final class InBandRows {
     private boolean complete = true;
     private boolean harmless = true;
     private boolean proven;
+    private boolean temporaries;
     private byte[] entries = new byte[0];
     private int size;
     private long count;
@@ -88,6 +93,11 @@ final class InBandRows {
         return count;
     }
 
+    /** Whether a row has told that its session has temporary objects: which rows are the table's own has to be asked otherwise. */
+    boolean temporaries() {
+        return temporaries;
+    }
+
     /** What the triggers would have gathered; null if nothing was changed. */
     byte @Nullable [] entries() {
         return size == 0 ? null : Arrays.copyOf(entries, size);
@@ -101,6 +111,7 @@ final class InBandRows {
         int entry = entry(buffer, start, start + length);
         int bytes = start + length - entry;
         if (entry < 0 || size + bytes > limitBytes) {
+            temporaries |= tellsOfTemporaries(buffer, start, start + length);
             lose();
             return;
         }
@@ -110,6 +121,15 @@ final class InBandRows {
         buffer.getBytes(entry, entries, size, bytes);
         size += bytes;
         count++;
+    }
+
+    private static boolean tellsOfTemporaries(ByteBuf buffer, int start, int end) {
+        int at = start + InBandStatement.MARK.length;
+        if (!marked(buffer, start, end) || buffer.getByte(at) != TEMPORARIES) {
+            return false;
+        }
+        int semicolon = buffer.indexOf(at, end, (byte) ';');
+        return semicolon > 0 && !none(buffer, at, semicolon);
     }
 
     private static boolean marked(ByteBuf buffer, int start, int end) {
@@ -134,8 +154,7 @@ final class InBandRows {
         boolean exact = true;
         while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
             int semicolon = buffer.indexOf(at, end, (byte) ';');
-            boolean asItHasToBe = exact((char) buffer.getByte(at),
-                    buffer.toString(at + 1, semicolon - at - 1, StandardCharsets.UTF_8));
+            boolean asItHasToBe = exact(buffer, at, semicolon);
             if (buffer.getByte(at) == LockingQuery.OF_TABLE && !asItHasToBe) {
                 return; // of something else that has a table's name
             }
@@ -155,8 +174,7 @@ final class InBandRows {
         }
         while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
             int semicolon = buffer.indexOf(at, end, (byte) ';');
-            if (semicolon < 0 || !exact((char) buffer.getByte(at),
-                    buffer.toString(at + 1, semicolon - at - 1, StandardCharsets.UTF_8))) {
+            if (semicolon < 0 || !exact(buffer, at, semicolon)) {
                 return -1;
             }
             at = semicolon + 1;
@@ -168,13 +186,23 @@ final class InBandRows {
         return targets.contains(table) ? at : -1;
     }
 
-    private static boolean exact(char letter, String value) {
-        if (letter == LockingQuery.OF_TABLE) {
-            return value.equals(YES);
+    private static boolean none(ByteBuf buffer, int letterAt, int semicolon) {
+        return semicolon == letterAt + 2 && buffer.getByte(letterAt + 1) == NONE;
+    }
+
+    /** Whether what a letter says, which lies here with its value up to a semicolon, is as it has to be. */
+    private static boolean exact(ByteBuf buffer, int letterAt, int semicolon) {
+        char letter = (char) buffer.getByte(letterAt);
+        if (letter == TEMPORARIES) {
+            return none(buffer, letterAt, semicolon);
         }
-        for (Setting setting : Setting.values()) {
+        if (letter == LockingQuery.OF_TABLE) {
+            return semicolon == letterAt + 2 && buffer.getByte(letterAt + 1) == YES;
+        }
+        for (Setting setting : SETTINGS) {
             if (setting.letter() == letter) {
-                return setting.exact(value);
+                return setting.exact(
+                        buffer.toString(letterAt + 1, semicolon - letterAt - 1, StandardCharsets.US_ASCII));
             }
         }
         return false;

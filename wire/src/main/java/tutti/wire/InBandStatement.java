@@ -32,7 +32,8 @@ import tutti.wire.sql.SqlTokens;
  * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
  * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
- * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}),
+ * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}), or that the session has
+ * nothing temporary,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
  *
  * @param target the table's object id; 0 of a query that changes nothing, less of others that tell no changes
@@ -124,12 +125,11 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
      *
      * @param sql in UTF-8, as long as this
      * @param leaveOut of which tables columns that are not assigned are not told
-     * @param role as which it is executed
      * @return null if that cannot be
      */
-    static @Nullable InBandStatement of(byte[] sql, int length, boolean standardStrings, InBandTables tables,
-            TableCatalog catalog, Predicate<InBandTable> leaveOut, String role, Object version) {
-        return new Proof(sql, length, standardStrings, tables, catalog, leaveOut, role).statement(version);
+    static @Nullable InBandStatement of(byte[] sql, int length, Speaker speaker, InBandTables tables,
+            TableCatalog catalog, Predicate<InBandTable> leaveOut, Object version) {
+        return new Proof(sql, length, speaker, tables, catalog, leaveOut).statement(version);
     }
 
     private static final class Proof {
@@ -138,7 +138,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final InBandTables tables;
         private final TableCatalog catalog;
         private final Predicate<InBandTable> leaveOut;
-        private final String role;
+        private final Speaker speaker;
         /** Whether it may change several tables, which have been looked at. */
         private boolean severalTargets;
         private int[] kinds = new int[64];
@@ -153,15 +153,15 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         /** The columns that an update assigns. */
         private final Set<String> assigned = new HashSet<>();
 
-        Proof(byte[] sql, int length, boolean standardStrings, InBandTables tables, TableCatalog catalog,
-                Predicate<InBandTable> leaveOut, String role) {
+        Proof(byte[] sql, int length, Speaker speaker, InBandTables tables, TableCatalog catalog,
+                Predicate<InBandTable> leaveOut) {
             this.sql = sql;
             this.length = length;
             this.tables = tables;
             this.catalog = catalog;
             this.leaveOut = leaveOut;
-            this.role = role;
-            read(standardStrings);
+            this.speaker = speaker;
+            read(speaker.standardStrings());
         }
 
         private void read(boolean standardStrings) {
@@ -305,7 +305,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             int reference = named;
             InBandTable known = name == null ? null : tables.table(schema, name);
             Table table = known == null ? null : catalog.table(known.oid());
-            if (known == null || table == null || is(at, '.') || !known.readers().contains(role)) {
+            if (known == null || table == null || is(at, '.') || !known.readers().contains(speaker.role())) {
                 return null;
             }
             if (is(at, '*')) {
@@ -459,8 +459,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         private String append(InBandTable table, Table columns, String entry, String reference) {
             StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
-                    .append(MARK_WRITTEN).append(LockingQuery.OF_TABLE).append("', ")
-                    .append(LockingQuery.isOwn(reference, table.rowType())).append(", ';");
+                    .append(MARK_WRITTEN);
+            if (speaker.temporaries()) {
+                out.append(LockingQuery.OF_TABLE).append("', ")
+                        .append(LockingQuery.isOwn(reference, table.rowType())).append(", ';");
+            } else {
+                out.append(InBandRows.TEMPORARIES).append("', pg_catalog.pg_my_temp_schema(), ';");
+            }
             for (Setting setting : Setting.values()) {
                 if (table.settings().contains(setting)) {
                     out.append(setting.letter()).append("', pg_catalog.current_setting('").append(setting.variable())

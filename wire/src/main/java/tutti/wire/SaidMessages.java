@@ -49,6 +49,10 @@ public final class SaidMessages {
     private boolean never;
     private boolean unnamedPrepared;
     private boolean unnamedUsed;
+    /** Up to where it has been {@linkplain #undone looked through}, with what came of it. */
+    private int looked;
+    private boolean undone = true;
+    private MovedCursors cursors = new MovedCursors();
 
     /** A transaction may begin with the next one: forgets them all. */
     public void begin() {
@@ -60,6 +64,11 @@ public final class SaidMessages {
         unrepeatable = never;
         unnamedPrepared = false;
         unnamedUsed = false;
+        if (looked > 0) {
+            looked = 0;
+            undone = true;
+            cursors = new MovedCursors();
+        }
     }
 
     /** What has been said cannot be said again, for another reason. */
@@ -72,18 +81,19 @@ public final class SaidMessages {
         return !unrepeatable;
     }
 
-    /** Whether a rollback undoes all that has been said. */
+    /** Whether a rollback undoes all that has been said. Looks at each message once, however often it is asked. */
     public boolean undone() {
-        MovedCursors cursors = new MovedCursors();
-        for (int at = 0; at < size; at += length(at)) {
-            byte type = type(at);
-            if ((type != Frontend.BIND && !ClientSide.copies(type) && notUndone(text(at)))
-                    || (type == Frontend.QUERY && cursors.in(name(at)))
-                    || (type == Frontend.PARSE && cursors.in(secondName(at)))) {
-                return false;
-            }
+        for (; undone && looked < size; looked += length(looked)) {
+            undone = undone(looked);
         }
-        return true;
+        return undone;
+    }
+
+    private boolean undone(int at) {
+        byte type = type(at);
+        return (type == Frontend.BIND || ClientSide.copies(type) || !notUndone(text(at)))
+                && (type != Frontend.QUERY || !cursors.in(name(at)))
+                && (type != Frontend.PARSE || !cursors.in(secondName(at)));
     }
 
     private static boolean notUndone(String text) {
@@ -158,7 +168,7 @@ public final class SaidMessages {
 
     /** How many bytes it has, its type included. */
     public int length(int at) {
-        return 1 + Unpooled.wrappedBuffer(bytes).getInt(at + 1);
+        return 1 + ByteBuffer.wrap(bytes).getInt(at + 1);
     }
 
     /** A copy of a whole one. */

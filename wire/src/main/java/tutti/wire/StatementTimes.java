@@ -30,6 +30,9 @@ public final class StatementTimes {
     private final StatementTraces traces;
     private final int keptBytes;
     private final Map<String, byte[]> prepared = new HashMap<>();
+    /** The name of the statement that was bound last, and its text: mostly it is bound again. */
+    private byte[] boundName = NONE;
+    private byte[] boundText = NONE;
     private byte[] text = NONE;
     private long begunNanos;
     private boolean underWay;
@@ -65,17 +68,43 @@ public final class StatementTimes {
                     prepared.clear();
                 }
                 prepared.put(name, text(buffer, start + name.length() + 1, end));
+                boundName = NONE;
                 hears(buffer, start + name.length() + 1, end);
             }
             case Frontend.BIND -> {
-                String portal = name(buffer, start, end);
-                text = prepared.getOrDefault(name(buffer, start + portal.length() + 1, end), NONE);
+                text = bound(buffer, Math.min(end, end(buffer, start, end) + 1), end);
                 executes();
             }
             default -> {
                 // it has no text
             }
         }
+    }
+
+    /** The text of the statement whose name begins here. */
+    private byte[] bound(ByteBuf buffer, int from, int end) {
+        int nameEnd = end(buffer, from, end);
+        if (nameEnd == from || nameEnd - from != boundName.length || !same(buffer, from)) {
+            String name = name(buffer, from, end);
+            boundName = name.getBytes(StandardCharsets.ISO_8859_1);
+            boundText = prepared.getOrDefault(name, NONE);
+        }
+        return boundText;
+    }
+
+    private boolean same(ByteBuf buffer, int from) {
+        for (int i = 0; i < boundName.length; i++) {
+            if (buffer.getByte(from + i) != boundName[i]) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Where a string ends that begins here. */
+    private static int end(ByteBuf buffer, int from, int end) {
+        int zero = buffer.indexOf(from, end, (byte) 0);
+        return zero < 0 ? end : zero;
     }
 
     /** A string of a message, a character a byte; up to the end if there is none of its own, which others complain of. */
@@ -100,8 +129,7 @@ public final class StatementTimes {
     }
 
     private static byte[] bytes(ByteBuf buffer, int from, int end) {
-        int zero = buffer.indexOf(from, end, (byte) 0);
-        byte[] bytes = new byte[(zero < 0 ? end : zero) - from];
+        byte[] bytes = new byte[end(buffer, from, end) - from];
         buffer.getBytes(from, bytes);
         return bytes;
     }

@@ -23,6 +23,7 @@ import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.core.protocol.Protocols;
 import tutti.core.protocol.Trait;
+import tutti.sim.world.BuildFingerprint;
 import tutti.workload.tpcc.TpccDatabase;
 import tutti.workload.tpcc.TpccLoader;
 import tutti.workload.tpcc.TpccPopulation;
@@ -55,7 +56,10 @@ public final class Torture {
             Map<String, String> settings, int sessions, boolean isolated) {}
 
     private final Wanted wanted;
+    private final @Nullable TortureReport before;
     private final Screen screen;
+    private final Sum sum;
+    private final String build = new BuildFingerprint().text();
     private final CountDownLatch stop = new CountDownLatch(1);
     private final CountDownLatch over = new CountDownLatch(1);
     private final ConcurrentLinkedQueue<String> deaths = new ConcurrentLinkedQueue<>();
@@ -67,10 +71,24 @@ public final class Torture {
     private long workedNanos;
     private long committed;
 
-    /** A run that reports to {@code screen}. */
-    public Torture(Wanted wanted, Screen screen) {
+    /**
+     * A run.
+     *
+     * @param before what earlier runs have shown, if it goes on with them
+     * @param screen where it reports to
+     * @param sum is told, after each stage and at the end, what all of them have shown so far
+     */
+    public Torture(Wanted wanted, @Nullable TortureReport before, Screen screen, Sum sum) {
         this.wanted = wanted;
+        this.before = before;
         this.screen = screen;
+        this.sum = sum;
+    }
+
+    /** Who keeps what was shown. */
+    public interface Sum {
+        /** What all runs have shown so far. */
+        void is(TortureReport all) throws IOException;
     }
 
     /** Ends it early, and waits until what it has started is gone. From any thread. */
@@ -141,6 +159,10 @@ public final class Torture {
         if (kinds.isEmpty()) {
             throw new Failure("none of the faults is possible here", String.join("; ", leftOut));
         }
+        Map<String, String> settings = settings(links, disks, clocks);
+        if (before != null) {
+            before.requireSame(build, settings, wanted.seed());
+        }
         TorturePlan plan = TorturePlan.of(wanted.seed(), kinds, wanted.nodes(), wanted.seconds());
         show(plan);
         List<String> command = new ArrayList<>(links == null ? List.of() : links.prefix());
@@ -162,22 +184,28 @@ public final class Torture {
             Membership joining = new Membership(cluster, links == null ? "127.0.0.1" : links.hub(), nodeCommand);
             Faults faults = new Faults(cluster, links, disks, clocks, joining, stop);
             try {
-                stages(cluster, faults, plan, population);
+                stages(cluster, faults, plan, population, settings);
             } catch (InterruptedException e) {
                 findings.add("it was stopped before its end");
             } finally {
                 faults.undo();
             }
         }
-        return new TortureReport(wanted.seed(), settings(links, disks, clocks), leftOut,
+        return told(settings, plan);
+    }
+
+    private TortureReport told(Map<String, String> settings, TorturePlan plan) throws IOException {
+        TortureReport own = new TortureReport(build, List.of(wanted.seed()), settings, leftOut,
                 plan.steps().stream().map(TorturePlan.Step::text).toList(), workedNanos / 1e9, committed, done, checks,
                 findings);
+        TortureReport all = before == null ? own : before.plus(own);
+        sum.is(all);
+        return all;
     }
 
     private Map<String, String> settings(@Nullable Links links, @Nullable Disks disks, @Nullable Clocks clocks) {
         Map<String, String> settings = new LinkedHashMap<>();
         settings.put("nodes", String.valueOf(wanted.nodes()));
-        settings.put("seconds", String.valueOf(wanted.seconds()));
         settings.put("protocol", wanted.protocol());
         settings.put("engine", wanted.settings().getOrDefault(ClusterSpec.ENGINE, "postgres"));
         settings.put("networks", links == null ? "the loopback device" : "a namespace for each node");
@@ -199,8 +227,8 @@ public final class Torture {
         deaths.add(node.name() + " ended on its own with exit status " + exitStatus);
     }
 
-    private void stages(Cluster cluster, Faults faults, TorturePlan plan, TpccPopulation population)
-            throws SQLException, InterruptedException {
+    private void stages(Cluster cluster, Faults faults, TorturePlan plan, TpccPopulation population,
+            Map<String, String> settings) throws SQLException, IOException, InterruptedException {
         begunNanos = System.nanoTime();
         int next = 0;
         int stages = (int) Math.max(1, (wanted.seconds() + STAGE_SECONDS_MAX - 1) / STAGE_SECONDS_MAX);
@@ -227,6 +255,7 @@ public final class Torture {
                 if (failed > 0) {
                     return;
                 }
+                told(settings, plan);
             } catch (Failure notSettled) {
                 findings.add(String.valueOf(notSettled.getMessage()));
             }

@@ -1,5 +1,10 @@
 package tutti.cli.torture;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -10,28 +15,40 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.SerializationFeature;
+import tools.jackson.databind.json.JsonMapper;
 import tutti.check.CheckResult;
+import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.report.DocsSection;
 import tutti.report.Machine;
+import tutti.sim.world.BuildFingerprint;
 
 /**
- * What a run of torture showed. Made of what can be written as JSON as it is.
+ * What one or several runs of torture showed, all of one build and with the same settings. Made of what can be written as JSON as it is.
  *
- * @param seed of the plan
- * @param settings how it was run
+ * @param build fingerprint of what nodes and simulation have in common ({@link BuildFingerprint})
+ * @param seeds of the plans, one for each run
+ * @param settings how they were run
  * @param leftOut kinds of faults that were wanted and are not possible here, and why
  * @param planned the steps, in words
  * @param seconds how long clients worked
  * @param committed transactions that clients were told of
- * @param faults what was done, in order
+ * @param faults what was done, in order; of a later run after those of an earlier
  * @param checks after each stage
  * @param findings what went wrong besides, in words
  */
-public record TortureReport(long seed, Map<String, String> settings, List<String> leftOut, List<String> planned,
+public record TortureReport(String build, List<Long> seeds, Map<String, String> settings, List<String> leftOut, List<String> planned,
         double seconds,
         long committed, List<Done> faults, List<CheckResult> checks, List<String> findings) {
+    private static final double SECONDS_A_MINUTE = 60;
+    private static final JsonMapper JSON = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
+    private static final String NO_FILE = "name one that `tutti torture --json FILE` has written";
+
     public TortureReport {
+        seeds = List.copyOf(seeds);
         leftOut = List.copyOf(leftOut);
         planned = List.copyOf(planned);
         faults = List.copyOf(faults);
@@ -54,6 +71,63 @@ public record TortureReport(long seed, Map<String, String> settings, List<String
             long recoveryMillis,
             String note) {}
 
+    /**
+     * Reads a file.
+     *
+     * @throws Failure if it is none
+     */
+    public static TortureReport read(Path file) throws IOException {
+        try {
+            return JSON.readValue(Files.readString(file), TortureReport.class);
+        } catch (NoSuchFileException missing) {
+            throw Failure.usage("there is no file " + file, NO_FILE);
+        } catch (JacksonException unreadable) {
+            throw Failure.usage(file + " is no file of torture: " + unreadable.getOriginalMessage(), NO_FILE);
+        } catch (NullPointerException incomplete) {
+            throw Failure.usage(file + " is no file of torture: it lacks numbers", NO_FILE);
+        }
+    }
+
+    /** Writes it in place of what was there; whoever reads finds the one or the other. */
+    public void write(Path file) throws IOException {
+        Path whole = file.toAbsolutePath();
+        Files.createDirectories(whole.getParent());
+        Path next = whole.resolveSibling(whole.getFileName() + ".next");
+        Files.writeString(next, JSON.writeValueAsString(this));
+        Files.move(next, whole, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    /**
+     * Refuses to be gone on with by what it does not add up with.
+     *
+     * @throws Failure which says what differs
+     */
+    public void requireSame(String otherBuild, Map<String, String> otherSettings, long seed) {
+        if (!build.equals(otherBuild)) {
+            throw Failure.usage("these numbers are of build " + build + ", and this one is " + otherBuild,
+                    "begin anew without --resume: the numbers of two builds do not add up");
+        }
+        if (!settings.equals(otherSettings)) {
+            throw Failure.usage("these numbers are of runs with " + settings + ", and this one has " + otherSettings,
+                    "give the same options, or begin anew without --resume");
+        }
+        if (seeds.contains(seed)) {
+            throw Failure.usage("seed " + seed + " was run already", "leave --seed out, or choose another one");
+        }
+    }
+
+    /** Together with a later run. */
+    public TortureReport plus(TortureReport later) {
+        return new TortureReport(build, both(seeds, later.seeds), settings,
+                Stream.concat(leftOut.stream(), later.leftOut.stream()).distinct().toList(),
+                both(planned, later.planned), seconds + later.seconds, committed + later.committed,
+                both(faults, later.faults), both(checks, later.checks), both(findings, later.findings));
+    }
+
+    private static <T> List<T> both(List<T> some, List<T> more) {
+        return Stream.concat(some.stream(), more.stream()).toList();
+    }
+
     /** Whether nothing is wrong. */
     public boolean passed() {
         return findings.isEmpty() && checks.stream().allMatch(CheckResult::passed);
@@ -75,8 +149,9 @@ public record TortureReport(long seed, Map<String, String> settings, List<String
     }
 
     private String sum() {
-        return String.format(Locale.ROOT, "%d faults in %.0f s; %,d transactions committed, %.0f/s", faults.size(),
-                seconds, committed, committed / Math.max(1, seconds));
+        return String.format(Locale.ROOT, "%,d faults in %.0f min%s; %,d transactions committed, %.0f/s", faults.size(),
+                seconds / SECONDS_A_MINUTE, seeds.size() == 1 ? "" : ", in " + seeds.size() + " runs", committed,
+                committed / Math.max(1, seconds));
     }
 
     /** The section of a page. */
@@ -85,7 +160,8 @@ public record TortureReport(long seed, Map<String, String> settings, List<String
         List<String> lines = new ArrayList<>();
         lines.add(
                 "On " + DateTimeFormatter.ofPattern("d MMMM yyyy", Locale.ENGLISH).format(LocalDate.now(ZoneOffset.UTC))
-                        + ", " + machine.get("processors") + ", Java " + machine.get("Java") + "; seed " + seed + ", "
+                        + ", " + machine.get("processors") + ", Java " + machine.get("Java") + ", build `" + build + "`; seed" + (seeds.size() == 1 ? " " : "s ") + seedsText()
+                        + ", "
                         + settings.entrySet().stream().map(each -> each.getKey() + ": " + each.getValue())
                                 .collect(Collectors.joining(", "))
                         + ". " + sum() + ".");
@@ -115,8 +191,12 @@ public record TortureReport(long seed, Map<String, String> settings, List<String
         lines.add(passed()
                 ? screen.good(checks.size() + " checks passed: replicas equal, nothing acknowledged lost")
                 : screen.bad(failed + " of " + checks.size() + " checks failed, " + findings.size()
-                        + " other findings; seed " + seed));
+                        + " other findings; " + seeds()));
         return lines;
+    }
+
+    private String seedsText() {
+        return seeds.stream().map(String::valueOf).collect(Collectors.joining(", "));
     }
 
     private static String median(long[] sorted) {

@@ -42,8 +42,8 @@ import tutti.core.txn.TransactionId;
  * and the log of write sets, so that a place in one log can be compared with a place in another.
  *
  * <p>
- * <b>Together.</b> When an owner executes a request it executes with it those that stand directly behind it, and, if more wait than it has executors for, others
- * that are first ({@link OwnerRuns}), one after the other in one transaction of its engine, and orders one outcome for all: so one latency of the order, and what a
+ * <b>Together.</b> When an owner executes a request it executes with it those that stand directly behind it, whoever owns their logs, and, if more wait than
+ * it has executors for, others that are first ({@link OwnerRuns}), one after the other in one transaction of its engine, and orders one outcome for all: so one latency of the order, and what a
  * transaction costs by itself, serve many. It could instead execute the next one on what the one before has left, while the outcome of that is being ordered;
  * but an engine has no transaction that reads what another has not committed, so both would have to be one transaction all the same, and its commit would
  * wait for the last outcome.
@@ -174,7 +174,7 @@ public final class Hybrid implements Protocol {
 
     private static final class Local {
         final TransactionId id;
-        final TransactionRequest request;
+        TransactionRequest request;
         Phase phase = Phase.SUBMITTED;
 
         Local(TransactionId id, TransactionRequest request) {
@@ -402,6 +402,9 @@ public final class Hybrid implements Protocol {
         Local own = local.get(entry.transaction());
         if (own != null) {
             own.phase = Phase.QUEUED;
+            if (entry.request() != null) {
+                own.request = entry.request(); // kept once
+            }
         } else if (orphan(entry)) {
             orphans.watch();
         }
@@ -505,6 +508,11 @@ public final class Hybrid implements Protocol {
     public boolean undecided(TransactionId transaction) {
         Entry entry = queues.of(transaction);
         return entry != null && entry.request() != null;
+    }
+
+    @Override
+    public long waitingBytes() {
+        return queues.bytes();
     }
 
     // ------------------------------------------------------------------------------------------ replicas that are gone

@@ -121,6 +121,11 @@ sealed interface HybridMessage extends Message {
                 Field.of("classes", ConflictClasses.SCHEMA, Entry::classes),
                 Field.of("request", Types.optional(TransactionRequest.Whole.SCHEMA), Entry::request), Entry::new);
 
+        @Override
+        public long bytes() {
+            return request == null ? 0 : request.waitingBytes();
+        }
+
         /** Whether every replica executes it. */
         boolean everywhere() {
             return request != null && request.placement() == TransactionRequest.Placement.ALL;

@@ -24,8 +24,10 @@ import tutti.core.txn.WriteSet;
  * together, and how often. Known by the first of those that are executed together. For one thread at a time.
  *
  * <p>
- * <b>How many together.</b> What stands directly behind somebody is always taken along, since it would have to wait. Others that are first are
- * taken in addition only as far as executors would not be enough otherwise: if all that waits were divided among the executors, each would have so
+ * <b>How many together.</b> What stands directly behind somebody is always taken along, since it would have to wait, and whoever
+ * owns its logs: no other replica begins with it or takes it along, since before it, in one log at least, stands somebody who is executed here, and in no log anybody
+ * else. So a request of several owners' logs, and what stands behind it, need not be handed over first. Others that are first are taken in addition
+ * only as far as executors would not be enough otherwise: if all that waits were divided among the executors, each would have so
  * many, and so many, but not more than the bound, are enough for one. So with few that wait each first has an executor of its own, and with many what a
  * transaction costs by itself is paid seldom.
  */
@@ -233,7 +235,7 @@ final class OwnerRuns {
             tunes = false;
             return;
         }
-        long waiting = queues.members().stream().filter(entry -> entry.request() != null && isOwn(entry)).count();
+        long waiting = queues.count(entry -> entry.request() != null && isOwn(entry));
         now = by.next(ConcurrencyTuning.INTERVAL_NANOS, done, waiting);
         done = 0;
         tunes = waiting > 0;
@@ -249,7 +251,7 @@ final class OwnerRuns {
 
     /** Whether one may be executed behind those that it stands behind in the logs. */
     private boolean follows(Entry entry, long visible) {
-        return entry.request() != null && !entry.everywhere() && isOwn(entry) && sees(entry, visible);
+        return entry.request() != null && !entry.everywhere() && sees(entry, visible);
     }
 
     /** Whether everything that has committed in its classes is visible here. */

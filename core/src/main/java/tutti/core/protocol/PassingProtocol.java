@@ -129,6 +129,11 @@ public class PassingProtocol implements Protocol {
     }
 
     @Override
+    public long waitingBytes() {
+        return protocol.waitingBytes();
+    }
+
+    @Override
     public ConcurrencyTuning.@Nullable Choice undertaking() {
         return protocol.undertaking();
     }

@@ -188,6 +188,14 @@ public interface Protocol {
         return 0;
     }
 
+    /**
+     * About how many bytes of memory the whole requests take, of all replicas' clients, that are ordered and have no outcome, as of the last position
+     * delivered. A function of the ordered prefix; the {@link #snapshot} carries them.
+     */
+    default long waitingBytes() {
+        return 0;
+    }
+
     /** How many executors execute how many requests together, as of the last event, if this replica chooses that by itself; else null. */
     default ConcurrencyTuning.@Nullable Choice undertaking() {
         return null;

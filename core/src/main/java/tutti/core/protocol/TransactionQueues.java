@@ -22,10 +22,16 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
     interface Named extends ClassQueues.Member {
         /** Its name, which no other has. */
         TransactionId transaction();
+
+        /** What of it counts in {@link #bytes}; always the same. */
+        default long bytes() {
+            return 0;
+        }
     }
 
     private final ClassQueues<T> queues = new ClassQueues<>();
     private final Map<TransactionId, T> byName = new HashMap<>();
+    private long bytes;
 
     /** @throws IllegalStateException if it is in here */
     void enter(T member) {
@@ -33,6 +39,7 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
             throw new IllegalStateException(member.transaction() + " was ordered twice");
         }
         queues.add(member);
+        bytes += member.bytes();
     }
 
     /**
@@ -44,7 +51,7 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
     T leave(TransactionId transaction, Consumer<T> steps) {
         T member = byName.remove(transaction);
         if (member != null) {
-            queues.remove(member);
+            remove(member);
             queues.heads(member.classes()).forEach(steps);
         }
         return member;
@@ -62,10 +69,15 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
             if (member == null) {
                 throw new IllegalStateException(transaction + " is in no queue");
             }
-            queues.remove(member);
+            remove(member);
             left.add(member.classes());
         }
         left.forEach(classes -> queues.heads(classes).forEach(steps));
+    }
+
+    private void remove(T member) {
+        queues.remove(member);
+        bytes -= member.bytes();
     }
 
     /** See {@link ClassQueues#run}. */
@@ -76,6 +88,16 @@ final class TransactionQueues<T extends TransactionQueues.Named> {
     /** How many are in here. */
     int size() {
         return byName.size();
+    }
+
+    /** What all that are in here count. */
+    long bytes() {
+        return bytes;
+    }
+
+    /** How many of them are of a kind. */
+    long count(Predicate<T> kind) {
+        return byName.values().stream().filter(kind).count();
     }
 
     @Nullable

@@ -28,6 +28,8 @@ public sealed interface TransactionRequest {
      */
     record Whole(byte[] statement, ConflictClasses classes, KeySet keys,
             Placement placement) implements TransactionRequest {
+        /** About what one that waits takes of a replica's memory besides its statement, in bytes: objects, and its places in queues. */
+        public static final int WAITING_BYTES = 320;
         /** How it is written. */
         public static final Schema<Whole> SCHEMA = Schema.part("whole request", Whole.class).of(
                 Field.of("placement", Types.oneOf(Placement.class), Whole::placement),
@@ -35,6 +37,11 @@ public sealed interface TransactionRequest {
                 Field.of("keys", KeySet.SCHEMA, Whole::keys),
                 Field.of("statement", Types.bytes(Types.BYTES_MAX), Whole::statement),
                 (placement, classes, keys, statement) -> new Whole(statement, classes, keys, placement));
+
+        /** About what it takes of a replica's memory while it waits, in bytes. */
+        public long waitingBytes() {
+            return (long) WAITING_BYTES + statement.length;
+        }
     }
 
     /** Where a whole request may run. */

@@ -40,11 +40,31 @@ class HybridTest extends HybridSites {
                 List.of("commit 2", "committed 2"));
         undertaken(1, 1, "a");
         deliver();
-        assertEquals(List.of("commit 1", "respond 1 made by 1", "committed 1", "undertake 3"), told(1));
-        assertEquals(List.of("apply 1 a"), told(2), "4 waits for 3, in the log that they share");
+        assertEquals(List.of("commit 1", "respond 1 made by 1", "committed 1", "undertake 3 and 1 others"), told(1),
+                "4 stands behind 3, in the log that they share, and nobody else can begin with it now");
+        assertEquals(List.of("apply 1 a"), told(2));
         undertaken(1, 3, "ab");
         deliver();
         assertEquals(List.of("apply 3 ab", "undertake 4"), told(2));
+    }
+
+    @Test
+    void whatWaitsIsKnownByItsBytesAtAll() {
+        submit(1, 1L);
+        submit(2, 1L);
+        sites.get(0).protocol.submitted(id(3), TransactionRequest.Interactive.UNDECLARED);
+        deliver();
+        long each = TransactionRequest.Whole.WAITING_BYTES + 1L;
+        sites.forEach(site -> assertEquals(2 * each, site.protocol.waitingBytes()));
+        Site begun = new Site(2, 2);
+        begun.protocol.restore(sites.get(2).protocol.snapshot());
+        assertEquals(2 * each, begun.protocol.waitingBytes());
+        undertaken(1, 1, "a");
+        deliver();
+        sites.forEach(site -> assertEquals(each, site.protocol.waitingBytes()));
+        undertaken(1, 2, "b");
+        deliver();
+        sites.forEach(site -> assertEquals(0, site.protocol.waitingBytes()));
     }
 
     @Test
@@ -162,11 +182,25 @@ class HybridTest extends HybridSites {
     }
 
     @Test
-    void nobodyIsTakenAlongWhomOthersExecute() {
+    void whoStandsBehindIsTakenAlongWhoeverOwnsItsLogs() {
         queueBehindFirst(() -> {
             submit(2, 2L);
             submit(3, 1L, 2L);
-            submit(4, 2L);
+            submit(4, 1L);
+        });
+        assertEquals(List.of("commit 1", "committed 1", "undertake 2 and 2 others"), told(2));
+        undertaken(2, 2, 2, "both");
+        deliver();
+        assertEquals(List.of("with 3", "apply 2 both", "respond 2 made by 2", "respond 3 made by 2", "committed 2",
+                "committed 3", "undertake 4"), told(1), "what is left is its owner's");
+    }
+
+    @Test
+    void nobodyIsTakenAlongWhomItsOwnerMayBeExecuting() {
+        queueBehindFirst(() -> {
+            submit(2, 2L);
+            submit(3, 1L);
+            submit(4, 1L, 2L);
         });
         assertEquals(List.of("commit 1", "committed 1", "undertake 2"), told(2));
     }

@@ -304,6 +304,7 @@ final class Interpreter {
             section.wrong("waits-for", "is 'all', but real group communication delivers what a majority has",
                     "write majority, or kind: sequencer");
         }
+        boolean tentative = section.flag("tentative", false);
         GroupParameters.Flow flow = GroupParameters.Flow.defaults();
         GroupParameters.Timing timing = GroupParameters.Timing.defaults();
         ModelConfig.GroupTuning tuning = new ModelConfig.GroupTuning(
@@ -322,7 +323,7 @@ final class Interpreter {
                                 2 * timing.heartbeatIntervalNanos()),
                         section.nanos("view-timeout", timing.viewTimeoutNanos(), 1)));
         section.end();
-        return new ModelConfig.OrderChoice(kind, primary, waitsForAll, tuning);
+        return new ModelConfig.OrderChoice(kind, primary, waitsForAll, tentative, tuning);
     }
 
     private static ModelFault fault(Section section, Topology topology) {

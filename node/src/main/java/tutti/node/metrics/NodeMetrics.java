@@ -45,6 +45,9 @@ public interface NodeMetrics {
         public void requestBacklog(int requests) {}
 
         @Override
+        public void waitingRequests(long bytes) {}
+
+        @Override
         public void repeated() {}
 
         @Override
@@ -133,6 +136,9 @@ public interface NodeMetrics {
      * have not been executed.
      */
     void requestBacklog(int requests);
+
+    /** About so many bytes of memory are taken by requests, of all nodes' clients, that are ordered and not executed, perhaps as before. */
+    void waitingRequests(long bytes);
 
     /** A session ran a transaction again that had lost. */
     void repeated();

@@ -444,6 +444,10 @@ public record NodeConfig(
                     + " any number.", byDefault = "0", min = "0", max = "10000") int sessionsPerAddress,
             @Setting(doc = "Transactions of this node that may wait for the outcome of their commit at the same time;"
                     + " further ones wait their turn.", byDefault = "1000", min = "1", max = "100000") int transactionsInFlight,
+            @Setting(doc = "About how much memory requests may take, of all nodes' clients together, that are acknowledged as logged"
+                    + " (docs/protocols/hybrid.md) and have not been executed; while it is as much, further ones of this node wait before they are"
+                    + " acknowledged. Every node keeps them, and their snapshot for moments up to twice more: allow its heap 384 MiB more"
+                    + " than three times this.", byDefault = "128 MiB", min = "64 KiB", max = "512 MiB", bytes = true) long waitingRequestBytes,
             @Setting(doc = "How often a transaction that has lost to another is run again before its client hears 40001; only as long"
                     + " as everything that the client has seen comes out the same. 0 switches it off.", byDefault = "10", min = "0", max = "1000") int repetitions,
             @Setting(doc = "Time that clients and transactions under way are given when the node is told to stop. Clients without an open"

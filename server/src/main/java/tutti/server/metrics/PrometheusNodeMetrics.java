@@ -62,6 +62,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, MetricsPage {
     private final CounterDataPoint undertaken;
     private final CounterDataPoint undertakenTogether;
     private final GaugeDataPoint requestBacklog;
+    private final GaugeDataPoint waitingRequests;
     private final GaugeDataPoint appliers;
     private final GaugeDataPoint batchMax;
     private final Gauge undertaking;
@@ -115,6 +116,10 @@ public final class PrometheusNodeMetrics implements NodeMetrics, MetricsPage {
                 "Transactions of the database in which this node has executed requests as the owner of their logs.");
         requestBacklog = gauge("tutti_request_backlog",
                 "Requests of this node's clients that are acknowledged as logged and have not been executed.")
+                .register(registry).labelValues();
+        waitingRequests = gauge("tutti_waiting_request_bytes",
+                "About what requests of all nodes' clients take of this node's memory that are ordered and have not been executed;"
+                        + " limits.waiting-request-bytes bounds it.")
                 .register(registry).labelValues();
         appliers = gauge("tutti_apply_appliers",
                 "Appliers that may work side by side now: apply.appliers, or what it has come to if that is auto.")
@@ -351,6 +356,11 @@ public final class PrometheusNodeMetrics implements NodeMetrics, MetricsPage {
     @Override
     public void requestBacklog(int requests) {
         requestBacklog.set(requests);
+    }
+
+    @Override
+    public void waitingRequests(long bytes) {
+        waitingRequests.set(bytes);
     }
 
     @Override

@@ -23,6 +23,7 @@ class PrometheusNodeMetricsTest {
         metrics.applied(3, 2_000_000);
         metrics.certified(7);
         metrics.remembered(7);
+        metrics.waitingRequests(7);
         metrics.applying(1, 64);
         metrics.aborted("conflict");
         assertEquals(1, metrics.committedCount());

@@ -558,7 +558,7 @@ public final class NodeHost {
         Tuning tuning = settings.tuning;
         return new ReplicaNode.Settings(node, founders, settings.placement, settings.chosen,
                 new ApplySettings(tuning.appliers, tuning.groupPositionsMax, tuning.lingerNanos), tuning.inFlightMax,
-                tuning.backlogBytesMax, tuning.durabilityNanos, tuning.snapshotPositions,
+                tuning.backlogBytesMax, Long.MAX_VALUE, tuning.durabilityNanos, tuning.snapshotPositions,
                 retention(), TransactionNames.PLAIN,
                 node % 2 == 1 ? DOUBT_NANOS : 0);
     }
