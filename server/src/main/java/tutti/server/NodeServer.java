@@ -13,8 +13,10 @@ import java.nio.file.StandardOpenOption;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -114,6 +116,17 @@ public final class NodeServer implements NodeRuntime {
         return Files.readString(file).strip();
     }
 
+    /** By which its admin HTTP may be asked on this machine. */
+    private static Set<String> names(NodeConfig config) {
+        Set<String> names = new HashSet<>(Set.of(config.http().host().toLowerCase(Locale.ROOT)));
+        for (NodeConfig.Member member : config.members()) {
+            if (member.http() != null) {
+                names.add(member.http().host().toLowerCase(Locale.ROOT));
+            }
+        }
+        return names;
+    }
+
     /** Asked before anything else, although the port is not taken before the node has caught up. */
     private static void requireFree(String key, String host, int port) throws IOException {
         try (ServerSocket socket = new ServerSocket()) {
@@ -175,7 +188,7 @@ public final class NodeServer implements NodeRuntime {
             History history = new History(this::status, metrics.latencies());
             this.watch = new ClusterWatch(history, metrics.activity());
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
-                    this::status, metrics, this, watch, token(config.data().resolve(TOKEN)));
+                    this::status, metrics, this, watch, token(config.data().resolve(TOKEN)), names(config));
             history.start();
             this.times = new PositionTimes(config.data(), () -> {
                 NodeLife now = life;

@@ -6,8 +6,9 @@ import org.jspecify.annotations.Nullable;
 /** The transaction that COMMIT AND CHAIN asks for, which has the characteristics of the one before. */
 final class ChainedTransaction {
     /** Returns the characteristics as one row. */
-    static final String CHARACTERISTICS = "SELECT current_setting('transaction_isolation'),"
-            + " current_setting('transaction_read_only'), current_setting('transaction_deferrable')";
+    static final String CHARACTERISTICS = "SELECT pg_catalog.current_setting('transaction_isolation'),"
+            + " pg_catalog.current_setting('transaction_read_only'),"
+            + " pg_catalog.current_setting('transaction_deferrable')";
 
     private ChainedTransaction() {}
 

@@ -476,9 +476,9 @@ final class CommitSequence {
         session.settle();
     }
 
-    /** The client's own COMMIT, if nothing has run that might have put something else in its place. */
+    /** The client's own COMMIT, if nothing has run that might have put something else in its place, or nothing there: a query of the node's own ends an unnamed one. */
     private @Nullable String portal() {
-        return commit == null || rowsInBand < 0 ? null : commit.portal();
+        return commit == null || rowsInBand < 0 || session.modes().locksInCluster() ? null : commit.portal();
     }
 
     /** It is rolled back here, where nothing of it is to be seen before it is committed: the node keeps it as all others do. */

@@ -20,8 +20,6 @@ final class InBandRows {
     /** Most bytes that are kept. */
     static final int BYTES_MAX = 1 << 20;
     private static final int FIRST_BYTES = 256;
-    /** The letter of what says whether a row is one of the table's that its statement has been taken to name. */
-    static final char OF_TABLE = 'T';
     private static final byte YES = 't';
     /** The letter of the schema of the session's temporary objects: if there is none, a row can only be one of the table's. */
     static final char TEMPORARIES = 'S';
@@ -149,14 +147,18 @@ final class InBandRows {
                 && buffer.getByte(start + InBandStatement.MARK.length) == LockingQuery.MARK;
     }
 
-    /** Adds what it tells. */
+    /** Adds what it tells, unless that is nothing of the tables that the statement has been taken to name. */
     static void locked(ByteBuf buffer, int start, int length, Capture capture, LockedRows into) {
         int at = start + InBandStatement.MARK.length + 1;
         int end = start + length;
         boolean exact = true;
         while (at < end && buffer.getByte(at) >= 'A' && buffer.getByte(at) <= 'Z') {
             int semicolon = buffer.indexOf(at, end, (byte) ';');
-            exact &= exact(buffer, at, semicolon);
+            boolean asItHasToBe = exact(buffer, at, semicolon);
+            if (buffer.getByte(at) == LockingQuery.OF_TABLE && !asItHasToBe) {
+                return; // of something else that has a table's name
+            }
+            exact &= asItHasToBe;
             at = semicolon + 1;
         }
         byte[] told = new byte[end - at];
@@ -194,7 +196,7 @@ final class InBandRows {
         if (letter == TEMPORARIES) {
             return none(buffer, letterAt, semicolon);
         }
-        if (letter == OF_TABLE) {
+        if (letter == LockingQuery.OF_TABLE) {
             return semicolon == letterAt + 2 && buffer.getByte(letterAt + 1) == YES;
         }
         for (Setting setting : SETTINGS) {

@@ -335,9 +335,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 case "d" -> known.deletes();
                 default -> !entry.isEmpty();
             };
+            // With its schema, where it is so called: something else of its name may stand beside it, without a schema.
+            String called = reference == named && schema != null
+                    ? raw(named - 2) + "." + raw(named)
+                    : raw(reference);
             return !told
                     ? null
-                    : with(append(known, table, entry, raw(reference)), known,
+                    : with(append(known, table, entry, called), known,
                             entry.equals("u") && !leaveOut.test(known), version);
         }
 
@@ -457,10 +461,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             StringBuilder out = new StringBuilder(returning ? ", " : " RETURNING ").append("pg_catalog.concat(")
                     .append(MARK_WRITTEN);
             if (speaker.temporaries()) {
-                out.append(InBandRows.OF_TABLE)
-                        .append("', pg_catalog.pg_my_temp_schema() OPERATOR(pg_catalog.=) 0::pg_catalog.oid OR pg_catalog.pg_typeof(")
-                        .append(reference).append(".*) OPERATOR(pg_catalog.=) '").append(table.rowType())
-                        .append("'::pg_catalog.regtype, ';");
+                out.append(LockingQuery.OF_TABLE).append("', ")
+                        .append(LockingQuery.isOwn(reference, table.rowType())).append(", ';");
             } else {
                 out.append(InBandRows.TEMPORARIES).append("', pg_catalog.pg_my_temp_schema(), ';");
             }

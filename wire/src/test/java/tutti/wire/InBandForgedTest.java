@@ -203,7 +203,7 @@ class InBandForgedTest {
 
     @Test
     void whatIsCountedIsOutOfReach() throws Exception {
-        for (String attempt : List.of("select nextval('tutti.events')", "select setval('tutti.events', 1)",
+        for (String attempt : List.of("select nextval('tutti.counted')", "select setval('tutti.counted', 1)",
                 "select tutti.record_in_band('x', 1, 100)",
                 "select set_config('session_preload_libraries', 'tutti.p100', true)",
                 "set session_preload_libraries = 'tutti.p100'",
@@ -211,6 +211,27 @@ class InBandForgedTest {
             String answer = say(attempt);
             assertTrue(answer.contains("E("), attempt + ": " + answer);
         }
+    }
+
+    /** Clients of some languages ask for the last value that their session was given, of whichever sequence. */
+    @Test
+    void whatIsCountedIsNoValueOfASequence() throws Exception {
+        schema("create table numbered (id serial primary key, word text)");
+        alice.close();
+        alice = fixture.client(Way.IN_BAND);
+        for (int i = 1; i <= 2; i++) {
+            assertEquals("C(INSERT 0 2)/I", say("insert into numbered (word) values ('a'), ('b')"));
+            assertEquals(String.valueOf(2 * i), alice.execute("select lastval()", InBandFixture.PATIENCE).value());
+        }
+        alice.close();
+        alice = fixture.client(Way.EITHER);
+        say("insert into numbered (word) values ('c')");
+        say("select pg_notify('told', 'c')");
+        say("truncate orders");
+        say("do $$ begin create temporary table passing (id int); end $$");
+        assertEquals("5", alice.execute("select lastval()", InBandFixture.PATIENCE).value());
+        fixture.committed();
+        schema("drop table numbered");
     }
 
     /** If a proof should be wrong, the triggers count one row more than the node has seen. */
@@ -306,6 +327,59 @@ class InBandForgedTest {
         assertEquals("C(INSERT 0 1)/I", say("insert into victim (id) values (4)"));
         assertEquals("C(DELETE 2)/I", say("delete from victim"));
         nothingForged();
+    }
+
+    /** A table that is called with its schema keeps its name where something temporary stands beside it under the same one. */
+    @Test
+    void aTemporaryTableMayStandBesideTheOneOfItsName() throws Exception {
+        say("create temporary table mine (id int, word text)");
+        say("insert into mine values (1, 'temporary')");
+        assertEquals("C(UPDATE 2)/I", say("update public.mine set word = 'both' from mine"));
+        assertTrue(fixture.committed().toString().contains("both"));
+        assertEquals("C(DELETE 2)/I", say("delete from public.mine using mine"));
+        assertEquals("C(INSERT 0 1)/I", say("insert into public.mine values (9, 'x')"));
+        assertEquals(2, fixture.committed().size());
+    }
+
+    /**
+     * Temporary tables and types come before the server's own of their names wherever a search path does not say that they come last; and the server computes what
+     * is constant in an index's expression when it plans a query, as whoever asks.
+     */
+    @Test
+    void temporaryObjectsThatShadowTheServersOwnAreNotUsed() throws Exception {
+        schema("create function fixed() returns boolean immutable language plpgsql as $$ begin"
+                + " if current_user <> 'alice' then raise exception 'alice is %', current_user; end if; return true; end $$");
+        schema("create sequence counts");
+        for (String catalog : List.of("pg_class", "pg_namespace", "pg_constraint", "pg_trigger", "pg_proc",
+                "pg_attribute", "pg_locks", "pg_roles", "pg_type", "pg_index", "pg_depend", "pg_inherits", "pg_attrdef",
+                "pg_statistic_ext", "pg_sequence_here", "pg_largeobject_metadata", "pg_language", "pg_authid",
+                "pg_auth_members", "pg_database", "pg_shdepend", "pg_stat_xact_all_tables", "pg_cursors")) {
+            said("create temporary table " + catalog + " (oid oid)");
+            said("create index on pg_temp." + catalog + " ((fixed()))");
+        }
+        for (String type : List.of("oid", "name", "bytea", "regclass", "xid8", "pg_lsn", "record", "text")) {
+            said("create domain pg_temp." + type + " as pg_catalog.int4 check (value is null)");
+        }
+        for (String statement : List.of("begin", "insert into mine values (7, 'x')", "update mine set word = 'y'",
+                "select setval('counts', 5)", "select pg_notify('a', 'b')", "truncate orders",
+                "select lo_unlink(lo_create(77))",
+                "do $$ begin create table nested (id int primary key); alter table nested add n int default 3;"
+                        + " drop table nested; end $$",
+                "create table shadowed (id int primary key, n serial)", "alter table shadowed add w pg_catalog.text",
+                "drop table shadowed", "set constraints all immediate")) {
+            said(statement);
+        }
+        assertEquals("C(COMMIT)/I", say("commit"));
+        assertEquals(1, fixture.committed().size());
+        alice.close();
+        alice = fixture.client(Way.EITHER);
+        schema("drop function fixed()");
+        schema("drop sequence counts");
+    }
+
+    private void said(String sql) throws Exception {
+        String answer = say(sql);
+        assertFalse(answer.contains("E("), sql + ": " + answer);
     }
 
     /** What tells such a view from a table costs no session its rows in band, but those of the transaction in which it is found out. */

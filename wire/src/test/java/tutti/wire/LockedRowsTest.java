@@ -114,6 +114,46 @@ class LockedRowsTest extends InBandTables {
         return java.util.stream.IntStream.range(0, keys.size()).anyMatch(i -> keys.hash(i) == KeySet.LOCKS);
     }
 
+    /** A temporary view may have a table's name, and a column with the name of what tells a table's rows apart: nobody else is kept from that table's rows. */
+    @Test
+    void aViewThatPassesForATableLocksNoneOfItsRows() throws Exception {
+        String query = "select id from account where id = 1 for update";
+        List<KeySet> told = keys("create temporary table scratch (id int)", "insert into scratch values (1)", "begin",
+                query, "insert into copied values (17, 1, 'x')", "commit",
+                "create temporary view account as select id, "
+                        + fixture.engine.catalog().table("public", "account").oid() + "::oid as tableoid from scratch",
+                "begin", query, "insert into copied values (18, 1, 'x')", "commit");
+        assertTrue(locks(told.getFirst()));
+        assertFalse(locks(told.getLast()));
+        assertEquals(2, told.size());
+    }
+
+    /** To ask for them ends the portal that the client has bound its COMMIT as. */
+    @Test
+    void aPreparedCommitIsExecutedWhereAdvisoryLocksAreAskedFor() throws Exception {
+        reset();
+        BackendConnection client = fixture.client(Way.EITHER);
+        client.execute("set tutti.advisory_locks = 'cluster'", InBandFixture.PATIENCE);
+        Conversation.get(Conversation.send(client, out -> {
+            Frontend.parse(out, "change", "update account set balance = balance + 1 where id = 1");
+            Frontend.parse(out, "commit", "commit");
+            Frontend.sync(out);
+        }));
+        for (int round = 0; round < 3; round++) {
+            client.execute("begin", InBandFixture.PATIENCE);
+            for (String name : List.of("change", "commit")) {
+                Conversation.get(Conversation.send(client, out -> {
+                    Frontend.bind(out, "", name);
+                    Frontend.execute(out, "", 0);
+                    Frontend.sync(out);
+                }));
+            }
+        }
+        client.close();
+        assertEquals(3, fixture.node.drainCommitted().size());
+        assertEquals(List.of(), List.copyOf(fixture.node.failures));
+    }
+
     @Test
     void whatIsLockedIsCertifiedWithWhatIsChanged() throws Exception {
         String change = "insert into copied values (7, 1, 'x')";

@@ -30,9 +30,12 @@ public final class OwnSessions {
             Map.entry("xmlbinary", "base64"), Map.entry("jit", "off"),
             // On, planning a query computes what is constant in the CHECK constraints of its tables, by functions of clients'.
             Map.entry("constraint_exclusion", "partition"));
-    /** What superusers may. Event triggers on login would keep the node out. */
+    /**
+     * What superusers may. Event triggers on login would keep the node out. And of functions and operators in all schemas of a search path one is taken that fits exactly, before
+     * the server's own: only its schema is searched.
+     */
     private static final Map<String, String> SUPERUSER = Map.of("session_replication_role", "origin",
-            "session_preload_libraries", "", "event_triggers", "off");
+            "session_preload_libraries", "", "event_triggers", "off", "search_path", "pg_catalog, pg_temp");
 
     private OwnSessions() {}
 

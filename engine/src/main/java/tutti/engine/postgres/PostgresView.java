@@ -36,7 +36,7 @@ import tutti.pgwire.QueryResult;
 public final class PostgresView implements StateView {
     private static final int PIECE_PAGES = 128;
     private static final Duration TIMEOUT = Duration.ofMinutes(2);
-    private static final Map<String, String> SETTINGS = Map.of("search_path", "pg_catalog", "timezone", "UTC",
+    private static final Map<String, String> SETTINGS = Map.of("timezone", "UTC",
             "datestyle", "ISO, YMD", "intervalstyle", "postgres", "xmlbinary", "base64", "lock_timeout", "10s",
             "row_security", "off", "default_transaction_read_only", "on");
     private static final String SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT pg_catalog.pg_export_snapshot()";

@@ -74,7 +74,7 @@ class NodeRoleTest {
         assertEquals(NodeRole.NAME, own.user());
         execute(own, "ALTER USER postgres PASSWORD 'x'; ALTER USER postgres NOLOGIN;"
                 + "ALTER ROLE tutti_node SET role = 'pg_monitor'; ALTER DATABASE shop SET default_transaction_read_only = on");
-        execute(connect(), "CREATE TABLE made (id int)");
+        execute(connect(), "CREATE TABLE public.made (id int)");
         assertEquals(0, repairs.get());
     }
 

@@ -100,7 +100,13 @@ public final class PeerKeys {
     private PeerKeys(Source source, Consumer<String> people) throws IOException {
         this.source = source;
         this.people = people;
-        state = read(source);
+        List<Stamp> before;
+        try {
+            before = stamps(source);
+        } catch (NoSuchFileException missing) {
+            before = List.of(); // which reading tells better
+        }
+        state = read(source, before);
         identity = state.identity;
         lookedNanos = System.nanoTime();
     }
@@ -162,7 +168,7 @@ public final class PeerKeys {
             if (now.equals(state.stamps) || now.equals(unusable)) {
                 return;
             }
-            State next = read(source);
+            State next = read(source, now);
             if (!next.identity.equals(identity)) {
                 throw new IOException(source.certificate + " is now that of " + next.identity + ", and this is "
                         + identity);
@@ -186,7 +192,8 @@ public final class PeerKeys {
         return stamps;
     }
 
-    private static State read(Source source) throws IOException {
+    /** @param stamps of the files before: what is written while they are read is read again */
+    private static State read(Source source, List<Stamp> stamps) throws IOException {
         List<X509Certificate> authorities = certificates(source.authorities);
         List<X509Certificate> chain = certificates(source.certificate);
         X509Certificate own = chain.getFirst();
@@ -206,7 +213,7 @@ public final class PeerKeys {
                     either.ciphers(CIPHERS_OF_JDK);
                 }
             }
-            return new State(stamps(source), identity, own.getNotAfter().toInstant(), server.build(), client.build());
+            return new State(stamps, identity, own.getNotAfter().toInstant(), server.build(), client.build());
         } catch (GeneralSecurityException | IllegalArgumentException wrong) {
             throw new IOException(source.certificate + " proves nothing to others: " + wrong.getMessage() + "; "
                     + REMEDY, wrong);

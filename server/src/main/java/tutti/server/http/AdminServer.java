@@ -7,7 +7,9 @@ import java.io.IOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -21,10 +23,12 @@ import org.slf4j.LoggerFactory;
  * {@linkplain ClusterPage page} for people at {@code /}, which asks {@code /cluster} and, with the token, {@code /activity}; nodes ask each
  * other's {@code /history} for it. What a node can be made to do besides has {@linkplain OperationAnswers paths of its own}; nothing else can be changed
  * here. Who asks for a change, or for positions, shows the node's token, {@code Authorization: Bearer TOKEN}; everything else is for everybody who
- * reaches it, which belongs on loopback or behind a firewall. A change that a page of another site has a browser ask for is refused.
+ * reaches it, which belongs on loopback or behind a firewall. A change that a page of another site has a browser ask for is refused, and so is what a page
+ * asks for in a name of its own that it has a browser on this machine take for this machine's.
  *
  * <p>
- * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503. None has a body: one that
+ * Every request runs on a virtual thread of its own, at most {@value #REQUESTS_MAX} at a time; one more is answered 503, unless it asks for the node's health.
+ * Who does not read its answer is cut off. None has a body: one that
  * announces any is refused, and its connection closed, before anything of it is read. A request has come within {@value #REQUEST_SECONDS_MAX} seconds, and
  * takes {@value #HEADERS_BYTES_MAX} bytes at most; {@value #CONNECTIONS_MAX} connections are held, one more is closed.
  */
@@ -35,6 +39,8 @@ public final class AdminServer implements AutoCloseable {
     static final int REQUEST_SECONDS_MAX = 10;
     private static final int HEADERS_BYTES_MAX = 16 << 10;
     private static final int BACKLOG = 32;
+    private static final String HEALTH = "/health/";
+    private static final Duration READING_MAX = Duration.ofSeconds(30);
 
     static {
         // The Java runtime's server has no limits unless it finds these when it is used first, and would read what is left of a body.
@@ -52,11 +58,15 @@ public final class AdminServer implements AutoCloseable {
     private final OperationAnswers operations;
     private final Watch watch;
     private final byte @Nullable [] authorization;
+    private final Set<String> names;
+    private final SlowReaders slow;
 
     private AdminServer(HttpServer server, Supplier<NodeStatus> status, MetricsPage metrics, Operations operations,
-            Watch watch, @Nullable String token) {
+            Watch watch, @Nullable String token, Set<String> names, SlowReaders slow) {
         this.server = server;
         this.watch = watch;
+        this.names = names;
+        this.slow = slow;
         this.authorization = token == null ? null : ("Bearer " + token).getBytes(StandardCharsets.UTF_8);
         this.operations = new OperationAnswers(operations);
         this.status = status;
@@ -72,6 +82,12 @@ public final class AdminServer implements AutoCloseable {
         return start(address, status, metrics, Operations.NONE, Watch.NONE, null);
     }
 
+    /** As below, of a node that has no name besides localhost. */
+    public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
+            Operations operations, Watch watch, @Nullable String token) throws IOException {
+        return start(address, status, metrics, operations, watch, token, Set.of());
+    }
+
     /**
      * Begins to listen.
      *
@@ -81,10 +97,18 @@ public final class AdminServer implements AutoCloseable {
      * @param operations what it may be asked to do
      * @param watch what its page shows
      * @param token what whoever asks for a change must show; null if nobody need
+     * @param names besides localhost, by which it may be asked on this machine, in small letters
      * @throws IOException if the address cannot be listened on; the message names it and what to do
      */
     public static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
-            Operations operations, Watch watch, @Nullable String token) throws IOException {
+            Operations operations, Watch watch, @Nullable String token, Set<String> names) throws IOException {
+        return start(address, status, metrics, operations, watch, token, names, READING_MAX);
+    }
+
+    /** @param reading how long a small answer may take to be read */
+    static AdminServer start(InetSocketAddress address, Supplier<NodeStatus> status, MetricsPage metrics,
+            Operations operations, Watch watch, @Nullable String token, Set<String> names, Duration reading)
+            throws IOException {
         HttpServer server;
         try {
             server = HttpServer.create(address, BACKLOG);
@@ -92,7 +116,8 @@ public final class AdminServer implements AutoCloseable {
             throw new IOException("cannot listen for admin HTTP on " + address.getHostString() + ":" + address.getPort()
                     + ": " + e.getMessage() + "; choose another http.port, or stop what uses this one", e);
         }
-        AdminServer admin = new AdminServer(server, status, metrics, operations, watch, token);
+        AdminServer admin = new AdminServer(server, status, metrics, operations, watch, token, names,
+                new SlowReaders(reading));
         server.start();
         return admin;
     }
@@ -111,12 +136,20 @@ public final class AdminServer implements AutoCloseable {
 
     private void handle(HttpExchange exchange) throws IOException {
         try (exchange) {
-            Request request = new Request(exchange, authorization);
+            Request request = new Request(exchange, authorization, slow);
             if (request.hasBody()) {
                 request.send(413, "text/plain", "no request here has a body: say what you want in the path\n");
                 return;
             }
-            if (!running.tryAcquire()) {
+            String stranger = request.stranger(names);
+            if (stranger != null) {
+                request.send(421, "text/plain", "this node is not called " + stranger
+                        + ": on its own machine ask localhost, its address, or a host that members have in node.yaml\n");
+                return;
+            }
+            // Whoever supervises the node is answered when others hold all places.
+            boolean takesPlace = !String.valueOf(request.path()).startsWith(HEALTH);
+            if (takesPlace && !running.tryAcquire()) {
                 request.send(503, "text/plain", "too many requests at once\n");
                 return;
             }
@@ -128,7 +161,9 @@ public final class AdminServer implements AutoCloseable {
                 LOG.error("Cannot answer {}", exchange.getRequestURI(), e);
                 request.send(500, "text/plain", "internal error, see the node's log: " + e + "\n");
             } finally {
-                running.release();
+                if (takesPlace) {
+                    running.release();
+                }
             }
         }
     }
@@ -186,5 +221,6 @@ public final class AdminServer implements AutoCloseable {
     public void close() {
         server.stop(0);
         executor.shutdownNow();
+        slow.close();
     }
 }

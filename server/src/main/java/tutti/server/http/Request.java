@@ -8,9 +8,12 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,8 +22,11 @@ import org.slf4j.LoggerFactory;
 final class Request {
     private static final Logger LOG = LoggerFactory.getLogger(Request.class);
 
+    private static final Pattern ADDRESS = Pattern.compile("[0-9.]+");
+
     private final HttpExchange exchange;
     private final byte @Nullable [] authorization;
+    private final SlowReaders slow;
 
     /** Brings what is answered; what fails says why, for people. */
     interface Work {
@@ -32,10 +38,16 @@ final class Request {
         Operations.Download run() throws IOException;
     }
 
-    /** @param authorization what whoever asks for a change must show; null if nobody need */
-    Request(HttpExchange exchange, byte @Nullable [] authorization) {
+    /**
+     * One that has come.
+     *
+     * @param authorization what whoever asks for a change must show; null if nobody need
+     * @param slow cuts those off who do not read what they are answered
+     */
+    Request(HttpExchange exchange, byte @Nullable [] authorization, SlowReaders slow) {
         this.exchange = exchange;
         this.authorization = authorization;
+        this.slow = slow;
     }
 
     // ------------------------------------------------------------------------------------------ what is asked for
@@ -56,6 +68,24 @@ final class Request {
 
     private boolean is(String method) {
         return exchange.getRequestMethod().equals(method);
+    }
+
+    /**
+     * The name in which it asks, if it comes from this machine and the node has no such name there: whoever owns a name can have it stand for this machine, and
+     * have a browser here ask for pages of the node's as if they were his own. Null if it is none.
+     *
+     * @param names of the node, in small letters
+     */
+    @Nullable
+    String stranger(Set<String> names) {
+        String host = exchange.getRequestHeaders().getFirst("Host");
+        if (host == null || host.startsWith("[") || !exchange.getLocalAddress().getAddress().isLoopbackAddress()) {
+            return null;
+        }
+        int colon = host.lastIndexOf(':');
+        String name = (colon < 0 ? host : host.substring(0, colon)).toLowerCase(Locale.ROOT);
+        return name.equals("localhost") || name.endsWith(".localhost") || ADDRESS.matcher(name).matches()
+                || names.contains(name) ? null : name;
     }
 
     /** Whether it announces a body, which may never come. */
@@ -206,15 +236,17 @@ final class Request {
     void send(int code, String type, byte[] body) throws IOException {
         exchange.getResponseHeaders().set("Content-Type", type.contains("charset") ? type : type + "; charset=utf-8");
         exchange.getResponseHeaders().set("Cache-Control", "no-store");
-        if (is("HEAD")) {
-            exchange.getResponseHeaders().set("Content-Length", String.valueOf(body.length));
-            exchange.sendResponseHeaders(code, -1);
-            return;
-        }
-        exchange.sendResponseHeaders(code, body.length);
-        // Closed here, not with the exchange, which would keep to itself that the other end has gone: the server would count its connection for ever.
-        try (OutputStream out = exchange.getResponseBody()) {
-            out.write(body);
+        try (SlowReaders.Watched _ = slow.watch(body.length)) {
+            if (is("HEAD")) {
+                exchange.getResponseHeaders().set("Content-Length", String.valueOf(body.length));
+                exchange.sendResponseHeaders(code, -1);
+                return;
+            }
+            exchange.sendResponseHeaders(code, body.length);
+            // Closed here, not with the exchange, which would keep to itself that the other end has gone: the server would count its connection for ever.
+            try (OutputStream out = exchange.getResponseBody()) {
+                out.write(body);
+            }
         }
     }
 }

@@ -15,6 +15,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -27,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import tutti.node.ReplicaNode;
 import tutti.server.metrics.PrometheusNodeMetrics;
 
@@ -488,7 +490,7 @@ class AdminServerTest {
                 Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port());
                 silent.add(socket);
                 String body = i % 2 == 0 ? "Content-Length: 9" : "Transfer-Encoding: chunked";
-                socket.getOutputStream().write(("HEAD /status HTTP/1.1\r\nHost: a\r\n" + body + "\r\n\r\n")
+                socket.getOutputStream().write(("HEAD /status HTTP/1.1\r\nHost: localhost\r\n" + body + "\r\n\r\n")
                         .getBytes(StandardCharsets.US_ASCII));
                 String answer = "HTTP/1.1 413 ";
                 assertEquals(answer, new String(socket.getInputStream().readNBytes(answer.length()),
@@ -502,11 +504,88 @@ class AdminServerTest {
         }
     }
 
+    /** Asks again and again and reads nothing, until the system keeps no more for it. */
+    private static Socket silent(int port) throws IOException {
+        Socket socket = new Socket();
+        socket.setReceiveBufferSize(4096);
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+        askOften(socket);
+        return socket;
+    }
+
+    private static void askOften(Socket socket) throws IOException {
+        socket.getOutputStream().write("GET /page.js HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000)
+                .getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private AdminServer patient(Duration reading) throws IOException {
+        return AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), status::get, metrics,
+                Operations.NONE, WATCH, null, Set.of(), reading);
+    }
+
+    private HttpResponse<String> get(AdminServer from, String path) throws Exception {
+        return client.send(HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + from.port() + path)).build(),
+                HttpResponse.BodyHandlers.ofString());
+    }
+
+    @Test
+    @Timeout(60)
+    void whoTakesAllPlacesKeepsNobodyFromHearingOfTheNodesHealth() throws Exception {
+        List<Socket> silent = new ArrayList<>();
+        try (AdminServer asked = patient(Duration.ofHours(1))) {
+            for (int i = 0; i < AdminServer.REQUESTS_MAX; i++) {
+                silent.add(silent(asked.port()));
+            }
+            int code = 200;
+            while (code == 200) {
+                code = get(asked, "/status").statusCode();
+            }
+            assertEquals(503, code);
+            assertEquals("ready\n", get(asked, "/health/ready").body());
+        } finally {
+            for (Socket socket : silent) {
+                socket.close();
+            }
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void whoDoesNotReadIsCutOff() throws Exception {
+        try (AdminServer asked = patient(Duration.ofMillis(100)); Socket socket = silent(asked.port())) {
+            assertThrows(IOException.class, () -> {
+                while (true) {
+                    askOften(socket);
+                }
+            });
+            assertEquals(200, get(asked, "/status").statusCode());
+        }
+    }
+
+    /** Its owner may have any name stand for this machine, and a browser here ask in it. */
+    @Test
+    void aStrangersNameForThisMachineIsNotAnswered() throws Exception {
+        try (AdminServer named = AdminServer.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                status::get, metrics, Operations.NONE, WATCH, null, Set.of("db1.example.org"))) {
+            for (Map.Entry<String, Integer> host : Map.of("rebound.example.com", 421, "localhost.example.com:80", 421,
+                    "localhost", 200, "LOCALHOST:8008", 200, "127.0.0.1", 200, "[::1]:8008", 200,
+                    "DB1.example.org:8008", 200).entrySet()) {
+                try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), named.port())) {
+                    socket.getOutputStream().write(("GET /status HTTP/1.1\r\nHost: " + host.getKey()
+                            + "\r\nConnection: close\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+                    String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+                    assertTrue(answer.startsWith("HTTP/1.1 " + host.getValue() + " "), host + ": " + answer);
+                    assertEquals(host.getValue() == 200, answer.contains("\"state\""), answer);
+                }
+            }
+        }
+    }
+
     @Test
     void aConnectionServesSeveralRequests() throws Exception {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
             for (String connection : List.of("keep-alive", "close")) {
-                socket.getOutputStream().write(("GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: " + connection
+                socket.getOutputStream().write(("GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: " + connection
                         + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
             }
             String answers = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

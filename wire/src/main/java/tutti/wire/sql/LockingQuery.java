@@ -48,8 +48,23 @@ public record LockingQuery(byte[] text, int at, int inserted) {
     /** What the column begins with, behind {@code é}: no entry of a captured change does. */
     public static final char MARK = 'm';
 
+    /** The letter of what says whether rows are those of the tables that the statement has been taken to name. */
+    public static final char OF_TABLE = 'T';
+
     /** Keeps the array, which must not be modified. */
     public LockingQuery {}
+
+    /**
+     * In SQL, whether a name in a statement stands for a relation with this type of rows. A temporary view of a table's name has another one, whatever its columns are called. No
+     * row is read for it: the server makes a NULL of the condition's expression when it plans.
+     *
+     * @param reference the name, as SQL has it
+     * @param rowType object id of the type
+     */
+    public static String isOwn(String reference, long rowType) {
+        return "pg_catalog.pg_typeof(CASE WHEN false THEN " + reference + ".* END) OPERATOR(pg_catalog.=) '" + rowType
+                + "'::pg_catalog.regtype";
+    }
 
     /**
      * Looks at a statement.
@@ -78,7 +93,11 @@ public record LockingQuery(byte[] text, int at, int inserted) {
         return new String(text, StandardCharsets.UTF_8);
     }
 
-    private record Item(@Nullable Table table, String reference) {}
+    /**
+     * @param table null if it is not understood
+     * @param rowType the object id of its rows' type
+     */
+    private record Item(@Nullable Table table, long rowType, String reference) {}
 
     private static final class Reading {
         private final byte[] sql;
@@ -246,9 +265,12 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             int alias = alias();
             plain &= !is(at, '('); // its columns have other names
             int reference = alias < 0 ? named : alias;
-            Item item = new Item(plain ? table(schema, String.valueOf(name)) : null, raw(reference));
+            Lockable found = plain ? lockable.table(schema, String.valueOf(name)) : null;
+            Item item = found == null
+                    ? new Item(null, 0, raw(reference))
+                    : new Item(table(found), found.rowType(), raw(reference));
             unknownItem |= item.table() == null || items.containsKey(label(reference));
-            items.merge(label(reference), item, (one, _) -> new Item(null, one.reference()));
+            items.merge(label(reference), item, (one, _) -> new Item(null, 0, one.reference()));
         }
 
         /** Steps over what the item is called; where that stands, or -1. */
@@ -262,9 +284,8 @@ public record LockingQuery(byte[] text, int at, int inserted) {
             return named && (as || (!wordOf(at, ENDS_FROM) && !wordOf(at, JOINS))) ? at++ : -1;
         }
 
-        private @Nullable Table table(@Nullable String schema, String name) {
-            Lockable found = lockable.table(schema, name);
-            Table table = found == null || !found.readers().contains(role) ? null : catalog.table(found.oid());
+        private @Nullable Table table(Lockable found) {
+            Table table = found.readers().contains(role) ? catalog.table(found.oid()) : null;
             return table == null || !table.hasKey() || table.key().columns().isEmpty() ? null : table;
         }
 
@@ -339,10 +360,12 @@ public record LockingQuery(byte[] text, int at, int inserted) {
         private LockingQuery with(int from, Map<String, RowLock> locked) {
             StringBuilder column = new StringBuilder(", pg_catalog.concat(E'\\u00e9").append(MARK).append('\'');
             Set<Setting> settings = EnumSet.noneOf(Setting.class);
+            StringBuilder own = new StringBuilder();
             StringBuilder entries = new StringBuilder();
             locked.forEach((name, strength) -> {
-                Item item = items.get(name);
-                Table table = java.util.Objects.requireNonNull(java.util.Objects.requireNonNull(item).table());
+                Item item = java.util.Objects.requireNonNull(items.get(name));
+                Table table = java.util.Objects.requireNonNull(item.table());
+                own.append(own.isEmpty() ? "" : " AND ").append(isOwn(item.reference(), item.rowType()));
                 entries.append(", '").append(LockedRows.letter(strength)).append("', ").append(item.reference())
                         .append(".tableoid, ROW(");
                 for (int i = 0; i < table.key().columns().size(); i++) {
@@ -353,6 +376,7 @@ public record LockingQuery(byte[] text, int at, int inserted) {
                 }
                 entries.append(')');
             });
+            column.append(", '").append(OF_TABLE).append("', ").append(own).append(", ';'");
             for (Setting setting : settings) {
                 column.append(", '").append(setting.letter()).append("', pg_catalog.current_setting('")
                         .append(setting.variable()).append("'), ';'");

@@ -14,7 +14,8 @@ import tutti.pgwire.QueryResult;
 public final class ApplyFunctions {
     /** What {@link #read} understands; the same under any settings and search path. */
     public static final String SQL = """
-            SELECT p.proname, p.oid, p.proconfig IS NOT NULL FROM pg_catalog.pg_proc p
+            SELECT p.proname, p.oid, coalesce(pg_catalog.array_to_string(p.proconfig, ',') OPERATOR(pg_catalog.~~) '%search_path=%', false)
+            FROM pg_catalog.pg_proc p
                 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
                     AND n.nspname OPERATOR(pg_catalog.=) 'tutti'
             WHERE pg_catalog.starts_with(p.proname, 'apply_')
@@ -28,7 +29,7 @@ public final class ApplyFunctions {
      * A function.
      *
      * @param oid its object id
-     * @param runsCode whether clients' code may run in it, which may change the session's settings
+     * @param runsCode whether clients' code may run in it, which may change the session's settings: then it has a search path of its own
      */
     record Function(int oid, boolean runsCode) {}
 

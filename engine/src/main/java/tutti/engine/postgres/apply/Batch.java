@@ -16,6 +16,10 @@ import tutti.pgwire.Frontend;
 
 /** Statements and function calls to be sent together. */
 final class Batch {
+    private static final String CLEAN = "RESET ROLE; RESET ALL; CLOSE ALL; UNLISTEN *; DEALLOCATE ALL; DISCARD TEMP;"
+            + " SELECT pg_catalog.pg_advisory_unlock_all()";
+    private static final int CLEAN_STATEMENTS = 7;
+
     private final ByteBuf bytes;
     /** Statements and calls. */
     private int size;
@@ -66,6 +70,11 @@ final class Batch {
         Frontend.query(bytes, sql);
         answers++;
         size += statements;
+    }
+
+    /** Leaves nothing of a client's in the session. In a query of its own: it may be a transaction of another kind than the next one. */
+    void clean() {
+        query(CLEAN, CLEAN_STATEMENTS);
     }
 
     /** Calls a function whose first parameter is the secret. */

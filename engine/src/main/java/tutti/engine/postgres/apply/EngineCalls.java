@@ -102,7 +102,7 @@ final class EngineCalls {
         batch.keepResponses(place, place);
         batch.plain("RESET ROLE");
         batch.plain("RESET ALL");
-        batch.plain("SET LOCAL search_path = pg_catalog");
+        batch.plain("SET LOCAL search_path = pg_catalog, pg_temp");
         return call(batch, engine.functions().endAs());
     }
 

@@ -8,6 +8,7 @@ import java.util.concurrent.ScheduledFuture;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.WriteSet;
@@ -55,6 +56,9 @@ public interface ExecutorServices {
 
     /** Ends a server process, whatever it does. */
     void end(int backendPid);
+
+    /** As {@link ApplierServices#failed}. */
+    void failed(EngineFailure failure);
 
     /** Whether columns that have not changed may be left out of what travels. From any thread. */
     boolean leavesOut();

@@ -36,17 +36,14 @@ import tutti.pgwire.PostgresException;
  * are of roles that may do nothing (docs/decisions/0016). Rows are written by functions of the tables' owners, a schema
  * change is made as the role that sent it, of which the session is a member until it is made. What code can do to the session:
  * take back the role, and be one that may do nothing; prepare, close or name statements, of which none is used here: functions are
- * called by object id, statements have no name and are parsed each time; change settings, which are reset before the next
- * transaction, and on which the functions do not depend.
+ * called by object id, statements have no name and are parsed each time; change settings, on which the functions do not depend; make temporary objects, take
+ * advisory locks, listen. All that lasts is undone when the transaction is over.
  *
  * <p>
  * All state belongs to the event loop; the methods hand over to it.
  */
 public final class PostgresApplier implements Applier {
     private static final String BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
-    /** Undoes what clients' code may have left in the session, and begins. */
-    private static final String BEGIN_AFRESH = "RESET ROLE; RESET ALL; " + BEGIN;
-    private static final int BEGIN_AFRESH_STATEMENTS = 3;
     private static final String CONNECTION_FAILURE = "08006";
     private static final String DAMAGED = "XX001";
     private static final String NOT_THERE = "42704";
@@ -58,7 +55,7 @@ public final class PostgresApplier implements Applier {
     private final EventLoop loop;
     /** The session that writes rows and changes the schema; one of another role executes requests. */
     private final Map<Role, BackendConnection> connections = new EnumMap<>(Role.class);
-    /** Roles in whose session clients' code has run, or something has failed, since it was reset. */
+    /** Roles in whose session clients' code has run since it was cleaned. */
     private final Set<Role> touched = EnumSet.noneOf(Role.class);
     private boolean schemaChanged;
     /** What the open transaction prepares for clients. */
@@ -138,7 +135,7 @@ public final class PostgresApplier implements Applier {
             Completion<Void> done) {
         Batch batch = new Batch(server.buffer());
         if (begin) {
-            begin(batch);
+            batch.query(BEGIN, 1);
         }
         ChangeParts.Part part;
         byte[] statement;
@@ -205,13 +202,33 @@ public final class PostgresApplier implements Applier {
         }
     }
 
-    /** Begins a transaction that writes rows or nothing. */
-    private void begin(Batch batch) {
-        if (touched.remove(Role.APPLIER)) {
-            batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
-        } else {
-            batch.query(BEGIN, 1);
+    /** Leaves nothing of a client's in a session whose transaction is over: an idle one would keep locks from others. */
+    private void clean(Role role, Runnable then) {
+        BackendConnection server = connections.get(role);
+        if (server == null || !touched.remove(role)) {
+            then.run();
+            return;
         }
+        Batch batch = new Batch(server.buffer());
+        batch.clean();
+        send(batch, server, role, then);
+    }
+
+    /** Sends what must not fail: if it does, the session is given up. */
+    private void send(Batch batch, BackendConnection server, Role role, Runnable then) {
+        batch.send(server, new BatchHandler.Listener() {
+            @Override
+            public void done(BatchHandler results) {
+                then.run();
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                server.abort();
+                connections.remove(role, server);
+                then.run();
+            }
+        });
     }
 
     private void step(Batch batch, AppliedSchema schema, Step step) {
@@ -301,6 +318,10 @@ public final class PostgresApplier implements Applier {
 
     private void committed(Completion<Void> done) {
         kept.clear();
+        clean(Role.APPLIER, () -> cleaned(done));
+    }
+
+    private void cleaned(Completion<Void> done) {
         if (!schemaChanged) {
             done.succeeded(null);
             return;
@@ -334,22 +355,11 @@ public final class PostgresApplier implements Applier {
             done.run();
             return;
         }
-        touched.add(role);
+        touched.remove(role);
         Batch batch = new Batch(server.buffer());
         batch.query("ROLLBACK", 1);
-        batch.send(server, new BatchHandler.Listener() {
-            @Override
-            public void done(BatchHandler results) {
-                done.run();
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                server.abort();
-                connections.remove(role, server);
-                done.run();
-            }
-        });
+        batch.clean();
+        send(batch, server, role, done);
     }
 
     @Override
@@ -368,7 +378,7 @@ public final class PostgresApplier implements Applier {
         Role role = statement.isRequest() ? Role.EXECUTOR : Role.APPLIER;
         onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
-            batch.query(BEGIN_AFRESH, BEGIN_AFRESH_STATEMENTS);
+            batch.query(BEGIN, 1);
             if (!statement.isGrant()) {
                 calls.call(batch, engine.functions().checkPrepared());
             }
@@ -383,7 +393,7 @@ public final class PostgresApplier implements Applier {
                 public void done(BatchHandler results) {
                     watch.cancel(false);
                     limit.over();
-                    finish(ExecuteResult.done(results.response()));
+                    clean(role, () -> finish(ExecuteResult.done(results.response())));
                 }
 
                 private void finish(ExecuteResult result) {
@@ -442,7 +452,7 @@ public final class PostgresApplier implements Applier {
         Statement.Finish end = statement.finish();
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
-            begin(batch);
+            batch.query(BEGIN, 1);
             int place = calls.call(batch, engine.functions().takePrepared(), EngineCalls.bytes(end.identifier()),
                     EngineCalls.bytes(end.token()),
                     EngineCalls.bytes(statement.role()));
@@ -466,6 +476,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failedWith(EngineFailure failure, BatchHandler results) {
+                    engine.failed(failure);
                     rollback(Role.APPLIER, () -> {
                         if (results.refusedByAll()) {
                             if (failure.sqlState().equals(NOT_THERE)) {
@@ -498,6 +509,7 @@ public final class PostgresApplier implements Applier {
             public void failed(EngineFailure failure) {
                 watch.cancel(false);
                 EngineFailure why = limit.over(failure);
+                engine.failed(why);
                 rollback(Role.APPLIER, () -> done.failed(why));
             }
         });
@@ -512,11 +524,13 @@ public final class PostgresApplier implements Applier {
                 engine.promises().forget(end.identifier(), end.token());
                 ByteBuf message = server.buffer();
                 Backend.commandComplete(message, end.commits() ? "COMMIT PREPARED" : "ROLLBACK PREPARED");
-                done.succeeded(ExecuteResult.done(taken(message)));
+                ExecuteResult result = ExecuteResult.done(taken(message));
+                clean(Role.APPLIER, () -> done.succeeded(result));
             }
 
             @Override
             public void failed(EngineFailure failure) {
+                engine.failed(failure);
                 rollback(Role.APPLIER, () -> done.failed(failure));
             }
         });
@@ -526,7 +540,7 @@ public final class PostgresApplier implements Applier {
     public void skip(long position, EngineFailure why, Completion<ExecuteResult> done) {
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
-            begin(batch);
+            batch.query(BEGIN, 1);
             calls.call(batch, engine.functions().skip(), Batch.bytes(position));
             batch.query("COMMIT", 1);
             batch.send(server, new BatchHandler.Listener() {
@@ -537,6 +551,7 @@ public final class PostgresApplier implements Applier {
 
                 @Override
                 public void failed(EngineFailure failure) {
+                    engine.failed(failure);
                     rollback(Role.APPLIER, () -> done.failed(failure));
                 }
             });

@@ -55,10 +55,6 @@ public final class PostgresExecutor implements Executor {
     private static final String COMMIT = "CLOSE ALL; COMMIT";
     private static final int COMMIT_STATEMENTS = 2;
     private static final String ROLLBACK = "ROLLBACK";
-    /** Leaves nothing of a client's in the session. */
-    private static final String CLEAN = "RESET ROLE; RESET ALL; CLOSE ALL; UNLISTEN *; DEALLOCATE ALL; DISCARD TEMP;"
-            + " SELECT pg_catalog.pg_advisory_unlock_all()";
-    private static final int CLEAN_STATEMENTS = 7;
     private static final String LOCKS = "SELECT DISTINCT relation FROM pg_catalog.pg_locks"
             + " WHERE locktype OPERATOR(pg_catalog.=) 'relation' AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()";
     private static final int KEY_BYTES = 8;
@@ -256,6 +252,7 @@ public final class PostgresExecutor implements Executor {
             @Override
             void failed(EngineFailure reported, BatchHandler results) {
                 EngineFailure failure = limit.over(reported);
+                engine.failed(failure);
                 boolean late = !failure.equals(reported);
                 boolean refused = late || (results.completed() >= first && results.completed() <= last
                         && results.refusedByAll());
@@ -344,6 +341,7 @@ public final class PostgresExecutor implements Executor {
 
             @Override
             void failed(EngineFailure failure, BatchHandler results) {
+                engine.failed(failure);
                 end(ROLLBACK, run, () -> {
                     if (results.refusedByAll()) {
                         told.all.done.succeeded(new Executed(WriteSet.EMPTY,
@@ -443,7 +441,7 @@ public final class PostgresExecutor implements Executor {
                     Batch.bytes(position));
             batch.query(COMMIT, COMMIT_STATEMENTS);
             int committed = batch.size();
-            batch.query(CLEAN, CLEAN_STATEMENTS);
+            batch.clean();
             send(batch, open, new Answered(own) {
                 @Override
                 void done(BatchHandler results) {
@@ -458,6 +456,7 @@ public final class PostgresExecutor implements Executor {
                         ended();
                         done.succeeded(null);
                     } else {
+                        engine.failed(failure);
                         end(ROLLBACK, own, () -> done.failed(
                                 new EngineFailure(failure.sqlState(), failure.message(), true)));
                     }
@@ -516,7 +515,7 @@ public final class PostgresExecutor implements Executor {
         }
         Batch batch = new Batch(open.buffer());
         batch.query(how, how.equals(COMMIT) ? COMMIT_STATEMENTS : 1);
-        batch.query(CLEAN, CLEAN_STATEMENTS);
+        batch.clean();
         send(batch, open, new Answered(own) {
             @Override
             void done(BatchHandler results) {

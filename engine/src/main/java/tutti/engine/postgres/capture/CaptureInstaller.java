@@ -48,9 +48,12 @@ public final class CaptureInstaller {
                             pg_catalog.substr(name, 25)::pg_catalog.int4 OPERATOR(pg_catalog.+) 1), true) END IS NULL
                     THEN '' END""";
 
-    /** Settings of functions that no setting of a client's session is to change in meaning, or to have show what they know. */
-    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog SET standard_conforming_strings = on"
-            + " SET quote_all_identifiers = off SET debug_print_plan = off";
+    /**
+     * Settings of functions that no setting of a client's session is to change in meaning, or to have show what they know. A session's own temporary tables and
+     * types come before the server's wherever the search path does not say that they come last.
+     */
+    private static final String FIXED_SETTINGS = "SET search_path = pg_catalog, pg_temp"
+            + " SET standard_conforming_strings = on SET quote_all_identifiers = off SET debug_print_plan = off";
     /** In functions whose parameter is the secret, and whose search path is safe. */
     private static final String REFUSE_WITHOUT_SECRET = """
             IF sha256(secret) <> <secret_hash>::bytea THEN
@@ -62,7 +65,8 @@ public final class CaptureInstaller {
      */
     private static final String PASS_WHAT_IS_SEEN = """
             IF pg_catalog.starts_with(pg_catalog.current_setting('<mark>'), 'tutti.p')
-                        AND pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.<=)
+                        AND pg_catalog.setval_here('tutti.counted'::pg_catalog.regclass,
+                            pg_catalog.currval('tutti.counted'::pg_catalog.regclass) OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.<=)
                             pg_catalog.substr(pg_catalog.current_setting('<mark>'), 8)::pg_catalog.int8 THEN
                     RETURN NULL;
                 END IF;""";

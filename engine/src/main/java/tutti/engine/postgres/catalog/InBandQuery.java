@@ -37,7 +37,7 @@ public final class InBandQuery {
 
     /**
      * The statement. A row is a function's name, or what hides calls of functions, or the bound of a transaction, or describes a table whose
-     * rows can be locked: schema, name, object id, whether its name is the only one, and who may read it; or one whose changes can be
+     * rows can be locked: schema, name, object id, whether its name is the only one, who may read it, and the object id of its rows' type; or one whose changes can be
      * told: schema, name, object id, whether
      * its name is the only one of its kind, whether it may be deleted from, whether its keys may be changed, the types of its
      * columns, who may read it, whether it has large values, and the object id of its rows' type.
@@ -77,7 +77,7 @@ public final class InBandQuery {
             UNION ALL SELECT 'lock', n.nspname, c.relname, c.oid::text,
                 (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
                     AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND o.relpersistence <> 't')::text,
-                NULL, NULL, NULL, r.names, NULL, NULL
+                NULL, NULL, NULL, r.names, NULL, c.reltype::text
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN readers r ON r.oid = c.oid
             WHERE n.nspname <> 'tutti' AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%%'
@@ -170,7 +170,8 @@ public final class InBandQuery {
                 }
                 case "limit" -> limit = Long.parseLong(first);
                 case "lock" -> {
-                    Lockable table = new Lockable(Long.parseLong(text(row, 3)), roles(row));
+                    Lockable table = new Lockable(Long.parseLong(text(row, 3)), Long.parseLong(text(row, 10)),
+                            roles(row));
                     lockableQualified.put(InBandTables.qualified(first, text(row, 2)), table);
                     if (flag(row, 4)) {
                         lockable.put(text(row, 2), table);

@@ -88,9 +88,10 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
      * A table that is no other's parent.
      *
      * @param oid its object id
+     * @param rowType the object id of its rows' type
      * @param readers names of the roles that may read all of its columns
      */
-    public record Lockable(long oid, Set<String> readers) {
+    public record Lockable(long oid, long rowType, Set<String> readers) {
         /** Keeps a copy. */
         public Lockable {
             readers = Set.copyOf(readers);

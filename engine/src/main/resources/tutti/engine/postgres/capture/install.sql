@@ -10,7 +10,7 @@
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
 --        tutti gathered                        the node has all that is to be committed
---        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.events counts up to here
+--        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.counted counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
 --                                              if all nodes make it at a position of its own
 --        tutti adopting                        our own schema changes
@@ -58,6 +58,7 @@ BEGIN
     END IF;
 END
 $block$;
+DROP SEQUENCE IF EXISTS tutti.events;
 DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
@@ -111,17 +112,28 @@ CREATE TABLE IF NOT EXISTS tutti.prepared (
     changes bytea NOT NULL
 );
 
+-- Numbers what a session notes; no number comes again in it. The sequence is not asked for its next value: lastval() would be that.
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.noted;
+CREATE OR REPLACE FUNCTION tutti.next_number() RETURNS bigint LANGUAGE plpgsql <fixed settings> AS $function$
+BEGIN
+    RETURN setval_here('tutti.noted', currval('tutti.noted') + 1);
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+    RETURN setval_here('tutti.noted', 1); -- the first in this session
+END
+$function$;
+
 -- What was captured before the end of a transaction: the rows before a schema change or TRUNCATE, and these themselves.
 -- The deferred trigger adds the entry to what is gathered, in its place; if capture is not armed it refuses the commit.
 CREATE UNLOGGED TABLE tutti.pending (
     transaction xid8 NOT NULL,
     entry text NOT NULL,
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
+    number bigint NOT NULL DEFAULT tutti.next_number(),
+    PRIMARY KEY (transaction, number)
 );
 
--- Counts, in each session, the rows that captures have passed because the node has seen them in band
--- (docs/decisions/0019-in-band-capture.md). Only its owner may call it, so nobody else can count.
-CREATE SEQUENCE IF NOT EXISTS tutti.events CACHE 1000000;
+-- Its value in a session counts the rows that captures have passed because the node has seen them in band
+-- (docs/decisions/0019-in-band-capture.md). Only its owner may set it, so nobody else can count. It is never asked for its next value: lastval() would be that.
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.counted;
 
 -- Its value in a session: which transaction's changes of the server have been looked at, and how many they were (tutti.explain_server).
 CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.explained;
@@ -214,6 +226,33 @@ BEGIN
             OLD)<append after>;
     END;
 END
+$function$;
+
+-- The same for tables with values that are told by a name, with its schema only if the search path does not have it (tutti.tells_names).
+DO $block$
+DECLARE
+    made text;
+BEGIN
+    FOREACH made IN ARRAY ARRAY['capture_insert', 'capture_delete'] LOOP
+        EXECUTE replace(pg_get_functiondef(format('tutti.%I()', made)::regprocedure), concat(made, '()'), concat(made, '_named()'));
+        EXECUTE format('ALTER FUNCTION tutti.%I() SET search_path = pg_catalog, pg_temp', concat(made, '_named'));
+    END LOOP;
+END
+$block$;
+
+-- Whether a table has columns with such values: regclass and its like, also as parts of others.
+CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    WITH RECURSIVE part(id) AS (
+        SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+        UNION
+        SELECT n.id FROM part JOIN pg_type t ON t.oid = part.id CROSS JOIN LATERAL (
+            SELECT t.typelem UNION ALL SELECT t.typbasetype
+            UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
+            UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
+        ) n(id) WHERE n.id <> 0
+    )
+    SELECT EXISTS (SELECT FROM part JOIN pg_type t ON t.oid = part.id
+        WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typname ~ '^reg')
 $function$;
 
 -- Each table has an update function of its own, made by tutti.adopt(), which tells updates of key columns apart.
@@ -453,7 +492,7 @@ BEGIN
     IF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
-    DELETE FROM tutti.pending WHERE number = NEW.number;
+    DELETE FROM tutti.pending WHERE transaction = NEW.transaction AND number = NEW.number;
     IF NOT FOUND THEN
         RETURN NULL; -- it was taken back
     END IF;
@@ -695,16 +734,6 @@ CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS v
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
                 AND (pg_catalog.starts_with(SESSION_USER, 'tutti_')
                     OR pg_catalog.set_config('transaction_read_only', 'on', true) IS NOT NULL)
-            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
-$function$;
-
--- The same for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
-CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
-    LANGUAGE sql SECURITY DEFINER AS $function$
-    INSERT INTO tutti.applied (position) VALUES (
-        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
-                AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
-                    pg_catalog.nextval('tutti.events'::pg_catalog.regclass) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;
 
@@ -1373,7 +1402,7 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
             string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
             coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
                 FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned,
-            string_agg(format('%1$I = CASE pg_catalog.get_bit($3, %2$s) WHEN 1 THEN r.%1$I ELSE t.%1$I END', a.attname, a.place),
+            string_agg(format('%1$I = CASE WHEN pg_catalog.get_bit($3, %2$s) OPERATOR(pg_catalog.=) 1 THEN r.%1$I ELSE t.%1$I END', a.attname, a.place),
                 ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a') AS chosen,
             string_agg(format('t.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_row,
             coalesce(string_agg(format('(t.%1$I OPERATOR(pg_catalog.=) r.%1$I OR t.%1$I IS NULL AND r.%1$I IS NULL) AND ',
@@ -1472,7 +1501,7 @@ $text$, variable, guard.before, sql, guard.after, expected.rows, concat(replace(
 $function$;
 
 -- Whether no code but the server's own runs when rows are written, as far as can be seen at a glance: columns of plain types, and no
--- constraint, index or trigger that computes anything.
+-- constraint, index, trigger or statistics that compute anything.
 CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LANGUAGE sql STABLE
     <fixed settings> AS $function$
     SELECT NOT EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -1485,6 +1514,7 @@ CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LAN
                 WHERE x.relname = tutti.guard_name(table_oid))
             AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM pg_opclass o
                 WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace)))
+        AND NOT EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = table_oid AND s.stxexprs IS NOT NULL)
         AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal
             AND g.tgenabled IN ('R', 'A'))
         AND NOT EXISTS (SELECT FROM pg_rewrite r WHERE r.ev_class = table_oid AND r.ev_enabled IN ('R', 'A'))
@@ -1652,6 +1682,7 @@ DECLARE
     t record;
     f record;
     text_of_function text;
+    named text;
     before text := current_setting('<mark>');
 BEGIN
     PERFORM set_config('<mark>', 'tutti adopting', true);
@@ -1669,7 +1700,9 @@ BEGIN
     END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
-                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers
+                    WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers,
+                (SELECT p.proname = 'capture_insert_named' FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+                    WHERE g.tgrelid = u.table_oid AND g.tgname = 'tutti_insert') AS named
             FROM tutti.user_tables u WHERE changed IS NULL OR u.table_oid = ANY (changed)
             ORDER BY u.schema_name, u.table_name LOOP
         IF NOT t.has_columns THEN
@@ -1683,22 +1716,24 @@ BEGIN
             CONTINUE;
         END IF;
         text_of_function := tutti.update_function(t.table_oid);
-        SELECT p.prosrc INTO f FROM pg_proc p
+        named := CASE WHEN tutti.tells_names(t.table_oid) THEN '_named' ELSE '' END;
+        SELECT p.prosrc, p.proconfig IS NOT NULL AS named INTO f FROM pg_proc p
             WHERE p.pronamespace = 'tutti'::regnamespace AND p.proname = t.update_name;
-        IF f.prosrc IS DISTINCT FROM text_of_function THEN
+        IF f.prosrc IS DISTINCT FROM text_of_function OR f.named <> (named <> '') THEN
             EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I() RETURNS trigger LANGUAGE plpgsql STABLE SECURITY DEFINER '
-                'AS %L', t.update_name, text_of_function);
+                '%s AS %L', t.update_name, CASE WHEN named <> '' THEN 'SET search_path = pg_catalog, pg_temp' END, text_of_function);
             EXECUTE format('REVOKE ALL ON FUNCTION tutti.%I() FROM PUBLIC', t.update_name);
             PERFORM tutti.make_part(format('tutti.%I()', t.update_name)::regprocedure, t.table_oid);
         END IF;
-        IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO'] THEN
+        IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
+                OR t.named <> (named <> '') THEN
             PERFORM tutti.drop_triggers(t.table_oid);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_insert AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED '
-                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_insert()', t.name);
+                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_insert%s()', t.name, named);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_update AFTER UPDATE ON %s DEFERRABLE INITIALLY DEFERRED '
                 'FOR EACH ROW EXECUTE FUNCTION tutti.%I()', t.name, t.update_name);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_delete AFTER DELETE ON %s DEFERRABLE INITIALLY DEFERRED '
-                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_delete()', t.name);
+                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_delete%s()', t.name, named);
             EXECUTE format('CREATE TRIGGER tutti_truncate AFTER TRUNCATE ON %s FOR EACH STATEMENT '
                 'EXECUTE FUNCTION tutti.capture_truncate()', t.name);
         END IF;
@@ -1726,6 +1761,16 @@ CREATE OR REPLACE FUNCTION tutti.adopt() RETURNS void LANGUAGE sql <fixed settin
     AS $function$ SELECT tutti.adopt(NULL) $function$;
 
 <sequences>
+-- As tutti.record(), for a transaction whose rows the node has seen in band: so many, and no more, may be committed without being captured.
+CREATE OR REPLACE FUNCTION tutti.record_in_band(secret bytea, recorded bigint, rows_seen bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER AS $function$
+    INSERT INTO tutti.applied (position) VALUES (
+        CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
+                AND pg_catalog.set_config('<mark>', pg_catalog.concat('tutti.p',
+                    pg_catalog.setval_here('tutti.counted'::pg_catalog.regclass, 1) OPERATOR(pg_catalog.+) rows_seen), true) IS NOT NULL
+            THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
+$function$;
+
 CREATE OR REPLACE FUNCTION tutti.drop_triggers(table_oid oid) RETURNS void LANGUAGE plpgsql
     <fixed settings> AS $function$
 DECLARE

@@ -314,7 +314,7 @@ $function$;
 
 -- It has changed nothing that is replicated.
 CREATE OR REPLACE FUNCTION tutti.take_back_nested(mark text) RETURNS void LANGUAGE sql <fixed settings> AS $function$
-    DELETE FROM tutti.pending WHERE number = ANY (string_to_array(split_part(mark, chr(10), 4), ' ')::bigint[])
+    DELETE FROM tutti.pending WHERE transaction = pg_current_xact_id() AND number = ANY (string_to_array(split_part(mark, chr(10), 4), ' ')::bigint[])
 $function$;
 
 -- Code with calls of pg_notify() in place of NOTIFY, which nobody could tell to other nodes. Its meaning is the same.

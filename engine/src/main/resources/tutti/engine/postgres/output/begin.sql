@@ -16,7 +16,12 @@ BEGIN
             EXECUTE 'ALTER PUBLICATION tutti_changes DROP TABLE ' || was.named;
         END IF;
         EXECUTE 'ALTER TABLE ' || was.named || ' REPLICA IDENTITY ' || CASE was.identity WHEN 'n' THEN 'NOTHING' WHEN 'f' THEN 'FULL'
-            WHEN 'i' THEN coalesce('USING INDEX ' || quote_ident(was.index), 'DEFAULT') ELSE 'DEFAULT' END;
+            -- Another index may have its name by now. Where that is of an expression, the server would compute what is constant in it to refuse it, as whoever asks.
+            WHEN 'i' THEN coalesce('USING INDEX ' || (SELECT quote_ident(x.relname) FROM pg_index i JOIN pg_class x ON x.oid = i.indexrelid
+                WHERE i.indrelid = relation AND x.relname = was.index AND i.indisunique AND i.indimmediate AND i.indisvalid
+                    AND NOT i.indisexclusion AND i.indexprs IS NULL AND i.indpred IS NULL
+                    AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = i.indrelid AND NOT a.attnotnull
+                        AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))), 'DEFAULT') ELSE 'DEFAULT' END;
     END IF;
     DELETE FROM tutti.told t WHERE t.relation = untell_table.relation;
 END $$;

@@ -29,6 +29,7 @@ import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.TestServer;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.BackendConnection;
+import tutti.pgwire.PostgresException;
 
 /**
  * A role without rights has code of its own run where its rows and statements are applied. The code tries what only others may do,
@@ -157,7 +158,11 @@ class LeastRightsTest {
 
     /** Makes a table at both, as mallory. */
     private void table(String sql) throws Exception {
-        for (String database : List.of(one, other)) {
+        table(sql, one, other);
+    }
+
+    private void table(String sql, String... databases) throws Exception {
+        for (String database : databases) {
             BackendConnection admin = TestServer.connect(database);
             TestServer.execute(admin, "BEGIN; SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
                     + "SET LOCAL ROLE mallory; " + sql + "; COMMIT");
@@ -233,6 +238,75 @@ class LeastRightsTest {
     @Test
     void domains() throws Exception {
         assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word evil.word)");
+    }
+
+    /** Rows of a table that its owner cannot write are written by the node itself, unless code of his runs there: also where the server plans that. */
+    @Test
+    void statistics() throws Exception {
+        assertPowerlessInRows("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE STATISTICS evil.computed ON (id * evil.code()) FROM evil.mine");
+        assertEquals("0A000", assertThrows(PostgresException.class,
+                () -> table("ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY; COMMIT; BEGIN")).sqlState());
+    }
+
+    /** Code that runs for some rows leaves settings, by which the functions that write others do not go. */
+    @Test
+    void operatorsThatShadowTheServersOwn() throws Exception {
+        table("CREATE FUNCTION evil.equal(a int, b int) RETURNS boolean LANGUAGE plpgsql AS"
+                + " $$ BEGIN PERFORM evil.tries(); RETURN a OPERATOR(pg_catalog.=) b; END $$;"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE OPERATOR evil.= (LEFTARG = int, RIGHTARG = int, FUNCTION = evil.equal);"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE FUNCTION evil.leaves() RETURNS boolean LANGUAGE plpgsql AS"
+                + " $$ BEGIN PERFORM set_config('search_path', 'evil, pg_catalog', false); RETURN true; END $$;"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE TABLE evil.first (id int PRIMARY KEY, n int, CHECK (evil.leaves()));"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " CREATE TABLE evil.mine (id int PRIMARY KEY, word text, n int);"
+                + " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);"
+                + " ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY");
+        apply(List.of(session.commit("INSERT INTO evil.first VALUES (1)",
+                "INSERT INTO evil.mine SELECT 1, string_agg(md5(g::text), ''), 1 FROM generate_series(1, 3000) g")));
+        apply(List.of(session.commit("UPDATE evil.first SET n = 2", "UPDATE evil.mine SET n = 2")));
+        assertEquals(List.of(List.of("2")), rows(other, "SELECT n FROM evil.mine"));
+        assertEquals(List.of(), rows(other, "SELECT * FROM evil.noted"));
+        listener.execute("SELECT 1");
+        assertEquals(0, listener.connection().unwrap(PGConnection.class).getNotifications().length);
+    }
+
+    /** Of functions in all schemas of a search path one is taken that fits exactly, before one of the server's that takes any array. */
+    @Test
+    void functionsThatFitBetterThanTheServersOwn() throws Exception {
+        String allow = " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);";
+        table("RESET ROLE; GRANT CREATE ON SCHEMA public TO mallory;" + allow + " SET LOCAL ROLE mallory;"
+                + " CREATE FUNCTION public.unnest(int2[]) RETURNS SETOF int2 LANGUAGE plpgsql AS"
+                + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;" + allow
+                + " CREATE FUNCTION public.array_to_string(int2[], text) RETURNS text LANGUAGE plpgsql AS"
+                + " $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$", other);
+        applier.close();
+        engine.close();
+        engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(other), TestServer.settings(1));
+        applier = engine.openApplier();
+        apply(List.of(session.commit(ALICES)));
+    }
+
+    /** What a statement leaves in the session, where all that applies goes through, is gone before the next one. */
+    @Test
+    void temporaryObjects() throws Exception {
+        table("CREATE FUNCTION evil.leaves() RETURNS int LANGUAGE plpgsql AS $$ BEGIN"
+                + " CREATE DOMAIN pg_temp.text AS pg_catalog.int4 CHECK (value IS NULL);"
+                + " CREATE TEMPORARY TABLE pg_class (oid int); LISTEN left_over; PERFORM pg_advisory_lock(5);"
+                + " EXECUTE 'DECLARE left_over CURSOR WITH HOLD FOR SELECT 1'; RETURN 1; END $$");
+        assertTrue(execute("DO $$ BEGIN PERFORM evil.leaves(); END $$", "mallory").tookEffect());
+        for (String sql : List.of("CREATE TABLE evil.made (id int PRIMARY KEY)",
+                "ALTER TABLE evil.made ADD COLUMN word pg_catalog.text", "DROP TABLE evil.made")) {
+            ExecuteResult result = execute(sql, "mallory");
+            assertTrue(result.tookEffect(), () -> sql + new String(result.response(), StandardCharsets.UTF_8));
+        }
+        apply(List.of(session.commit(ALICES)));
+        assertEquals(List.of(List.of("0")),
+                rows(other, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 5"));
     }
 
     @Test

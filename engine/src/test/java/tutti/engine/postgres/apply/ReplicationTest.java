@@ -80,6 +80,30 @@ class ReplicationTest {
     }
 
     /** What a function changes is told before what the statement changes that calls it, whatever was done first. */
+    /** The server writes such values without a schema that the session's search path has, and reads them by that of whoever applies them. */
+    @Test
+    void valuesThatAreNamesArriveWithTheirSchemas() throws Exception {
+        try (Pair pair = new Pair("DROP SCHEMA IF EXISTS app CASCADE; CREATE SCHEMA app", "CREATE TABLE app.t (id int)",
+                "CREATE TYPE app.kind AS (name text, of regclass[])", "CREATE DOMAIN app.type AS regtype",
+                "CREATE TABLE n (id int PRIMARY KEY, c regclass, k app.kind, d app.type, large text)",
+                "CREATE TABLE later (id int PRIMARY KEY, c text)")) {
+            pair.transaction("SET LOCAL search_path = app, public",
+                    "INSERT INTO n VALUES (1, 't', ('a', '{t,pg_class}'), 'kind', NULL), (2, 't', NULL, 'int', NULL)",
+                    "INSERT INTO later VALUES (1, 't')");
+            pair.transaction("SET LOCAL search_path = app, public",
+                    "UPDATE n SET c = 'n', k = ('b', '{t}') WHERE id = 1",
+                    "UPDATE n SET id = 3, large = repeat('large', 10000) WHERE id = 2",
+                    "UPDATE n SET d = 'kind' WHERE id = 3",
+                    "DELETE FROM n WHERE id = 1", "INSERT INTO n VALUES (4, 't', NULL, 'type', NULL)");
+            pair.assertEqual("n", "later");
+            assertEquals(List.of(List.of("3", "app.t", "app.kind"), List.of("4", "app.t", "app.type")),
+                    Pair.rows(pair.other, "SELECT id, c, d FROM n ORDER BY id"));
+            assertEquals(List.of(List.of("f"), List.of("t")), Pair.rows(pair.one,
+                    "SELECT p.proname LIKE '%named' FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid"
+                            + " WHERE g.tgname = 'tutti_insert' AND g.tgrelid IN ('n'::regclass, 'later'::regclass) ORDER BY 1"));
+        }
+    }
+
     @Test
     void rowsThatAStatementAndAFunctionInItChangeAreRefused() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)", "INSERT INTO t VALUES (1, 1), (2, 2)",

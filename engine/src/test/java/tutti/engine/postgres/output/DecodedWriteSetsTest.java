@@ -187,6 +187,30 @@ class DecodedWriteSetsTest extends WriteSetServiceContract {
         service.end();
     }
 
+    /** Meanwhile another index may have got the name: the server computes what is constant in its expression, as whoever asks whether it can tell rows apart. */
+    @Test
+    void anIndexOfTheNameOfTheOneThatToldRowsApartIsNotTakenForIt() throws Exception {
+        String database = TestServer.database(OWN[0], OWN[1], "CREATE SEQUENCE calls",
+                "DO $$ BEGIN CREATE ROLE nested; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+                "GRANT CREATE ON SCHEMA public TO nested", """
+                        CREATE FUNCTION fixed(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+                        BEGIN
+                            PERFORM CASE WHEN current_user <> 'nested' THEN nextval('public.calls') END;
+                            RETURN 1;
+                        END $$""",
+                "CREATE TABLE t (id int PRIMARY KEY, u int NOT NULL UNIQUE)",
+                "ALTER TABLE t REPLICA IDENTITY USING INDEX t_u_key", "ALTER TABLE t OWNER TO nested");
+        DecodedWriteSets service = service(database);
+        service.begin();
+        BackendConnection owner = TestServer.connect(database);
+        TestServer.execute(owner, "SET ROLE nested; ALTER TABLE t DROP CONSTRAINT t_u_key");
+        TestServer.execute(owner, "CREATE UNIQUE INDEX t_u_key ON t ((u * fixed(1)))");
+        owner.close();
+        service.end();
+        assertEquals(List.of("d"), Rows.of(database, "SELECT relreplident FROM pg_class WHERE oid = 't'::regclass"));
+        assertEquals(List.of("f"), Rows.of(database, "SELECT is_called FROM calls"));
+    }
+
     /** The server refuses to change such a table if it is to tell old rows whole: no client may hear of that. */
     @Test
     void tablesAreNotToldWhoseColumnsAreComputedWhenTheyAreRead() throws Exception {
