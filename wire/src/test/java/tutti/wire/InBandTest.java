@@ -14,6 +14,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import java.util.concurrent.CompletableFuture;
@@ -29,8 +30,9 @@ import tutti.wire.InBandFixture.Way;
 /** What statements tell of the rows that they change is what the triggers would have captured, and no client sees it. */
 @Timeout(240)
 class InBandTest extends InBandTables {
-    @ParameterizedTest
-    @ValueSource(strings = {"update account set balance = balance + 1 where id = 1",
+    @Test
+    void statementsThatAreProven() {
+        assertEquals(List.of(), Stream.of("update account set balance = balance + 1 where id = 1",
             "delete from child using account a where a.id = 1",
             "insert into account (id, balance) values ($1, $2)",
             "INSERT INTO copied SELECT id, balance, note FROM account",
@@ -45,13 +47,13 @@ class InBandTest extends InBandTables {
             "update event set note = 'x' where odd = 1",
             "delete from event", "update account set balance = case when id > 3 then 1 else 2 end",
             "update account set balance = l.b from unnest($1::int[], $2::int[]) as l (i, \"b\") where id = l.i",
-            "insert into copied select l.n, l.i, l.t from unnest($1::int[], $2::text[]) with ordinality as l (i, t, n)"})
-    void isProven(String sql) {
-        assertTrue(fixture.proven(sql), sql);
+            "insert into copied select l.n, l.i, l.t from unnest($1::int[], $2::text[]) with ordinality as l (i, t, n)")
+                .filter(sql -> !fixture.proven(sql)).toList());
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"delete from dir where id = 1", "update dir set id = 2 where id = 1",
+    @Test
+    void statementsThatAreNotProven() {
+        assertEquals(List.of(), Stream.of("delete from dir where id = 1", "update dir set id = 2 where id = 1",
             "insert into later values (1, 1)", "insert into dir values (3)",
             "insert into part values (1)", "insert into part_low values (1)", "update base set id = 2",
             "insert into derived values (1)",
@@ -78,9 +80,8 @@ class InBandTest extends InBandTables {
             "insert into log values (\"writes\"(1))", "delete from log where public.writes(id) = 1",
             "update account set balance = 1 where (id = 1",
             "update other.account set balance = 1", "do $$ begin end $$", "copy account from stdin", "execute x",
-            "update account set note = set_config('a.b', 'c', true)"})
-    void isNotProven(String sql) {
-        assertFalse(fixture.proven(sql), sql);
+            "update account set note = set_config('a.b', 'c', true)")
+                .filter(sql -> fixture.proven(sql)).toList());
     }
 
     /** The node asks before the engine has answered the client's Bind of COMMIT, which the client hears when the transaction has lost. */
