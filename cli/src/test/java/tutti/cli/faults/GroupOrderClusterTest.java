@@ -90,7 +90,7 @@ class GroupOrderClusterTest {
             cluster.cluster.kill(2);
             SQLException refused = assertThrows(SQLException.class, () -> {
                 try (Connection connection = at(cluster, 0); Statement statement = connection.createStatement()) {
-                    statement.setQueryTimeout(5);
+                    statement.setQueryTimeout(20);
                     statement.execute("INSERT INTO item VALUES (2000001, 'a minority')");
                 }
             });
