@@ -69,12 +69,12 @@ class PostgresExecutorContractTest extends ExecutorContract {
             statement.execute("SET event_triggers = off");
             connection.commit();
             for (String schema : List.of(
-            "create function f() returns text language sql as $$ select set_config('a.b', 'c', true) $$",
-            "create function f() returns void language plpgsql as $$ begin set a.b = 'c'; end $$",
-            "create function f() returns void language plpgsql as $$ begin execute 'set a.b = 1'; end $$",
-            "create function f() returns void language plpgsql as $$ begin /* */ set local a.b = 'c'; end $$",
-            "create function f() returns void language plpgsql as $$ begin create temp table t (i int); end $$",
-            "create table t (id int primary key, up int references t deferrable initially deferred)")) {
+                    "create function f() returns text language sql as $$ select set_config('a.b', 'c', true) $$",
+                    "create function f() returns void language plpgsql as $$ begin set a.b = 'c'; end $$",
+                    "create function f() returns void language plpgsql as $$ begin execute 'set a.b = 1'; end $$",
+                    "create function f() returns void language plpgsql as $$ begin /* */ set local a.b = 'c'; end $$",
+                    "create function f() returns void language plpgsql as $$ begin create temp table t (i int); end $$",
+                    "create table t (id int primary key, up int references t deferrable initially deferred)")) {
                 statement.execute(schema);
                 assertFalse(together(statement), schema);
                 connection.rollback();

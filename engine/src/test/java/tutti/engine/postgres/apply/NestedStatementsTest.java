@@ -138,8 +138,8 @@ class NestedStatementsTest {
                 "CREATE OPERATOR s.@#@ (FUNCTION = s.hidden, RIGHTARG = int)")) {
             pair.transaction("INSERT INTO s.t VALUES (1, 1)");
             for (String expression : List.of("random()", "(SELECT_ + random())::int", "clock_timestamp()::text",
-            "v::text || current_timestamp", "'now'::timestamptz",
-            "hidden(v)", "@#@ v", "t.hid", "\"hidden\" /* x */ (v)", "CASE WHEN v > 0 THEN now()::text END")) {
+                    "v::text || current_timestamp", "'now'::timestamptz",
+                    "hidden(v)", "@#@ v", "t.hid", "\"hidden\" /* x */ (v)", "CASE WHEN v > 0 THEN now()::text END")) {
                 isRefused(pair, expression.replace("SELECT_", "v"));
             }
         }
@@ -195,8 +195,8 @@ class NestedStatementsTest {
         try (Pair pair = withCheckedType("CREATE TABLE s.t (id int PRIMARY KEY, v text)",
                 "ALTER TABLE s.t OWNER TO nested")) {
             for (String change : List.of("ALTER v TYPE int USING ('(1)'::s.whole).part",
-            "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
-            "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'")) {
+                    "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
+                    "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'")) {
                 pair.session.execute("SET LOCAL ROLE nested");
                 try {
                     pair.session.execute("DO $do$ BEGIN EXECUTE $q$ALTER TABLE s.t " + change + "$q$; END $do$");
@@ -268,7 +268,7 @@ class NestedStatementsTest {
     @Test
     void aColumnIsNotFilledWithTheMoment() throws Exception {
         List<String> columns = List.of("timestamptz DEFAULT 'now'", "date DEFAULT ' Today '",
-            "text DEFAULT $$now$$::timestamp::text");
+                "text DEFAULT $$now$$::timestamp::text");
         try (Pair pair = new Pair("CREATE TABLE t0 (id int PRIMARY KEY)", "CREATE TABLE t1 (id int PRIMARY KEY)",
                 "CREATE TABLE t2 (id int PRIMARY KEY)")) {
             for (int i = 0; i < columns.size(); i++) {
