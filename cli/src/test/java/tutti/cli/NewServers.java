@@ -14,8 +14,8 @@ import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.runtime.real.PrivateFiles;
 
 /**
- * Data directories of new PostgreSQL servers, all copied from one that the first test of a virtual machine makes: to make one takes a node a
- * fifth of its start. Nodes that are started otherwise, as in the tests of commands, make their own.
+ * Data directories of new PostgreSQL servers, all copied from one that the first test of a virtual machine makes, which takes half a second
+ * less of a processor for each. Nodes that are started otherwise, as in the tests of commands, make their own.
  */
 public final class NewServers {
     private static final String USER = "postgres";

@@ -6,7 +6,6 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import com.tngtech.archunit.ArchConfiguration;
 import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -28,13 +27,8 @@ class RoomsTest {
     /** In whichever directory they were compiled to, and in jars that tests share. */
     private static final ImportOption NO_TESTS = from -> !from.contains("/test-classes/")
             && !from.contains("-tests.jar");
-    private static final JavaClasses TUTTI = tutti();
-
-    /** Of others' classes names are enough: to read what is in them takes longer than all of ours. */
-    private static JavaClasses tutti() {
-        ArchConfiguration.get().setResolveMissingDependenciesFromClassPath(false);
-        return new ClassFileImporter().withImportOption(NO_TESTS).importPackages("tutti");
-    }
+    private static final JavaClasses TUTTI = new ClassFileImporter().withImportOption(NO_TESTS)
+            .importPackages("tutti");
 
     static Set<String> rooms() {
         return Rooms.MAY_USE.keySet();
