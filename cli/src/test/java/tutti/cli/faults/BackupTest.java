@@ -121,7 +121,7 @@ class BackupTest {
     @ParameterizedTest
     @ValueSource(strings = {"postgres", "h2"})
     void aClusterBeginsWithWhatWasThereAtAPositionAtATimeAndAtTheEnd(String engine) throws Exception {
-        ClusterSpec spec = FaultCluster.spec(directory.resolve("nodes"), 3, "si");
+        ClusterSpec spec = FaultCluster.spec(directory.resolve("nodes"), 2, "si");
         Path backups = directory.resolve("backups");
         String data = spec.directory().toString();
         try (FaultCluster cluster = FaultCluster.start(engine.equals("postgres")
@@ -145,11 +145,11 @@ class BackupTest {
             String since = run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
             assertTrue(since.contains("what was ordered since"), since);
             BackupNote kept = newest(backups);
-            cluster.execute(2, "INSERT INTO note VALUES (3, 'late')");
+            cluster.execute(1, "INSERT INTO note VALUES (3, 'late')");
             if (several) {
-                cluster.executeIn(2, "shop", "DELETE FROM note WHERE id = 1");
-                cluster.execute(2, "CREATE DATABASE later");
-                cluster.executeIn(2, "later", "CREATE TABLE note AS SELECT 1 AS id, 'made since' AS what");
+                cluster.executeIn(1, "shop", "DELETE FROM note WHERE id = 1");
+                cluster.execute(1, "CREATE DATABASE later");
+                cluster.executeIn(1, "later", "CREATE TABLE note AS SELECT 1 AS id, 'made since' AS what");
             }
             cluster.execute(0, "DELETE FROM note WHERE id = 1");
             run(Program.OK, "backup", "--data", data, "--node", "0", "--to", backups.toString());
@@ -170,7 +170,7 @@ class BackupTest {
             }
             cluster.execute(1, "INSERT INTO note VALUES (4, 'another history')");
             restore(cluster, backups, engine, "--at", Instant.ofEpochMilli(kept.millis()).toString());
-            assertEquals(List.of("before", "kept!"), rows(cluster, 2));
+            assertEquals(List.of("before", "kept!"), rows(cluster, 1));
             restore(cluster, backups, engine);
             for (int node : cluster.ids().toArray()) {
                 assertEquals(List.of("kept!", "late"), rows(cluster, node));
@@ -179,7 +179,7 @@ class BackupTest {
                     assertEquals(List.of("made since"), rows(cluster, node, "later"));
                 }
             }
-            cluster.execute(2, "INSERT INTO note VALUES (5, 'on')");
+            cluster.execute(1, "INSERT INTO note VALUES (5, 'on')");
             run(Program.OK, "compare", "--data", data);
         }
     }
@@ -187,7 +187,7 @@ class BackupTest {
     /** Before a change, behind it, and with a base of after it; the number of the node that went is still not given again. */
     @Test
     void membersThatWereChangedAreThoseOfThePosition() throws Exception {
-        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory.resolve("nodes"), 3, "si"),
+        ClusterSpec spec = FaultCluster.with(FaultCluster.spec(directory.resolve("nodes"), 2, "si"),
                 ClusterSpec.ENGINE, "h2");
         Path backups = directory.resolve("backups");
         String data = spec.directory().toString();
@@ -197,28 +197,28 @@ class BackupTest {
             cluster.execute(1, "INSERT INTO note VALUES (1, 'of the first')");
             run(Program.OK, "backup", "--data", data, "--to", backups.toString());
             BackupNote first = newest(backups);
-            run(Program.OK, "nodes", "add", "3", "127.0.0.1:1", "--data", data);
-            run(Program.OK, "nodes", "remove", "3", "--data", data);
+            run(Program.OK, "nodes", "add", "2", "127.0.0.1:1", "--data", data);
+            run(Program.OK, "nodes", "remove", "2", "--data", data);
             cluster.execute(1, "SET tutti.acknowledge = 'applied'", "INSERT INTO note VALUES (2, 'changed')");
             run(Program.OK, "backup", "--data", data, "--to", backups.toString());
 
             restore(cluster, backups, "h2", "--at", String.valueOf(first.most()));
-            assertEquals(List.of("of the first"), rows(cluster, 2));
+            assertEquals(List.of("of the first"), rows(cluster, 1));
             String begun = run(Program.OK, "nodes", "list", "--data", data);
             assertTrue(begun.contains("as the cluster began"), begun);
 
             restore(cluster, backups, "h2");
             cluster.execute(1, "INSERT INTO note VALUES (3, 'restored')");
-            String again = run(Program.FAILURE, "nodes", "add", "3", "127.0.0.1:1", "--data", data);
+            String again = run(Program.FAILURE, "nodes", "add", "2", "127.0.0.1:1", "--data", data);
             assertTrue(again.contains("numbers are never given again"), again);
 
             Path later = directory.resolve("later");
             run(Program.OK, "backup", "--data", data, "--to", later.toString());
             cluster.execute(0, "INSERT INTO note VALUES (4, 'lost')");
             restore(cluster, later, "h2");
-            cluster.execute(2, "INSERT INTO note VALUES (5, 'on')");
-            assertEquals(List.of("of the first", "changed", "restored", "on"), rows(cluster, 2));
-            run(Program.OK, "nodes", "add", "4", "127.0.0.1:1", "--data", data);
+            cluster.execute(1, "INSERT INTO note VALUES (5, 'on')");
+            assertEquals(List.of("of the first", "changed", "restored", "on"), rows(cluster, 1));
+            run(Program.OK, "nodes", "add", "3", "127.0.0.1:1", "--data", data);
             run(Program.OK, "compare", "--data", data);
         }
     }
@@ -227,14 +227,14 @@ class BackupTest {
     @Test
     void aBaseOfANodeThatIsWrittenToIsOneOfAPosition() throws Exception {
         Path backups = directory.resolve("backups");
-        try (FaultCluster cluster = FaultCluster.start(directory.resolve("nodes"), 3)) {
+        try (FaultCluster cluster = FaultCluster.start(directory.resolve("nodes"), 2)) {
             Ledger.create(cluster);
             try (Ledger ledger = Ledger.run(cluster, 2, 4)) {
                 ledger.awaitMore(50);
-                run(Program.OK, "backup", "--data", directory.resolve("nodes").toString(), "--node", "2", "--to",
+                run(Program.OK, "backup", "--data", directory.resolve("nodes").toString(), "--node", "1", "--to",
                         backups.toString());
                 ledger.awaitMore(50);
-                run(Program.OK, "backup", "--data", directory.resolve("nodes").toString(), "--node", "1", "--to",
+                run(Program.OK, "backup", "--data", directory.resolve("nodes").toString(), "--node", "0", "--to",
                         backups.toString());
                 ledger.awaitMore(20);
             }

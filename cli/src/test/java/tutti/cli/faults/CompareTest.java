@@ -87,11 +87,11 @@ class CompareTest {
     void nodesWithDatabasesOfTheirOwnAreComparedAsWell() throws Exception {
         for (String engine : List.of("h2", "hsqldb")) {
             Path data = directory.resolve(engine);
-            ClusterSpec spec = FaultCluster.with(FaultCluster.spec(data, 3, "si"), ClusterSpec.ENGINE, engine);
+            ClusterSpec spec = FaultCluster.with(FaultCluster.spec(data, 2, "si"), ClusterSpec.ENGINE, engine);
             try (FaultCluster cluster = FaultCluster.start(spec)) {
                 cluster.execute(0, "CREATE TABLE item (id bigint PRIMARY KEY, what varchar(20))");
                 for (int i = 0; i < 50; i++) {
-                    cluster.execute(i % 3, "INSERT INTO item VALUES (" + i + ", 'before')");
+                    cluster.execute(i % 2, "INSERT INTO item VALUES (" + i + ", 'before')");
                 }
                 assertEquals(Program.OK, compare(data), out::toString);
                 assertTrue(cluster.cluster.stop(1, FaultCluster.PATIENCE));

@@ -27,6 +27,7 @@ import java.util.stream.IntStream;
 import tutti.check.CheckResult;
 import tutti.check.ReplicaComparison;
 import tutti.cli.FreePorts;
+import tutti.cli.NewServers;
 import tutti.cli.NodeCommand;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
@@ -45,6 +46,7 @@ final class FaultCluster implements AutoCloseable {
 
     private FaultCluster(ClusterSpec spec) {
         this.nodes = spec.nodes();
+        NewServers.provide(spec);
         cluster = Cluster.start(spec, (node, status) -> deaths.add(node.name() + " " + status));
     }
 
@@ -214,12 +216,17 @@ final class FaultCluster implements AutoCloseable {
         }
     }
 
-    /** Waits until all nodes have made visible what any of them has by now, and compares their tables. */
-    void assertSame() throws SQLException, InterruptedException {
+    /** Waits until all nodes have made visible what any of them has by now. */
+    void awaitLevel() {
         awaitReady();
         long target = ids().mapToLong(id -> cluster.status(id).orElseThrow().positions().known()).max().orElseThrow();
         ids().forEach(id -> cluster.await(id, PATIENCE, "at position " + target,
                 status -> status.positions().applied() >= target));
+    }
+
+    /** Likewise, and compares their tables. */
+    void assertSame() throws SQLException, InterruptedException {
+        awaitLevel();
         CheckResult result = new ReplicaComparison(ids()
                 .mapToObj(id -> new ReplicaComparison.Source(node(id).name(), () -> beneath(id))).toList()).compare();
         assertTrue(result.passed(), result::toString);

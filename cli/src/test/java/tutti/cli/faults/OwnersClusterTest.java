@@ -49,6 +49,7 @@ class OwnersClusterTest {
     private static final long MORE = 300;
     private static final String UNDERTAKEN = "tutti_requests_undertaken_total";
     private static final String TRANSACTIONS = "tutti_requests_transactions_total";
+    private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
     @TempDir
     private Path directory;
@@ -59,66 +60,62 @@ class OwnersClusterTest {
     /** Clients of the nodes that stay never lose their connection, so each of their requests counts exactly once. */
     @ParameterizedTest
     @ValueSource(strings = {"postgres", "h2"})
-    @Timeout(150)
-    void nothingIsLostOrRepeatedWhenAnOwnerDies(String engine) throws Exception {
+    @Timeout(400)
+    void nothingIsLostOrRepeatedWhenAnOwnerDiesOrParametersChange(String engine) throws Exception {
         try (FaultCluster cluster = start(engine);
                 ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
             List<Future<?>> clients = begin(cluster, threads);
-            FaultCluster.await("requests", () -> done.get() > MORE);
-            for (int node = 0; node < cluster.size(); node++) {
-                assertTrue(undertaken(cluster.node(node)) > 0, "node " + node + " has executed nothing");
-            }
-            assertTrue(metric(cluster.node(1), TRANSACTIONS) < undertaken(cluster.node(1)),
-                    "clients change the same tables at the same time, and no two requests were executed together");
-            cluster.cluster.kill(0);
-            long before = done.get();
-            FaultCluster.await("requests without an owner", () -> done.get() > before + MORE);
-            cluster.cluster.startNode(0);
-            cluster.awaitReady();
-            FaultCluster.await("the owner that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
+            anOwnerDies(cluster);
+            parametersChange(cluster);
             countedOnce(cluster.cluster.nodes(), clients);
             assertEquals(List.of(), List.copyOf(cluster.deaths));
         }
     }
 
+    private void anOwnerDies(FaultCluster cluster) {
+        FaultCluster.await("requests", () -> done.get() > MORE);
+        for (int node = 0; node < cluster.size(); node++) {
+            assertTrue(undertaken(cluster.node(node)) > 0, "node " + node + " has executed nothing");
+        }
+        assertTrue(metric(cluster.node(1), TRANSACTIONS) < undertaken(cluster.node(1)),
+                "clients change the same tables at the same time, and no two requests were executed together");
+        cluster.cluster.kill(0);
+        long before = done.get();
+        FaultCluster.await("requests without an owner", () -> done.get() > before + MORE);
+        cluster.cluster.startNode(0);
+        cluster.awaitReady();
+        FaultCluster.await("the owner that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
+    }
+
     /** A node is away for some of the changes, and has been told of all when it is back. */
-    @ParameterizedTest
-    @ValueSource(strings = {"postgres", "h2"})
-    @Timeout(300)
-    void nothingIsLostOrRepeatedWhenParametersChange(String engine) throws Exception {
-        try (FaultCluster cluster = start(engine);
-                ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
-            List<Future<?>> clients = begin(cluster, threads);
-            set("owners=2", "logs=3");
-            more();
-            double others = undertaken(cluster.node(0)) + undertaken(cluster.node(1));
-            more();
-            assertEquals(others, undertaken(cluster.node(0)) + undertaken(cluster.node(1)), "node 2 owns all");
-            cluster.cluster.kill(0);
-            set("execution=active");
-            more();
-            double owner = undertaken(cluster.node(2));
-            more();
-            assertEquals(owner, undertaken(cluster.node(2)), "nobody executes for others");
-            set("owners=1,2");
-            more();
-            double first = undertaken(cluster.node(1));
-            set("execution=passive");
-            FaultCluster.await("the first of the owners owns all", () -> undertaken(cluster.node(1)) > first + 1);
-            cluster.cluster.startNode(0);
-            set("logs=128", "owners=in-turn", "execution=hybrid");
-            cluster.awaitReady();
-            FaultCluster.await("the node that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
-            set("execution=active");
-            more();
-            set("execution=hybrid");
-            more();
-            String now = tutti("parameters", "list", "--url", cluster.node(0).httpUrl());
-            for (int node = 1; node < cluster.size(); node++) {
-                assertEquals(now, tutti("parameters", "list", "--url", cluster.node(node).httpUrl()));
-            }
-            countedOnce(cluster.cluster.nodes(), clients);
-            assertEquals(List.of(), List.copyOf(cluster.deaths));
+    private void parametersChange(FaultCluster cluster) {
+        set("owners=2", "logs=3");
+        more();
+        double others = undertaken(cluster.node(0)) + undertaken(cluster.node(1));
+        more();
+        assertEquals(others, undertaken(cluster.node(0)) + undertaken(cluster.node(1)), "node 2 owns all");
+        cluster.cluster.kill(0);
+        set("execution=active");
+        more();
+        double owner = undertaken(cluster.node(2));
+        more();
+        assertEquals(owner, undertaken(cluster.node(2)), "nobody executes for others");
+        set("owners=1,2");
+        more();
+        double first = undertaken(cluster.node(1));
+        set("execution=passive");
+        FaultCluster.await("the first of the owners owns all", () -> undertaken(cluster.node(1)) > first + 1);
+        cluster.cluster.startNode(0);
+        set("logs=128", "owners=in-turn", "execution=hybrid");
+        cluster.awaitReady();
+        FaultCluster.await("the node that is back executes requests", () -> undertaken(cluster.node(0)) > 0);
+        set("execution=active");
+        more();
+        set("execution=hybrid");
+        more();
+        String now = tutti("parameters", "list", "--url", cluster.node(0).httpUrl());
+        for (int node = 1; node < cluster.size(); node++) {
+            assertEquals(now, tutti("parameters", "list", "--url", cluster.node(node).httpUrl()));
         }
     }
 
@@ -247,8 +244,8 @@ class OwnersClusterTest {
     }
 
     private static double metric(ClusterFile.Node at, String name) {
-        try (HttpClient client = HttpClient.newHttpClient()) {
-            String page = client.send(HttpRequest.newBuilder(URI.create(at.httpUrl() + "/metrics")).build(),
+        try {
+            String page = CLIENT.send(HttpRequest.newBuilder(URI.create(at.httpUrl() + "/metrics")).build(),
                     HttpResponse.BodyHandlers.ofString()).body();
             Matcher found = Pattern.compile("(?m)^" + name + " (\\S+)$").matcher(page);
             assertTrue(found.find(), page);

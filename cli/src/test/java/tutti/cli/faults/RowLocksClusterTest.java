@@ -14,6 +14,8 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,7 +34,21 @@ class RowLocksClusterTest {
             "SHARE, SHARE", "SHARE, KEY SHARE", "KEY SHARE, SHARE", "KEY SHARE, KEY SHARE");
 
     @TempDir
-    private Path directory;
+    private static Path directory;
+    /** Of two nodes under {@code si}, for all tests that need no other. */
+    private static FaultCluster usual;
+
+    @BeforeAll
+    static void start() throws Exception {
+        usual = start("si");
+    }
+
+    @AfterAll
+    static void stop() {
+        if (usual != null) {
+            usual.close();
+        }
+    }
 
     private static void begin(Connection session, int doctor, String query) throws SQLException {
         session.setAutoCommit(false);
@@ -64,8 +80,8 @@ class RowLocksClusterTest {
         }
     }
 
-    private static FaultCluster start(Path directory, String protocol) throws Exception {
-        FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory, 2, protocol));
+    private static FaultCluster start(String protocol) throws Exception {
+        FaultCluster cluster = FaultCluster.start(FaultCluster.spec(directory.resolve(protocol), 2, protocol));
         cluster.execute(0, "CREATE TABLE rota (id int PRIMARY KEY, name text)",
                 "CREATE TABLE doctor (id int PRIMARY KEY, present boolean)", "INSERT INTO rota VALUES (1, 'night')",
                 "INSERT INTO doctor VALUES (1, true), (2, true)");
@@ -75,7 +91,23 @@ class RowLocksClusterTest {
 
     private static void again(FaultCluster cluster) throws Exception {
         cluster.execute(0, "UPDATE doctor SET present = true");
-        cluster.assertSame();
+        assertSameRows(cluster);
+    }
+
+    /** Waits as {@link FaultCluster#assertSame} does, and compares the rows alone: definitions do not change from one pair to the next. */
+    private static void assertSameRows(FaultCluster cluster) throws SQLException {
+        cluster.awaitLevel();
+        assertEquals(rows(cluster, 0), rows(cluster, 1));
+    }
+
+    private static String rows(FaultCluster cluster, int node) throws SQLException {
+        try (Connection beneath = cluster.beneath(node);
+                Statement statement = beneath.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT string_agg(line, ' ' ORDER BY line) FROM"
+                        + " (SELECT r::text FROM rota r UNION ALL SELECT d::text FROM doctor d) AS all_rows (line)")) {
+            assertTrue(rows.next());
+            return rows.getString(1);
+        }
     }
 
     private static String query(String strength) {
@@ -84,9 +116,8 @@ class RowLocksClusterTest {
 
     @Test
     void ofTwoThatLockTheSameRowAtTwoNodesOneCommitsIfTheirLocksConflict() throws Exception {
-        try (FaultCluster cluster = start(directory, "si");
-                Connection one = cluster.connect(0);
-                Connection other = cluster.connect(1)) {
+        FaultCluster cluster = usual;
+        try (Connection one = cluster.connect(0); Connection other = cluster.connect(1)) {
             for (String first : STRENGTHS) {
                 for (String second : STRENGTHS) {
                     for (boolean applied : List.of(false, true)) {
@@ -95,7 +126,7 @@ class RowLocksClusterTest {
                         begin(other, 2, query(second));
                         assertNull(commit(one));
                         if (applied) {
-                            cluster.assertSame();
+                            assertSameRows(cluster);
                         }
                         String pair = first + ", " + second;
                         assertEquals(TOGETHER.contains(pair) ? null : "40001", commit(other),
@@ -103,15 +134,15 @@ class RowLocksClusterTest {
                     }
                 }
             }
+            cluster.assertSame();
         }
     }
 
     /** Who has changed the row has locked it for all others. */
     @Test
     void ofTwoOneOfWhichChangesWhatTheOtherLocksOneCommits() throws Exception {
-        try (FaultCluster cluster = start(directory, "si");
-                Connection one = cluster.connect(0);
-                Connection other = cluster.connect(1)) {
+        FaultCluster cluster = usual;
+        try (Connection one = cluster.connect(0); Connection other = cluster.connect(1)) {
             String change = "UPDATE rota SET name = name WHERE id = ? RETURNING name, id";
             for (String strength : List.of("UPDATE", "NO KEY UPDATE")) {
                 for (boolean changedFirst : List.of(false, true)) {
@@ -121,21 +152,21 @@ class RowLocksClusterTest {
                         begin(other, 2, changedFirst ? query(strength) : change);
                         assertNull(commit(one));
                         if (applied) {
-                            cluster.assertSame();
+                            assertSameRows(cluster);
                         }
                         assertEquals("40001", commit(other), strength + (changedFirst ? ", changed first" : "")
                                 + (applied ? ", applied before" : ""));
                     }
                 }
             }
+            cluster.assertSame();
         }
     }
 
     @Test
     void advisoryLocksOfTransactionsKeepOutOtherNodesIfAsked() throws Exception {
-        try (FaultCluster cluster = start(directory, "si");
-                Connection one = cluster.connect(0);
-                Connection other = cluster.connect(1)) {
+        FaultCluster cluster = usual;
+        try (Connection one = cluster.connect(0); Connection other = cluster.connect(1)) {
             List<String> exclusive = List.of("SELECT 'night' AS name, pg_advisory_xact_lock(4000000000000 + ?)",
                     "SELECT 'night' AS name, pg_try_advisory_xact_lock(4000000000000 + ?)");
             String shared = "SELECT 'night' AS name, pg_advisory_xact_lock_shared(4000000000000 + ?)";
@@ -178,6 +209,7 @@ class RowLocksClusterTest {
                 assertEquals("0A000", commit(one), outliving);
                 assertNull(both(cluster, one, other, exclusive.getFirst(), two), "what outlived is given up");
             }
+            cluster.assertSame();
         }
     }
 
@@ -187,14 +219,14 @@ class RowLocksClusterTest {
         begin(one, 1, first);
         begin(other, 2, second);
         assertNull(commit(one));
-        cluster.assertSame();
+        assertSameRows(cluster);
         return commit(other);
     }
 
     @ParameterizedTest
     @ValueSource(strings = {"dbsm", "postgres-r", "2pc"})
     void soItIsUnderOtherProtocols(String protocol) throws Exception {
-        try (FaultCluster cluster = start(directory, protocol);
+        try (FaultCluster cluster = start(protocol);
                 Connection one = cluster.connect(0);
                 Connection other = cluster.connect(1)) {
             for (String strength : List.of("UPDATE", "NO KEY UPDATE", "SHARE")) {
@@ -204,11 +236,12 @@ class RowLocksClusterTest {
                     begin(other, 2, query("UPDATE"));
                     assertNull(commit(one));
                     if (applied) {
-                        cluster.assertSame();
+                        assertSameRows(cluster);
                     }
                     assertEquals("40001", commit(other), strength + (applied ? ", applied before" : ""));
                 }
             }
+            cluster.assertSame();
         }
     }
 }

@@ -133,8 +133,9 @@ class SimCommandsTest {
     @Tag("long")
     @Test
     void aFailureIsMadeSmallExplainedAndReplayed() throws Exception {
-        assertEquals(1, run("check", "--protocol", "active", "--mutant", "execution-differs", "--seeds", "2",
-                "--faults", "all", "--shrink", "20", "--failures", directory.toString()), out::toString);
+        assertEquals(1, run("check", "--protocol", "active", "--mutant", "execution-differs", "--seeds", "1",
+                "--transactions", "200", "--faults", "all", "--shrink", "20", "--failures", directory.toString()),
+                out::toString);
         String said = out.toString();
         assertTrue(said.contains("FAILED active, seed ") && said.contains("raft order, faults all, by ")
                 && said.contains("0 are needed") && said.contains("equal commit sequences"), said);

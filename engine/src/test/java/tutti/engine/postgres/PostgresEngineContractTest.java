@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -28,43 +29,53 @@ class PostgresEngineContractTest extends EngineContract {
     static final long MADE_AT = 7;
     private static final String PUT = "INSERT INTO kv VALUES (%d, '%s') ON CONFLICT (k) DO UPDATE SET v = excluded.v";
 
+    /** Of the other replica: one for all, whose table each test leaves empty. */
+    private static @Nullable LocalSession maker;
+
     @Override
     protected Harness open() throws Exception {
         return harness();
     }
 
+    private static LocalSession maker() throws Exception {
+        LocalSession session = maker;
+        if (session == null) {
+            String other = TestServer.database(TABLE);
+            TestServer.install(other, 1);
+            session = new LocalSession(other);
+            maker = session;
+        }
+        return session;
+    }
+
     /** A new database of the test server, and another one. */
     static Harness harness() throws Exception {
         String database = TestServer.database(TABLE);
-        String other = TestServer.database(TABLE);
-        TestServer.install(other, 1);
         PostgresEngine engine = PostgresEngine.open(TestServer.loops(), TestServer.reach(database),
                 TestServer.settings(0));
-        return new PostgresHarness(engine, engine, DatabaseTag.CONFIGURED, database, new LocalSession(other));
+        return new PostgresHarness(engine, engine, DatabaseTag.CONFIGURED, database, maker());
     }
 
     /** The same of a database that a cluster has besides the configured one, which is empty. */
     static Harness harnessOfAnother() throws Exception {
         String configured = TestServer.database();
         String database = TestServer.database(TABLE);
-        String other = TestServer.database(TABLE);
-        TestServer.install(other, 1);
         ServerEngine engine = server(configured, database);
         return new PostgresHarness(engine, Objects.requireNonNull(engine.member(database)).engine(), MADE_AT, database,
-                new LocalSession(other));
+                maker());
     }
 
     /** The engine of a server, with databases that were made at {@link #MADE_AT} and the positions after it. */
     static ServerEngine server(String configured, String... others) throws Exception {
-        TestServer.install(configured, 0);
+        PostgresEngine first = PostgresEngine.open(TestServer.loops(), TestServer.reach(configured),
+                TestServer.settings(0));
         BackendConnection connection = TestServer.connect(configured);
         for (int i = 0; i < others.length; i++) {
             TestServer.execute(connection,
                     "INSERT INTO tutti.databases VALUES (" + (MADE_AT + i) + ", '" + others[i] + "', 'open')");
         }
         connection.close();
-        return new ServerEngine(TestServer.loops(), TestServer.reach(configured),
-                PostgresEngine.open(TestServer.loops(), TestServer.reach(configured), TestServer.settings(0)),
+        return new ServerEngine(TestServer.loops(), TestServer.reach(configured), first,
                 (settings, beside) -> PostgresEngine.open(TestServer.loops(), settings, TestServer.settings(0),
                         beside));
     }
@@ -151,7 +162,9 @@ class PostgresEngineContractTest extends EngineContract {
         public void close() {
             engine.close();
             try {
-                other.close();
+                other.connection().rollback();
+                other.execute("DELETE FROM kv").gather();
+                other.connection().commit();
             } catch (SQLException failed) {
                 throw new IllegalStateException(failed);
             }

@@ -44,6 +44,8 @@ public final class TestServer {
             EmbeddedPostgres server = EmbeddedPostgres.start(ServerConfiguration
                     .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), USER, PASSWORD)
                     .with("fsync", "off").with("shared_buffers", "64MB")
+                    // hundreds of databases that are used for a second each: it would look at all of them every minute
+                    .with("autovacuum", "off")
                     // for those tests that have it tell what was changed
                     .with("wal_level", "logical").with("max_slot_wal_keep_size", "1GB")
                     .with("max_replication_slots", "20").with("max_wal_senders", "20")

@@ -53,6 +53,9 @@ class GridTest {
     /** After which a node counts as crashed: long, where none crashes, so that a slow machine makes none. */
     private Duration silence = Duration.ofSeconds(20);
 
+    /** After which an operation has failed that nobody answers: long, where none is to fail. */
+    private Duration patience = Duration.ofSeconds(30);
+
     private void open(CommitProtocol protocol, IsolationLevel level, CacheConfig... caches) throws IOException {
         Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>();
         List<InetSocketAddress> free = FreePorts.addresses(nodeCount);
@@ -61,7 +64,8 @@ class GridTest {
         }
         for (int i = 0; i < nodeCount; i++) {
             grids.add(Grid.open(GridConfig.of("test", i, nodes, List.of(caches), protocol)
-                    .withHeartbeat(Duration.ofMillis(50), silence), level));
+                    .withHeartbeat(Duration.ofMillis(50), silence)
+                    .withTimeouts(Duration.ofSeconds(10), patience, Duration.ofSeconds(60)), level));
         }
     }
 
@@ -211,6 +215,7 @@ class GridTest {
     void anotherLeadsAGroupWhenItsLeaderHasCrashed() throws IOException {
         nodeCount = 6;
         silence = Duration.ofMillis(1500);
+        patience = Duration.ofSeconds(10);
         open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
         countUp(grids.get(2), 10);
         grids.get(0).close();

@@ -28,6 +28,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.spi.Completion;
@@ -43,6 +45,7 @@ import tutti.runtime.real.RealMachine;
  * {@code -Dtutti.fuzz.seconds=N} takes so long for new ones.
  */
 @Timeout(900)
+@Execution(ExecutionMode.CONCURRENT)
 class DamagedCopiesTest {
     private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("tutti.fuzz.seconds", 15));
     private static final Set<String> PARTS = Set.of("postgres", "order");

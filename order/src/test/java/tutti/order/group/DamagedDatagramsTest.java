@@ -27,6 +27,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Versions;
 import tutti.group.Packet;
@@ -41,6 +43,7 @@ import tutti.runtime.real.RealMachine;
  * other. A seed is a run of datagrams; those that have found something are kept. {@code -Dtutti.fuzz.seconds=N} takes so long for new ones.
  */
 @Timeout(900)
+@Execution(ExecutionMode.CONCURRENT)
 class DamagedDatagramsTest {
     private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("tutti.fuzz.seconds", 15));
     /** Runs that have found something once. */

@@ -24,6 +24,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import tutti.core.schema.DecodeException;
 import tutti.core.schema.Encoded;
 import tutti.order.Recorder;
@@ -37,6 +39,7 @@ import tutti.runtime.Frames;
  */
 @Tag("long")
 @Timeout(900)
+@Execution(ExecutionMode.CONCURRENT)
 class DamagedFramesTest {
     private static final Duration TIME = Duration.ofSeconds(Integer.getInteger("tutti.fuzz.seconds", 15));
     /** Connections that have found something once. */

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -68,27 +69,25 @@ class NestedStatementsTest {
         }
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {
-            "INSERT INTO t VALUES (5, 'five')",
-            "UPDATE t SET v = 'changed'",
-            "UPDATE t SET id = id + 10",
-            "UPDATE t SET v = 'once'; UPDATE t SET v = 'twice'",
-            "DELETE FROM t WHERE id = 1",
-            "UPDATE t SET v = 'gone'; DELETE FROM t",
-            "TRUNCATE t",
-            "UPDATE keyless SET v = 'changed'",
-            "UPDATE narrow SET v = v + 1"})
-    void rowsAreUnderstoodAsTheyWereBeforeTheSchemaChange(String changes) throws Exception {
-        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)", "CREATE TABLE keyless (v text)",
-                "CREATE TABLE narrow (id int PRIMARY KEY, v int)")) {
-            pair.transaction("INSERT INTO t VALUES (1, 'one'), (2, repeat('long ', 20000))",
-                    "INSERT INTO keyless VALUES ('old')",
-                    "INSERT INTO narrow VALUES (1, 1)");
-            commit(pair, "DO $do$ BEGIN " + changes + "; ALTER TABLE t ADD COLUMN w int DEFAULT 5;"
-                    + " ALTER TABLE keyless ADD COLUMN w int DEFAULT 5; ALTER TABLE narrow ADD COLUMN w int DEFAULT 5; "
-                    + "INSERT INTO t VALUES (9, 'nine', 9); UPDATE t SET w = w + 1; END $do$");
-            pair.assertEqual("t", "keyless", "narrow");
+    @Test
+    void rowsAreUnderstoodAsTheyWereBeforeTheSchemaChange() throws Exception {
+        List<String> all = List.of("INSERT INTO t VALUES (5, 'five')", "UPDATE t SET v = 'changed'",
+                "UPDATE t SET id = id + 10", "UPDATE t SET v = 'once'; UPDATE t SET v = 'twice'",
+                "DELETE FROM t WHERE id = 1", "UPDATE t SET v = 'gone'; DELETE FROM t", "TRUNCATE t",
+                "UPDATE keyless SET v = 'changed'", "UPDATE narrow SET v = v + 1");
+        String[] tables = IntStream.range(0, all.size()).mapToObj(i -> "CREATE SCHEMA s" + i
+                + " CREATE TABLE t (id int PRIMARY KEY, v text) CREATE TABLE keyless (v text)"
+                + " CREATE TABLE narrow (id int PRIMARY KEY, v int)").toArray(String[]::new);
+        try (Pair pair = new Pair(tables)) {
+            for (int i = 0; i < all.size(); i++) {
+                String here = "SET LOCAL search_path = s" + i;
+                pair.transaction(here, "INSERT INTO t VALUES (1, 'one'), (2, repeat('long ', 20000))",
+                        "INSERT INTO keyless VALUES ('old')", "INSERT INTO narrow VALUES (1, 1)");
+                commit(pair, here, "DO $do$ BEGIN " + all.get(i) + "; ALTER TABLE t ADD COLUMN w int DEFAULT 5;"
+                        + " ALTER TABLE keyless ADD COLUMN w int DEFAULT 5; ALTER TABLE narrow ADD COLUMN w int DEFAULT 5; "
+                        + "INSERT INTO t VALUES (9, 'nine', 9); UPDATE t SET w = w + 1; END $do$");
+                pair.assertEqual("s" + i + ".t", "s" + i + ".keyless", "s" + i + ".narrow");
+            }
         }
     }
 
@@ -130,29 +129,32 @@ class NestedStatementsTest {
     }
 
     /** Each node would compute the rows anew. */
-    @ParameterizedTest
-    @ValueSource(strings = {"random()", "(SELECT_ + random())::int", "clock_timestamp()::text",
-            "v::text || current_timestamp", "'now'::timestamptz",
-            "hidden(v)", "@#@ v", "t.hid", "\"hidden\" /* x */ (v)", "CASE WHEN v > 0 THEN now()::text END"})
-    void aColumnIsNotMadeAnewByWhatVaries(String expression) throws Exception {
-        String using = expression.replace("SELECT_", "v");
+    @Test
+    void aColumnIsNotMadeAnewByWhatVaries() throws Exception {
         try (Pair pair = new Pair("DROP SCHEMA IF EXISTS s CASCADE; CREATE SCHEMA s",
                 "CREATE TABLE s.t (id int PRIMARY KEY, v int)",
                 "CREATE FUNCTION s.hidden(int) RETURNS text LANGUAGE sql AS 'SELECT gen_random_uuid()::text'",
                 "CREATE FUNCTION s.hid(s.t) RETURNS text LANGUAGE sql AS 'SELECT gen_random_uuid()::text'",
                 "CREATE OPERATOR s.@#@ (FUNCTION = s.hidden, RIGHTARG = int)")) {
             pair.transaction("INSERT INTO s.t VALUES (1, 1)");
-            for (String table : List.of("t", "IF EXISTS ONLY s . \"t\"", "U&\"t\"")) {
-                for (String sql : List.of("ALTER TABLE " + table + " ALTER COLUMN v TYPE text USING " + using,
-                        "/* x */ ALTER TABLE " + table + " ADD w int, ALTER v SET DATA TYPE text COLLATE \"C\" USING ("
-                                + using + ")::text, ADD x int;")) {
-                    for (String body : List.of("EXECUTE $q$" + sql + "$q$", sql.replace(";", ""))) {
-                        String block = "SET LOCAL search_path = s; DO $$ BEGIN " + body + "; END $$";
-                        SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(block),
-                                block);
-                        assertEquals("0A000", refused.getSQLState(), refused.toString());
-                        pair.session.connection().rollback();
-                    }
+            for (String expression : List.of("random()", "(SELECT_ + random())::int", "clock_timestamp()::text",
+                    "v::text || current_timestamp", "'now'::timestamptz",
+                    "hidden(v)", "@#@ v", "t.hid", "\"hidden\" /* x */ (v)", "CASE WHEN v > 0 THEN now()::text END")) {
+                isRefused(pair, expression.replace("SELECT_", "v"));
+            }
+        }
+    }
+
+    private static void isRefused(Pair pair, String using) throws SQLException {
+        for (String table : List.of("t", "IF EXISTS ONLY s . \"t\"", "U&\"t\"")) {
+            for (String sql : List.of("ALTER TABLE " + table + " ALTER COLUMN v TYPE text USING " + using,
+                    "/* x */ ALTER TABLE " + table + " ADD w int, ALTER v SET DATA TYPE text COLLATE \"C\" USING ("
+                            + using + ")::text, ADD x int;")) {
+                for (String body : List.of("EXECUTE $q$" + sql + "$q$", sql.replace(";", ""))) {
+                    String block = "SET LOCAL search_path = s; DO $$ BEGIN " + body + "; END $$";
+                    SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(block), block);
+                    assertEquals("0A000", refused.getSQLState(), refused.toString());
+                    pair.session.connection().rollback();
                 }
             }
         }
@@ -188,21 +190,22 @@ class NestedStatementsTest {
     }
 
     /** Such a literal calls the domain's function where it is parsed; and a string that goes on in the next line has escapes, as its first part. */
-    @ParameterizedTest
-    @ValueSource(strings = {"ALTER v TYPE int USING ('(1)'::s.whole).part",
-            "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
-            "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'"})
-    void nothingOfSuchAColumnIsCalledWithTheRightsOfTheNode(String change) throws Exception {
+    @Test
+    void nothingOfSuchAColumnIsCalledWithTheRightsOfTheNode() throws Exception {
         try (Pair pair = withCheckedType("CREATE TABLE s.t (id int PRIMARY KEY, v text)",
                 "ALTER TABLE s.t OWNER TO nested")) {
-            pair.session.execute("SET LOCAL ROLE nested");
-            try {
-                pair.session.execute("DO $do$ BEGIN EXECUTE $q$ALTER TABLE s.t " + change + "$q$; END $do$");
-            } catch (SQLException refused) {
-                assertEquals("0A000", refused.getSQLState(), refused.toString());
+            for (String change : List.of("ALTER v TYPE int USING ('(1)'::s.whole).part",
+                    "ALTER v TYPE int USING ('{1}'::s.checked[])[1]",
+                    "ALTER v SET DEFAULT E'a'\n'\\' TYPE USING 1) AS value FROM s.t; SELECT nextval($$s.calls$$); SELECT 1 AS x --'")) {
+                pair.session.execute("SET LOCAL ROLE nested");
+                try {
+                    pair.session.execute("DO $do$ BEGIN EXECUTE $q$ALTER TABLE s.t " + change + "$q$; END $do$");
+                } catch (SQLException refused) {
+                    assertEquals("0A000", refused.getSQLState(), refused.toString());
+                }
+                pair.session.connection().rollback();
+                assertNotCalledWithTheRightsOfTheNode(pair);
             }
-            pair.session.connection().rollback();
-            assertNotCalledWithTheRightsOfTheNode(pair);
         }
     }
 
@@ -262,18 +265,21 @@ class NestedStatementsTest {
     }
 
     /** The server reads such a word when it parses the statement. */
-    @ParameterizedTest
-    @ValueSource(strings = {"timestamptz DEFAULT 'now'", "date DEFAULT ' Today '",
-            "text DEFAULT $$now$$::timestamp::text"})
-    void aColumnIsNotFilledWithTheMoment(String column) throws Exception {
-        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
-            String block = "DO $do$ BEGIN ALTER TABLE t ADD COLUMN at " + column + "; END $do$";
-            commit(pair, block, "INSERT INTO t VALUES (1)");
-            pair.assertEqual("t");
-            SQLException refused = assertThrows(SQLException.class,
-                    () -> pair.session.execute(block.replace("at ", "other ")));
-            assertEquals("0A000", refused.getSQLState(), refused.toString());
-            pair.session.connection().rollback();
+    @Test
+    void aColumnIsNotFilledWithTheMoment() throws Exception {
+        List<String> columns = List.of("timestamptz DEFAULT 'now'", "date DEFAULT ' Today '",
+                "text DEFAULT $$now$$::timestamp::text");
+        try (Pair pair = new Pair("CREATE TABLE t0 (id int PRIMARY KEY)", "CREATE TABLE t1 (id int PRIMARY KEY)",
+                "CREATE TABLE t2 (id int PRIMARY KEY)")) {
+            for (int i = 0; i < columns.size(); i++) {
+                String block = "DO $do$ BEGIN ALTER TABLE t" + i + " ADD COLUMN at " + columns.get(i) + "; END $do$";
+                commit(pair, block, "INSERT INTO t" + i + " VALUES (1)");
+                pair.assertEqual("t" + i);
+                SQLException refused = assertThrows(SQLException.class,
+                        () -> pair.session.execute(block.replace("at ", "other ")));
+                assertEquals("0A000", refused.getSQLState(), refused.toString());
+                pair.session.connection().rollback();
+            }
         }
     }
 
