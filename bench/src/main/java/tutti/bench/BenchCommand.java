@@ -6,7 +6,8 @@ import tutti.bench.apply.ApplyCommand;
 
 /** The group of commands that measure. */
 @Command(name = "bench", description = "Measure. Every command prints what it ran on; docs/benchmarks.md says how to read"
-        + " the results.", subcommands = {OverheadCommand.class, ActiveCommand.class, SqlwareCommand.class, CertifyCommand.class,
+        + " the results.", subcommands = {OverheadCommand.class, ActiveCommand.class, SqlwareCommand.class,
+                CertifyCommand.class,
                 OrderCommand.class,
                 HeapCommand.class, KernelCommand.class, MacroCommand.class, CaptureCommand.class, RecorderCommand.class,
                 ApplyCommand.class,

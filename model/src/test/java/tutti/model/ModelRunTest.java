@@ -201,7 +201,8 @@ class ModelRunTest {
         double[] millis = new double[2];
         for (boolean tentative : new boolean[]{false, true}) {
             RunResult result = run(config("gorda-wan", "workload.clients", "240", "protocol.name", "nodo",
-                    "workload.classes", "warehouses", "order.kind", order, "order.tentative", Boolean.toString(tentative)),
+                    "workload.classes", "warehouses", "order.kind", order, "order.tentative",
+                    Boolean.toString(tentative)),
                     1);
             millis[tentative ? 1 : 0] = result.total().latencies().meanMillis();
         }

@@ -130,7 +130,8 @@ abstract class ReplicaTrio {
         ListEngine engine = engines.computeIfAbsent(node, number -> new ListEngine(machine, number));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100,
-                        1 << 20, waitingBytesMax, DURABILITY_NANOS, snapshotPositions, retention, TransactionNames.PLAIN,
+                        1 << 20, waitingBytesMax, DURABILITY_NANOS, snapshotPositions, retention,
+                        TransactionNames.PLAIN,
                         doubtNanos),
                 machine, PathDirectory.of(files(node)), order(node), engine, maker(node, chosen),
                 NodeMetrics.NONE, (cause, restartable) -> ended(node, new End(cause, restartable)));

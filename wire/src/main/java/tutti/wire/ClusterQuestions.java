@@ -171,7 +171,8 @@ final class ClusterQuestions {
     }
 
     private static ErrorFields tooLate() {
-        return Errors.error("25001", "the transaction's turn has come, and what is ordered behind it may wait for it: it cannot wait for that")
+        return Errors.error("25001",
+                "the transaction's turn has come, and what is ordered behind it may wait for it: it cannot wait for that")
                 .with('H', "SELECT tutti_wait() first in the transaction block, or before BEGIN.");
     }
 

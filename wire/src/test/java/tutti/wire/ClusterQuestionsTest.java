@@ -190,7 +190,8 @@ class ClusterQuestionsTest {
                 assertEquals(String.valueOf(recorded), value(connection, "SELECT tutti_position()"), mode);
                 connection.commit();
             }
-            CompletableFuture<String> waits = beside(() -> value(connection, "SELECT tutti_wait(" + (recorded + 1) + ")"));
+            CompletableFuture<String> waits = beside(
+                    () -> value(connection, "SELECT tutti_wait(" + (recorded + 1) + ")"));
             goOn();
             assertEquals(String.valueOf(recorded), waits.get(20, TimeUnit.SECONDS), mode);
         }

@@ -398,7 +398,8 @@ class StatementsTest {
                 assertNull(value(wait));
                 outcome.setString(1, "it's none");
                 assertEquals("22023", assertThrows(SQLException.class, () -> value(outcome)).getSQLState());
-                for (String alone : new String[]{"SELECT tutti_wait(100000), 4", "SELECT tutti_outcome('1:2.2') || ''"}) {
+                for (String alone : new String[]{"SELECT tutti_wait(100000), 4",
+                        "SELECT tutti_outcome('1:2.2') || ''"}) {
                     sqlState("0A000", connection, alone);
                 }
                 execute(connection, "SELECT tutti_position() + 1", "SELECT tutti_wait(0) + 1");

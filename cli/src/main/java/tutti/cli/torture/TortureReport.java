@@ -40,7 +40,8 @@ import tutti.sim.world.BuildFingerprint;
  * @param checks after each stage
  * @param findings what went wrong besides, in words
  */
-public record TortureReport(String build, List<Long> seeds, Map<String, String> settings, List<String> leftOut, List<String> planned,
+public record TortureReport(String build, List<Long> seeds, Map<String, String> settings, List<String> leftOut,
+        List<String> planned,
         double seconds,
         long committed, List<Done> faults, List<CheckResult> checks, List<String> findings) {
     private static final double SECONDS_A_MINUTE = 60;
@@ -160,7 +161,8 @@ public record TortureReport(String build, List<Long> seeds, Map<String, String> 
         List<String> lines = new ArrayList<>();
         lines.add(
                 "On " + DateTimeFormatter.ofPattern("d MMMM yyyy", Locale.ENGLISH).format(LocalDate.now(ZoneOffset.UTC))
-                        + ", " + machine.get("processors") + ", Java " + machine.get("Java") + ", build `" + build + "`; seed" + (seeds.size() == 1 ? " " : "s ") + seedsText()
+                        + ", " + machine.get("processors") + ", Java " + machine.get("Java") + ", build `" + build
+                        + "`; seed" + (seeds.size() == 1 ? " " : "s ") + seedsText()
                         + ", "
                         + settings.entrySet().stream().map(each -> each.getKey() + ": " + each.getValue())
                                 .collect(Collectors.joining(", "))

@@ -47,7 +47,8 @@ class TortureReportTest {
                 both.faults().stream().map(TortureReport.Done::kind).toList());
         assertTrue(both.passed());
         String page = String.join("\n", both.docs());
-        assertTrue(page.contains("build `b1`; seeds 1, 2, ") && page.contains("2 faults in 3 min, in 2 runs; 2,000"), page);
+        assertTrue(page.contains("build `b1`; seeds 1, 2, ") && page.contains("2 faults in 3 min, in 2 runs; 2,000"),
+                page);
     }
 
     @Test

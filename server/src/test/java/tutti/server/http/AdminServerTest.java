@@ -585,8 +585,9 @@ class AdminServerTest {
     void aConnectionServesSeveralRequests() throws Exception {
         try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), server.port())) {
             for (String connection : List.of("keep-alive", "close")) {
-                socket.getOutputStream().write(("GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: " + connection
-                        + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
+                socket.getOutputStream()
+                        .write(("GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: " + connection
+                                + "\r\n\r\n").getBytes(StandardCharsets.US_ASCII));
             }
             String answers = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
             assertEquals(3, answers.split("ready\n", -1).length, answers);

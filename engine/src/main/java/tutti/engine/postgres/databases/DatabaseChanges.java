@@ -308,7 +308,8 @@ final class DatabaseChanges {
     private static ExecuteResult hasPlaced(String database, String what) {
         return refused("55006", "database \"" + database
                 + "\" has tables that are kept on some nodes only, and cannot be " + what
-                + ": drop them, and forget where they were (`tutti tables place TABLE --nodes all --database " + database
+                + ": drop them, and forget where they were (`tutti tables place TABLE --nodes all --database "
+                + database
                 + "`)");
     }
 

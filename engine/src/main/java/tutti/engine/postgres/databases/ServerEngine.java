@@ -323,8 +323,9 @@ public final class ServerEngine implements Engine {
         Set<String> databases = named.stream().map(NamedTable::database)
                 .map(name -> name == null ? configuredName : name).collect(Collectors.toCollection(TreeSet::new));
         if (databases.size() > 1) {
-            done.failed(new EngineFailure("0A000", "tables of one database are placed together: give a command for each of "
-                    + String.join(", ", databases), false));
+            done.failed(
+                    new EngineFailure("0A000", "tables of one database are placed together: give a command for each of "
+                            + String.join(", ", databases), false));
             return;
         }
         List<String> within = named.stream().map(NamedTable::table).toList();
