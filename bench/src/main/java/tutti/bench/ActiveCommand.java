@@ -32,7 +32,6 @@ import tutti.report.ProcessTimes;
         + " by one node that ships the changed rows (tutti.mode = passive), and by every node (active), in turns. Prints the latency"
         + " and the processor time of all nodes and servers for each transaction.")
 final class ActiveCommand implements Callable<Integer> {
-    private static final String FILL = "insert into maintenance select i, i %% 7 from generate_series(1, %d) i";
     private static final String UPDATE = "update maintenance set price = price + 1 where id between ? and ?";
     private static final double NANOS_PER_MILLI = 1e6;
 
@@ -132,7 +131,8 @@ final class ActiveCommand implements Callable<Integer> {
     private void fill(Connection client) throws SQLException {
         try (Statement statement = client.createStatement()) {
             statement.execute("create table maintenance (id int primary key, price bigint not null)");
-            statement.execute(String.format(Locale.ROOT, FILL, Arrays.stream(sizes).max().orElse(1)));
+            statement.execute("insert into maintenance select i, i % 7 from generate_series(1, "
+                    + Arrays.stream(sizes).max().orElse(1) + ") i");
             statement.execute("analyze maintenance");
         }
     }

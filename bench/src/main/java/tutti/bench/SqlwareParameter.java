@@ -67,7 +67,7 @@ record SqlwareParameter(String name, String thesis, Map<String, String> settings
         Map<String, String> ordered = new TreeMap<>(USUAL);
         Map<String, List<String>> within = new TreeMap<>();
         Map<String, String> settings = new TreeMap<>();
-        for (String one : text.strip().split("\\s+")) {
+        for (String one : text.strip().split("\\s+", -1)) {
             String[] parts = one.split("=", 2);
             int dot = parts[0].indexOf('.');
             if (parts.length < 2 || parts[0].isEmpty() || parts[1].isEmpty()) {

@@ -501,13 +501,13 @@ final class GridMember implements Reads.World {
         } else {
             view().members()
                     .forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
-            moving = entered() == view() ? relocation.say() : moving;
+            moving = entered().equals(view()) ? relocation.say() : moving;
             agreement.tick();
         }
         commits.tick(now);
         l1.tick(commits.present());
         Set<Integer> members = say(moving);
-        if (entered() == view() && heartbeats.areOf(members)) {
+        if (entered().equals(view()) && heartbeats.areOf(members)) {
             store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
                     heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
         }

@@ -360,7 +360,7 @@ public final class PrometheusNodeMetrics implements NodeMetrics, MetricsPage {
 
     @Override
     public void waitingRequests(long bytes) {
-        waitingRequests.set(bytes);
+        waitingRequests.set((double) bytes);
     }
 
     @Override

@@ -79,7 +79,6 @@ class ReplicationTest {
         }
     }
 
-    /** What a function changes is told before what the statement changes that calls it, whatever was done first. */
     /** The server writes such values without a schema that the session's search path has, and reads them by that of whoever applies them. */
     @Test
     void valuesThatAreNamesArriveWithTheirSchemas() throws Exception {
@@ -104,6 +103,7 @@ class ReplicationTest {
         }
     }
 
+    /** What a function changes is told before what the statement changes that calls it, whatever was done first. */
     @Test
     void rowsThatAStatementAndAFunctionInItChangeAreRefused() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v int)", "INSERT INTO t VALUES (1, 1), (2, 2)",
