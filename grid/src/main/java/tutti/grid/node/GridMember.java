@@ -501,13 +501,13 @@ final class GridMember implements Reads.World {
         } else {
             view().members()
                     .forEach(node -> agreement.suspect(node, unheard.contains(node) || superseded.contains(node)));
-            moving = entered().equals(view()) ? relocation.say() : moving;
+            moving = entered().number() == view().number() ? relocation.say() : moving;
             agreement.tick();
         }
         commits.tick(now);
         l1.tick(commits.present());
         Set<Integer> members = say(moving);
-        if (entered().equals(view()) && heartbeats.areOf(members)) {
+        if (entered().number() == view().number() && heartbeats.areOf(members)) {
             store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
                     heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
         }
