@@ -67,9 +67,6 @@ final class ActiveCommand implements Callable<Integer> {
     @Option(names = "--warmup", paramLabel = "N", defaultValue = "20", description = "Seconds of work of each mode at the beginning, not counted (default: ${DEFAULT-VALUE}).")
     private int warmup;
 
-    @Option(names = "--protocol", paramLabel = "NAME", defaultValue = "si", description = "Protocol of the nodes (default: ${DEFAULT-VALUE}).")
-    private String protocol = "si";
-
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
@@ -93,8 +90,7 @@ final class ActiveCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         Path data = Files.createTempDirectory(directory, "tutti-active-");
         List<Row> rows = new ArrayList<>();
-        ClusterContender contender = new ClusterContender(Contender.Kind.D, data.resolve("nodes"), NodeJvm.command(),
-                protocol, Map.of());
+        ClusterContender contender = new ClusterContender(Contender.Kind.D, data.resolve("nodes"), NodeJvm.command());
         try (Contender.Running nodes = contender.start();
                 Connection client = nodes.copies().getFirst().open()) {
             fill(client);
@@ -123,7 +119,7 @@ final class ActiveCommand implements Callable<Integer> {
         Screen.table(table(rows)).forEach(screen::line);
         screen.line("medians over rounds (least to most)");
         if (json != null) {
-            BenchFiles.writeJson(json, Map.of("conditions", ground.lines(), "protocol", protocol, "rows", rows));
+            BenchFiles.writeJson(json, Map.of("conditions", ground.lines(), "rows", rows));
         }
         return 0;
     }

@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import tools.jackson.databind.json.JsonMapper;
@@ -23,6 +24,18 @@ public final class BenchFiles {
     /** Writes a value as JSON; missing directories are made. */
     public static void writeJson(Path file, Object value) {
         write(file, JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(value) + "\n");
+    }
+
+    /** Writes a value as JSON in place of what was there: whoever reads finds the one or the other. Missing directories are made. */
+    public static void replaceJson(Path file, Object value) {
+        Path whole = file.toAbsolutePath();
+        Path next = whole.resolveSibling(whole.getFileName() + ".next");
+        writeJson(next, value);
+        try {
+            Files.move(next, whole, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            throw new Failure("cannot write " + file + ": " + e.getMessage(), "choose another file", e);
+        }
     }
 
     /** Writes a text; missing directories are made. */

@@ -4,16 +4,15 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
-import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
+import tutti.report.BenchFiles;
 import tutti.sim.world.Campaign;
 import tutti.sim.world.Scenario;
 
@@ -42,8 +41,6 @@ record CampaignNumbers(String build, Map<String, String> rooms, int parts, Strin
         Map<String, String> set, @Nullable Boolean partial, long firstSeed,
         boolean fresh, int seeds, double minutes, double seconds, double processorSeconds, List<ScenarioSeries> series,
         List<Found> failures) {
-    private static final JsonMapper JSON = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
-
     /**
      * A scenario that failed.
      *
@@ -61,7 +58,7 @@ record CampaignNumbers(String build, Map<String, String> rooms, int parts, Strin
      */
     static CampaignNumbers read(Path file) throws IOException {
         try {
-            CampaignNumbers read = JSON.readValue(Files.readString(file), CampaignNumbers.class);
+            CampaignNumbers read = JsonMapper.shared().readValue(Files.readString(file), CampaignNumbers.class);
             if (read.series == null || read.series.isEmpty() || read.build == null || read.failures == null) {
                 throw Failure.usage(file + " is no file of a campaign: it has no series",
                         "name one that `tutti sim check --minutes N` or `--json FILE` has written");
@@ -77,12 +74,8 @@ record CampaignNumbers(String build, Map<String, String> rooms, int parts, Strin
     }
 
     /** Writes it in place of what was there; whoever reads finds the one or the other. */
-    void write(Path file) throws IOException {
-        Path whole = file.toAbsolutePath();
-        Files.createDirectories(whole.getParent());
-        Path next = whole.resolveSibling(whole.getFileName() + ".next");
-        Files.writeString(next, JSON.writeValueAsString(this));
-        Files.move(next, whole, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    void write(Path file) {
+        BenchFiles.replaceJson(file, this);
     }
 
     /** How many scenarios have run. */

@@ -88,7 +88,7 @@ public final class Torture {
     /** Who keeps what was shown. */
     public interface Sum {
         /** What all runs have shown so far. */
-        void is(TortureReport all) throws IOException;
+        void is(TortureReport all);
     }
 
     /** Ends it early, and waits until what it has started is gone. From any thread. */
@@ -194,7 +194,7 @@ public final class Torture {
         return told(settings, plan);
     }
 
-    private TortureReport told(Map<String, String> settings, TorturePlan plan) throws IOException {
+    private TortureReport told(Map<String, String> settings, TorturePlan plan) {
         TortureReport own = new TortureReport(build, List.of(wanted.seed()), settings, leftOut,
                 plan.steps().stream().map(TorturePlan.Step::text).toList(), workedNanos / 1e9, committed, done, checks,
                 findings);
@@ -228,7 +228,7 @@ public final class Torture {
     }
 
     private void stages(Cluster cluster, Faults faults, TorturePlan plan, TpccPopulation population,
-            Map<String, String> settings) throws SQLException, IOException, InterruptedException {
+            Map<String, String> settings) throws SQLException, InterruptedException {
         begunNanos = System.nanoTime();
         int next = 0;
         int stages = (int) Math.max(1, (wanted.seconds() + STAGE_SECONDS_MAX - 1) / STAGE_SECONDS_MAX);

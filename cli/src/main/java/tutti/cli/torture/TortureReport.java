@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -17,11 +16,11 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
-import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.check.CheckResult;
 import tutti.command.Failure;
 import tutti.command.Screen;
+import tutti.report.BenchFiles;
 import tutti.report.DocsSection;
 import tutti.report.Machine;
 import tutti.sim.world.BuildFingerprint;
@@ -45,7 +44,6 @@ public record TortureReport(String build, List<Long> seeds, Map<String, String> 
         double seconds,
         long committed, List<Done> faults, List<CheckResult> checks, List<String> findings) {
     private static final double SECONDS_A_MINUTE = 60;
-    private static final JsonMapper JSON = JsonMapper.builder().enable(SerializationFeature.INDENT_OUTPUT).build();
     private static final String NO_FILE = "name one that `tutti torture --json FILE` has written";
 
     public TortureReport {
@@ -79,7 +77,7 @@ public record TortureReport(String build, List<Long> seeds, Map<String, String> 
      */
     public static TortureReport read(Path file) throws IOException {
         try {
-            return JSON.readValue(Files.readString(file), TortureReport.class);
+            return JsonMapper.shared().readValue(Files.readString(file), TortureReport.class);
         } catch (NoSuchFileException missing) {
             throw Failure.usage("there is no file " + file, NO_FILE);
         } catch (JacksonException unreadable) {
@@ -90,12 +88,8 @@ public record TortureReport(String build, List<Long> seeds, Map<String, String> 
     }
 
     /** Writes it in place of what was there; whoever reads finds the one or the other. */
-    public void write(Path file) throws IOException {
-        Path whole = file.toAbsolutePath();
-        Files.createDirectories(whole.getParent());
-        Path next = whole.resolveSibling(whole.getFileName() + ".next");
-        Files.writeString(next, JSON.writeValueAsString(this));
-        Files.move(next, whole, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE);
+    public void write(Path file) {
+        BenchFiles.replaceJson(file, this);
     }
 
     /**
