@@ -153,8 +153,6 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         /** Whether it inserts into one table, and where the UPDATE of its ON CONFLICT is; 0 if there is none. */
         private boolean inserts;
         private int updatesAt;
-        /** What WITH names before it. */
-        private final Set<String> queries = new HashSet<>();
         /** The columns that an update assigns. */
         private final Set<String> assigned = new HashSet<>();
 
@@ -267,17 +265,15 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private int behindReads() {
             at = word(1).equals("recursive") && !word(2).equals("as") && !is(2, '(') ? 2 : 1;
             do {
-                String name = name(at);
                 int as = is(at + 1, '(') ? behind(at + 1) : at + 1;
                 int body = as + 1;
                 if (word(body).equals("not") || word(body).equals("materialized")) {
                     body += word(body).equals("not") ? 2 : 1;
                 }
-                if (name == null || !word(as).equals("as") || !is(body, '(')
+                if (name(at) == null || !word(as).equals("as") || !is(body, '(')
                         || !Set.of("select", "values").contains(word(body + 1))) {
                     return 0;
                 }
-                queries.add(name);
                 at = body + 1;
                 depth = 1;
                 int end = behind(body);
@@ -372,9 +368,6 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                     return null;
                 }
                 reference = at++;
-            }
-            if (queries.contains(name) || queries.contains(String.valueOf(name(reference)))) {
-                return null;
             }
             if (inserts && is(at, '(')) {
                 at++;
