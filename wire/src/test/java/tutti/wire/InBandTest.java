@@ -94,7 +94,8 @@ class InBandTest extends InBandTables {
     @ValueSource(strings = {"insert into account (id, balance) values (1, 1) on conflict do nothing",
             "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 2",
             "insert into child as c (account, code) values (1, 'x') on conflict (code) do update set account = excluded.account",
-            "with x as (select 1) delete from log", "with x (i) as (values (1)), y as not materialized (select i from x)"
+            "with x as (select 1) delete from log",
+            "with x (i) as (values (1)), y as not materialized (select i from x)"
                     + " insert into copied select i, i, 'y' from y",
             "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) update account set balance = i from n where id = i",
             "with account as (select 1 as id) update account set balance = 1",
@@ -112,7 +113,8 @@ class InBandTest extends InBandTables {
             "with x as (select 1), y as (insert into copied values (1) returning id) delete from log",
             "with x as (select 1) select * from x",
             "with x as (select 1) insert into log select 1 from x on conflict do nothing; select 1",
-            "with x as (select writes(1)) delete from log", "with x as (with y as (select 1) select 1) delete from log"})
+            "with x as (select writes(1)) delete from log",
+            "with x as (with y as (select 1) select 1) delete from log"})
     void doesNotTellItsRows(String sql) {
         InBandStatement proof = fixture.proof(sql);
         assertFalse(proof != null && proof.tellsChanges(), sql);
