@@ -1,6 +1,8 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,12 +10,20 @@ import io.netty.channel.EventLoopGroup;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.core.txn.AbortReason;
 import tutti.engine.postgres.PostgresEngine;
 import tutti.engine.postgres.capture.CaptureInstaller;
+import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.catalog.References;
+import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.PostgresException;
@@ -24,6 +34,37 @@ import tutti.pgwire.Transport;
 @Timeout(90)
 class EngineCaptureTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    /** Of a session: role, settings, whether it is like others, what is fixed at submission, whether a target is temporary. */
+    private static List<@Nullable String> settings(String likeOthers, @Nullable String submission) {
+        List<@Nullable String> row = new ArrayList<>(List.of("alice"));
+        row.addAll(Statement.SETTINGS);
+        row.addAll(Arrays.asList(likeOthers, submission, "f"));
+        return row;
+    }
+
+    @Test
+    void settingsAreKnownForAWhileIfTheSessionIsLikeOthers() {
+        EngineCapture capture = new EngineCapture(() -> TableCatalog.EMPTY, () -> References.NONE, () -> tutti.engine.postgres.catalog.InBandTables.NONE,
+                () -> CompletableFuture.completedFuture(null), _ -> null, () -> false,
+                new CaptureInstaller.Functions(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, "life",
+                        List.of()),
+                new byte[1]);
+        String made = "1000 0f8fad5b-d9cb-469f-a165-70867728950e";
+        List<@Nullable String> first = settings("t", made);
+        List<@Nullable String> later = capture.later(first, 5);
+        assertNotNull(later);
+        assertEquals(first.size(), later.size());
+        for (int i = 0; i < first.size(); i++) {
+            if (made.equals(first.get(i))) {
+                assertTrue(String.valueOf(later.get(i)).startsWith("1005 "), later.get(i));
+            } else {
+                assertEquals(first.get(i), later.get(i));
+            }
+        }
+        assertNull(capture.later(settings("f", made), 5));
+        assertNull(capture.later(settings("t", null), 5));
+    }
 
     @Test
     void sessionsCommitThroughTheEnginesCapture() throws Exception {
