@@ -48,9 +48,11 @@ class EngineCaptureTest {
 
     @Test
     void settingsAreKnownForAWhileIfTheSessionIsLikeOthers() {
-        EngineCapture capture = new EngineCapture(() -> TableCatalog.EMPTY, () -> References.NONE, () -> tutti.engine.postgres.catalog.InBandTables.NONE,
+        EngineCapture capture = new EngineCapture(() -> TableCatalog.EMPTY, () -> References.NONE,
+                () -> tutti.engine.postgres.catalog.InBandTables.NONE,
                 () -> CompletableFuture.completedFuture(null), _ -> null, () -> false,
-                new CaptureInstaller.Functions(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, "life",
+                new CaptureInstaller.Functions(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+                        "life",
                         List.of()),
                 new byte[1]);
         String made = "1000 0f8fad5b-d9cb-469f-a165-70867728950e";
