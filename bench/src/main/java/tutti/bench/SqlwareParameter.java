@@ -31,10 +31,13 @@ record SqlwareParameter(String name, String thesis, Map<String, String> settings
             protocol("executors", "auto", "db.pool"),
             protocol("batch-requests", "auto", "db.writeset.nTransactions"),
             ordered("logs", "3", "dlog.logs"),
+            ordered("owners", "0,0,1", "dlog.logs"),
             ordered("execution", "passive", "one owner of all logs"),
             apply("appliers", "1", "dlog.reader.numThreads"),
             apply("appliers", "16", "dlog.reader.numThreads"),
+            apply("appliers", "auto", "dlog.reader.numThreads"),
             apply("batch-transactions", "1", "db.writeset.bulk"),
+            apply("batch-transactions", "auto", "db.writeset.bulk"),
             apply("linger", "0s", "db.writeset.delay"),
             apply("linger", "200ms", "db.writeset.delay"));
 

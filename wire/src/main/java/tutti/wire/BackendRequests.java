@@ -47,6 +47,7 @@ final class BackendRequests {
     private BackendReply next = new BackendReply();
     private final byte[] key;
     private byte status = Backend.IDLE;
+    private long sent;
     /** Whether nothing has been sent since the engine said that it is ready. */
     private boolean inStep = true;
     /** The BEGIN that precedes what is sent next, and whether the messages of one have been sent and not answered. */
@@ -108,6 +109,11 @@ final class BackendRequests {
         return inStep && begin == null;
     }
 
+    /** How many messages the engine has been sent that it answers: as long as that stays it has done nothing for this session. */
+    long sent() {
+        return sent;
+    }
+
     /** Whether everything has been answered but one Bind. */
     boolean awaitsBind() {
         return unanswered.size() == 1 && unanswered.first() == SentMessage.BIND;
@@ -152,6 +158,7 @@ final class BackendRequests {
             batch().once(first, SentMessage.OWN_BEGIN).send();
         }
         inStep = false;
+        sent++;
         unanswered.add(message);
     }
 

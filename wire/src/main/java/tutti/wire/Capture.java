@@ -237,6 +237,16 @@ public interface Capture {
         return true;
     }
 
+    /**
+     * What {@link Calls#settings} would return some time after it has returned a row, if the session's settings are what they were: another time
+     * and another random value are fixed at submission. Null if that must be asked.
+     *
+     * @param laterMicros in microseconds, at least 0
+     */
+    default @Nullable List<@Nullable String> later(List<@Nullable String> settings, long laterMicros) {
+        return null;
+    }
+
     /** Tables that some nodes lack, at this moment. From any thread. */
     default PlacedTables placed() {
         return PlacedTables.NONE;

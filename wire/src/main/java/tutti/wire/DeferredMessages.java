@@ -154,7 +154,7 @@ final class DeferredMessages {
 
     /**
      * Hands in what was recorded. What has been sent of this cycle began a transaction in the engine, which has its snapshot
-     * by now, and is ended first.
+     * by now, and is ended first; if nothing has, there is none.
      */
     private void recorded(RecordedCycle done) {
         recording = null;
@@ -163,15 +163,21 @@ final class DeferredMessages {
         } else {
             cycle.await();
         }
-        backend.batch().sync(_ -> {
-            if (cycle.failed() && done.complete()) {
-                backend.synchronize();
-            } else if (cycle.failed()) {
-                cycle.skip();
-            } else if (!done.mayWrite() || !active.recorded(done, () -> here(done))) {
-                here(done);
-            }
-        });
+        if (backend.inStep()) {
+            session.onLoop(() -> handIn(done));
+        } else {
+            backend.batch().sync(_ -> handIn(done));
+        }
+    }
+
+    private void handIn(RecordedCycle done) {
+        if (cycle.failed() && done.complete()) {
+            backend.synchronize();
+        } else if (cycle.failed()) {
+            cycle.skip();
+        } else if (!done.mayWrite() || !active.recorded(done, () -> here(done))) {
+            here(done);
+        }
     }
 
     /** Executes it at this node, when its turn has come. */

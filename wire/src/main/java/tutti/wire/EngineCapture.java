@@ -351,6 +351,17 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
+    public @Nullable List<@Nullable String> later(List<@Nullable String> row, long laterMicros) {
+        String made = row.get(Statement.SETTINGS.size() + SUBMISSION_AT);
+        if (made == null || !likeOthers(row)) {
+            return null;
+        }
+        List<@Nullable String> later = new ArrayList<>(row);
+        later.set(Statement.SETTINGS.size() + SUBMISSION_AT, Statement.submittedLater(made, laterMicros));
+        return later;
+    }
+
+    @Override
     public byte[] grant(List<SequenceName> sequences) {
         return Statement.grant(sequences, life).toBytes();
     }

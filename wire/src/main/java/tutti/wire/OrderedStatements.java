@@ -30,6 +30,7 @@ final class OrderedStatements {
     private final ClientStream client;
     private final ClientCycle cycle;
     private final Capture capture;
+    private final KnownSettings settings;
 
     OrderedStatements(Session session) {
         this.session = session;
@@ -38,6 +39,7 @@ final class OrderedStatements {
         this.client = session.client();
         this.cycle = session.cycle();
         this.capture = session.capture();
+        this.settings = new KnownSettings(capture, System::nanoTime);
     }
 
     /**
@@ -255,13 +257,20 @@ final class OrderedStatements {
 
     private void withSettings(Consumer<List<@Nullable String>> then) {
         cycle.await();
+        List<@Nullable String> known = settings.now(backend.sent());
+        if (known != null) {
+            session.onLoop(() -> then.accept(known));
+            return;
+        }
         backend.batch().settings(List.of()).sync(reply -> {
             if (reply.error() != null) {
                 over(reply.error(), true);
             } else {
+                settings.told(reply.row());
                 then.accept(reply.row());
             }
         });
+        settings.asked(backend.sent());
     }
 
     /** Draws what is to be drawn, and goes on with that; null if it is nothing. */

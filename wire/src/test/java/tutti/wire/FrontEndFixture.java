@@ -112,6 +112,7 @@ final class FrontEndFixture implements AutoCloseable {
         node.forget();
         watched.clear();
         capture.requests.clear();
+        capture.settings.clear();
     }
 
     BackendSettings settings(String user, String password) {

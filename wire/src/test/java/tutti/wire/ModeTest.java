@@ -18,6 +18,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -330,6 +331,48 @@ class ModeTest extends OnFrontEnd {
             take(fixture.node.undertaken);
         }
         assertEquals("null", fixture.accounts());
+    }
+
+    /** As long as requests follow each other within a second, which a machine that is busy may prevent now and then. */
+    private List<@Nullable String> settingsOfSome(Executed update) throws Exception {
+        List<@Nullable String> settings = List.of("never");
+        for (int i = 0; i < 100 && !String.valueOf(settings.getLast()).endsWith(" later"); i++) {
+            update.execute();
+            settings = take(fixture.capture.settings);
+        }
+        return settings;
+    }
+
+    /** Something that is executed. */
+    private interface Executed {
+        void execute() throws SQLException;
+    }
+
+    @Test
+    void settingsAreAskedAgainOnlyAfterTheSessionHasDoneSomething() throws Exception {
+        owners();
+        try (Connection connection = fixture.jdbc("prepareThreshold=1");
+                Connection simple = fixture.jdbc("preferQueryMode=simple");
+                PreparedStatement update = connection.prepareStatement("update account set balance = ?")) {
+            for (Connection each : List.of(connection, simple)) {
+                Executed request = each.equals(connection)
+                        ? () -> {
+                            update.setInt(1, 1);
+                            update.execute();
+                        }
+                        : () -> execute(simple, "update account set balance = 1");
+                request.execute();
+                assertEquals("f", take(fixture.capture.settings).getLast());
+                assertTrue(String.valueOf(settingsOfSome(request).getLast()).endsWith(" later"));
+                execute(each, "set search_path = other, public");
+                request.execute();
+                assertEquals(List.of("alice", "other, public", "f"), take(fixture.capture.settings));
+                assertEquals("other, public", settingsOfSome(request).get(1));
+                assertEquals("other, public", value(each, "show search_path"));
+                request.execute();
+                assertEquals("f", take(fixture.capture.settings).getLast(), "whatever it was");
+            }
+        }
     }
 
     @Test

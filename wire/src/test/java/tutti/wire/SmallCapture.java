@@ -1,6 +1,7 @@
 package tutti.wire;
 
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -72,12 +73,22 @@ final class SmallCapture implements Capture {
     /** The statements of the requests that every node has been given. */
     final BlockingQueue<List<Statement.Call>> requests = new LinkedBlockingQueue<>();
 
+    /** By which settings they were made. */
+    final BlockingQueue<List<@Nullable String>> settings = new LinkedBlockingQueue<>();
+
     /** Whether sessions have nothing that others lack. */
     volatile boolean likeOthers = true;
 
     @Override
     public boolean likeOthers(List<@Nullable String> settings) {
         return likeOthers;
+    }
+
+    @Override
+    public List<@Nullable String> later(List<@Nullable String> settings, long laterMicros) {
+        List<@Nullable String> later = new ArrayList<>(settings);
+        later.set(later.size() - 1, laterMicros + " later");
+        return later;
     }
 
     static String table(String name, String columns) {
@@ -176,6 +187,7 @@ final class SmallCapture implements Capture {
     public byte[] request(List<Statement.Call> calls, List<@Nullable String> settings, boolean declared,
             int number, @Nullable String drawn, Map<String, String> more) {
         requests.add(calls);
+        this.settings.add(settings);
         return new byte[]{(byte) (calls.getFirst().described() ? 1 : 0)};
     }
 

@@ -229,12 +229,19 @@ final class DivisionClasses {
         boolean array = stripped.startsWith("{") && stripped.endsWith("}");
         List<Long> numbers = new ArrayList<>();
         for (String part : (array ? stripped.substring(1, stripped.length() - 1) : stripped).split(",", -1)) {
-            if (!RowValue.INTEGER.matcher(part.strip()).matches()) {
+            String number = array ? unquoted(part.strip()) : part.strip();
+            if (!RowValue.INTEGER.matcher(number).matches()) {
                 return null;
             }
-            numbers.add(Long.parseLong(part.strip()));
+            numbers.add(Long.parseLong(number));
         }
         return array || numbers.size() == 1 ? numbers : null;
+    }
+
+    /** An array's element without the quotes that it may stand in, as those do that pgjdbc writes. */
+    private static String unquoted(String element) {
+        boolean quoted = element.length() > 1 && element.startsWith("\"") && element.endsWith("\"");
+        return (quoted ? element.substring(1, element.length() - 1) : element).strip();
     }
 
     private static @Nullable List<Long> binary(int type, ByteBuffer bytes) {

@@ -129,6 +129,8 @@ class DivisionClassesTest {
             "select * from stock s join line on line.w = s.w where s.w = 6|6",
             "update stock set i = 1 where w = 1; update stock set i = 2 where w = 3|1 3",
             "select seller(3, '{4,5}')|3 4 5 item", "select * from seller($1, $2)|1 2 3 item",
+            "select seller(3, '{\"4\", \" 5\" ,6}')|3 4 5 6 item",
+            "select seller(3, '{\"4,5\"}')|0 1 2 3 4 5 6 7 item", "select seller(3, '{4,null}')|0 1 2 3 4 5 6 7 item",
             "call seller(1, null)|0 1 2 3 4 5 6 7 item",
             "select seller(i, 1) from item|0 1 2 3 4 5 6 7 item", "select fixed()|3",
             "select outer_one()|0 1 2 3 4 5 6 7 item",

@@ -100,6 +100,17 @@ public record Statement(int place, String sql, String role, Map<String, String> 
         return own + SUBMISSION_SEPARATOR + drawn;
     }
 
+    /**
+     * What {@link #SUBMISSION_MADE} would have made for a request that is submitted later.
+     *
+     * @param made what it has made
+     * @param laterMicros in microseconds
+     */
+    public static String submittedLater(String made, long laterMicros) {
+        int time = made.indexOf(SUBMISSION_SEPARATOR);
+        return Long.parseLong(made, 0, time, 10) + laterMicros + " " + UUID.randomUUID();
+    }
+
     /** A request of statements that every replica executes as clients' own: triggers fire, foreign keys are checked. */
     public static Statement request(List<Call> calls, String role, Map<String, String> settings) {
         return new Statement(REQUEST, String.join(SEPARATOR, calls.stream().map(Call::encode).toList()), role,
