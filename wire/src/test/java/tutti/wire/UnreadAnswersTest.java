@@ -19,7 +19,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.pgwire.BackendConnection;
-import tutti.pgwire.BackendSettings;
 import tutti.pgwire.Frontend;
 
 /** A client that asks and asks, and does not read the answers, has to wait like one of PostgreSQL's. */
@@ -66,9 +65,7 @@ class UnreadAnswersTest {
         try (ClientPort port = new ClientPort(fixture.loops)) {
             InetSocketAddress address = port.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                     telling(admitted));
-            BackendConnection client = BackendConnection.connect(fixture.loops.next(), BackendSettings.of(address,
-                    "alice", "postgres", new BackendSettings.Credentials.Password("wonderland")))
-                    .get(20, TimeUnit.SECONDS);
+            BackendConnection client = fixture.client(address);
             flood(client, admitted.get(20, TimeUnit.SECONDS));
             client.close();
         }
