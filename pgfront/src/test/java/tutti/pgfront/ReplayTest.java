@@ -39,7 +39,7 @@ import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.Transport;
 
 /** A transaction that has lost is run again by its node, as long as its client cannot tell. */
-@Timeout(60)
+@Timeout(300)
 class ReplayTest {
     @TempDir
     private Path directory;
