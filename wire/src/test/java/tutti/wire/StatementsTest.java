@@ -92,7 +92,8 @@ class StatementsTest {
     private static String name(long hash) {
         return hash == TableCatalog.SCHEMA_KEY
                 ? "everything"
-                : fixture.engine.catalog().tables().stream().filter(table -> table.hash() == hash).map(Table::name).findFirst()
+                : fixture.engine.catalog().tables().stream().filter(table -> table.hash() == hash).map(Table::name)
+                        .findFirst()
                         .orElse("row");
     }
 

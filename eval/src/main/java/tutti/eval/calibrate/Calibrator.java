@@ -37,7 +37,8 @@ final class Calibrator {
                     String.format(Locale.ROOT, "transactions above the %.0fth percentile of their kind",
                             100 * percentile));
         }
-        return new CalibrationResult(options.conditions().startedAt(), options.conditions().machine(), settings, seen.alone().size(),
+        return new CalibrationResult(options.conditions().startedAt(), options.conditions().machine(), settings,
+                seen.alone().size(),
                 profile,
                 losing, log, network, WakingProbe.measure());
     }

@@ -101,7 +101,8 @@ public final class ValidateCommand implements Callable<Integer> {
         if (!result.safety().isEmpty()) {
             throw new Failure("the simulation is not safe: " + result.safety(), "this is a defect: report it");
         }
-        Validation validation = new Validation(options.conditions().startedAt(), options.conditions().machine(), settings, real, simulated, byRound,
+        Validation validation = new Validation(options.conditions().startedAt(), options.conditions().machine(),
+                settings, real, simulated, byRound,
                 processors, result.cpuShare());
         validation.lines(screen).forEach(screen::line);
         if (html != null) {
