@@ -6,11 +6,8 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 import tutti.bench.micro.CaptureBenchmark;
 import tutti.bench.micro.Microbenchmark;
-import tutti.command.Screen;
 
 /** Measures what it costs to know what a transaction has changed, for each way to find out and each engine. */
 @Command(name = "capture", description = "H2 and HSQLDB: what it costs to know what a transaction of four one-row statements"
@@ -20,13 +17,10 @@ final class CaptureCommand implements Callable<Integer> {
     @Mixin
     private MicroOptions options = new MicroOptions();
 
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        Screen screen = Screen.standard(spec.commandLine().getOut());
-        Screen.table(rows(options.run("capture", CaptureBenchmark.class, screen))).forEach(screen::line);
+        MicroOptions.Run run = options.run("capture", CaptureBenchmark.class);
+        run.show(rows(run.found()));
         return 0;
     }
 

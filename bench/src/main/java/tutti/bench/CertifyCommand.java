@@ -1,21 +1,18 @@
 package tutti.bench;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.bench.micro.CertificationBenchmark;
 import tutti.bench.micro.CertificationMeasurement;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 
 /** Measures certification: keys per second on one core, bytes per live key. */
 @Command(name = "certify", description = "Certification: keys certified and noted per second on one core, transactions of"
@@ -43,11 +40,8 @@ final class CertifyCommand implements Callable<Integer> {
     @Option(names = "--details", description = "Show what JMH prints.")
     private boolean details;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     @Override
     public Integer call() throws Exception {
@@ -55,9 +49,7 @@ final class CertifyCommand implements Callable<Integer> {
         require(seconds >= 0.1 && seconds <= 3600, "--seconds must be 0.1 to 3600, was " + seconds);
         require(keys.stream().allMatch(n -> n >= 100 && n <= 15_000_000 && n % 10 == 0),
                 "--keys must be multiples of ten, 100 to 15000000, was " + keys);
-        Screen screen = Screen.standard(spec.commandLine().getOut());
-        MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
-        ground.lines().forEach(screen::line);
+        Screen screen = measuring.begin();
         screen.line(String.format(Locale.ROOT, "about %.0f s", keys.size() * forks * (warmups + iterations) * seconds));
         List<CertificationMeasurement.Found> found = new CertificationMeasurement(forks, warmups, iterations,
                 (long) (seconds * 1000), keys).run(details);
@@ -70,7 +62,7 @@ final class CertifyCommand implements Callable<Integer> {
                 "at least %.0f million keys per second: %.1f million", AIM_PER_SECOND / 1e6, slowest / 1e6)));
         screen.line(verdict(screen, largest <= AIM_BYTES, String.format(Locale.ROOT,
                 "at most %.0f bytes per live key: %.1f", AIM_BYTES, largest)));
-        ground.writeNumbers(json, "certify",
+        measuring.write("certify",
                 Map.of("keysPerTransaction", CertificationBenchmark.KEYS_PER_TRANSACTION, "found", found), screen);
         return 0;
     }

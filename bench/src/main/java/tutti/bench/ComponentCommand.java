@@ -1,19 +1,16 @@
 package tutti.bench;
 
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.bench.micro.MacroComponentBenchmark;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 
 /** Measures what a call of a Macro-component costs beside the plain implementations. */
 @Command(name = "component", description = "Macro-components of maps and of search indexes beside the plain"
@@ -33,11 +30,8 @@ final class ComponentCommand implements Callable<Integer> {
     @Option(names = "--details", description = "Show what JMH prints.")
     private boolean details;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     @Override
     public Integer call() throws Exception {
@@ -45,16 +39,14 @@ final class ComponentCommand implements Callable<Integer> {
             throw Failure.usage("--iterations must be at least 2, --seconds 0.01 to 3600, were " + iterations + " and "
                     + seconds, "");
         }
-        Screen screen = Screen.standard(spec.commandLine().getOut());
-        MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
-        ground.lines().forEach(screen::line);
+        Screen screen = measuring.begin();
         screen.line(String.format(Locale.ROOT, "about %.0f s",
                 MacroComponentBenchmark.RUNS * (2 * iterations * seconds + START_SECONDS)));
         List<MacroComponentBenchmark.Row> rows = MacroComponentBenchmark.measure(iterations,
                 (long) (seconds * MILLIS_PER_SECOND), details);
         screen.line("");
         MacroComponentBenchmark.table(rows).lines().forEach(screen::line);
-        ground.writeNumbers(json, "component",
+        measuring.write("component",
                 Map.of("iterations", iterations, "secondsPerIteration", seconds, "rows", rows), screen);
         return 0;
     }

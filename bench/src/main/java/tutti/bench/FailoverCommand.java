@@ -25,11 +25,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.cluster.Cluster;
 import tutti.cluster.ClusterFile;
 import tutti.cluster.ClusterSpec;
@@ -37,7 +35,7 @@ import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.command.Trees;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 import tutti.server.http.NodeStatus;
 
 /** Measures how long clients of the driver wait when a node is lost, and with what. */
@@ -80,11 +78,8 @@ final class FailoverCommand implements Callable<Integer> {
     @Option(names = "--order", paramLabel = "YAML", defaultValue = "", description = "The order's part of the nodes' configuration, such as {election-timeout: 600ms} (default: its defaults).")
     private String order;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     private final Random random = new Random(1);
 
@@ -93,10 +88,8 @@ final class FailoverCommand implements Callable<Integer> {
         if (rounds < 1 || rounds > 1000) {
             throw new Failure("--rounds must be 1 to 1000, was " + rounds, "");
         }
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Path data = Files.createTempDirectory("tutti-failover-");
-        MeasurementConditions ground = MeasurementConditions.look(data);
-        ground.lines().forEach(screen::line);
+        Screen screen = measuring.begin(data);
         Map<String, String> settings = order.isEmpty() ? Map.of() : Map.of("order", order);
         ClusterSpec wanted = new ClusterSpec(data.resolve("cluster"), NODES, 0, "si", "tutti", "tutti", settings,
                 NodeJvm.command());
@@ -113,7 +106,7 @@ final class FailoverCommand implements Callable<Integer> {
         Screen.table(rows(losses)).forEach(screen::line);
         screen.line(
                 "milliseconds from the loss, median / worst of so many losses; a client's wait from when it asked for its row");
-        ground.writeNumbers(json, "failover", Map.of("losses", losses), screen);
+        measuring.write("failover", Map.of("losses", losses), screen);
         return 0;
     }
 

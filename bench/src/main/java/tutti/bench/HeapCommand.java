@@ -10,19 +10,16 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.command.Trees;
 import tutti.report.BenchFiles;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 import tutti.report.Plot;
 import tutti.workload.tpcc.TpccScale;
 
@@ -47,11 +44,8 @@ final class HeapCommand implements Callable<Integer> {
     @Option(names = "--svg", paramLabel = "FILE", defaultValue = "reports/heap.svg", description = "Where to draw it (default: ${DEFAULT-VALUE}).")
     private Path svg;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     @Override
     public Integer call() throws Exception {
@@ -61,10 +55,8 @@ final class HeapCommand implements Callable<Integer> {
                 "--terminals must be 1 to 400, was " + tpcc.terminals());
         require(interval >= 1 && seconds >= 6L * interval && seconds <= 86_400,
                 "--seconds must be at least six times --interval, to see a trend, and at most 86400");
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Path data = Files.createTempDirectory("tutti-heap-");
-        MeasurementConditions ground = MeasurementConditions.look(data);
-        ground.lines().forEach(screen::line);
+        Screen screen = measuring.begin(data);
         AtomicBoolean keep = new AtomicBoolean();
         HeapRun.Found found;
         try (HeapRun run = new HeapRun(screen,
@@ -80,7 +72,7 @@ final class HeapCommand implements Callable<Integer> {
         }
         screen.line("");
         Map<String, Trend> trends = report(found, screen);
-        ground.writeNumbers(json, "heap", Map.of("scale", found.tpcc().options().population().scale().toString(),
+        measuring.write("heap", Map.of("scale", found.tpcc().options().population().scale().toString(),
                 "terminals", tpcc.terminals(), "seconds", seconds, "tpmC", found.tpcc().total().tpmC(), "committed",
                 found.tpcc().total().committed(), "trendsInMiBPerMinute", trends, "samples", found.samples()), screen);
         return 0;

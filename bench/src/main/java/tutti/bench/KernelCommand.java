@@ -6,11 +6,8 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 import tutti.bench.micro.KernelBenchmark;
 import tutti.bench.micro.Microbenchmark;
-import tutti.command.Screen;
 
 /** Measures the simulator's kernel: events per second on one core. */
 @Command(name = "kernel", description = "The simulator's kernel: events per second on one core, with one and with 10,000 pending."
@@ -23,23 +20,20 @@ final class KernelCommand implements Callable<Integer> {
     @Mixin
     private MicroOptions options = new MicroOptions();
 
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        Screen screen = Screen.standard(spec.commandLine().getOut());
+        MicroOptions.Run run = options.run("kernel", KernelBenchmark.class);
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("pending events", "million events/s: min", "median", "max", "per CPU second", "aim"));
-        for (Microbenchmark.Found found : options.run("kernel", KernelBenchmark.class, screen)) {
+        for (Microbenchmark.Found found : run.found()) {
             String pending = found.parameters().getOrDefault("pending", "");
             double aim = pending.equals("1") ? AIM_FEW : AIM_MANY;
             String text = String.format(Locale.ROOT, "%.0f", aim);
             rows.add(List.of(pending, millions(found.min()), millions(found.median()), millions(found.max()),
                     millions(MILLION / found.cpuMicros()),
-                    MILLION / found.cpuMicros() >= aim * MILLION ? screen.good(text) : screen.bad(text)));
+                    MILLION / found.cpuMicros() >= aim * MILLION ? run.screen().good(text) : run.screen().bad(text)));
         }
-        Screen.table(rows).forEach(screen::line);
+        run.show(rows);
         return 0;
     }
 

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -24,7 +24,7 @@ import tutti.engine.Engines;
 import tutti.engine.jdbc.CaptureMode;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.report.BenchFiles;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 import tutti.workload.tpcc.TpccPopulation;
 import tutti.workload.tpcc.TpccScale;
 
@@ -98,8 +98,8 @@ final class MacroCommand implements Callable<Integer> {
     @Option(names = "--svg", paramLabel = "FILE", defaultValue = "reports/macro.svg", description = "Where to draw throughput (default: ${DEFAULT-VALUE}).")
     private Path svg;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     @Spec
     private CommandSpec spec;
@@ -149,10 +149,8 @@ final class MacroCommand implements Callable<Integer> {
             arguments.add("--here");
             return MacroJvm.run(heap, arguments);
         }
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Path directory = Files.createTempDirectory("tutti-macro-");
-        MeasurementConditions ground = MeasurementConditions.look(directory);
-        ground.lines().forEach(screen::line);
+        Screen screen = measuring.begin(directory);
         List<Measured> all = new ArrayList<>();
         List<MacroOverhead.Cost> costs = new ArrayList<>();
         List<Long> memory = List.of();
@@ -181,7 +179,7 @@ final class MacroCommand implements Callable<Integer> {
         MacroTable.findings(medians).forEach(screen::line);
         BenchFiles.write(svg, MacroTable.svg(medians));
         screen.line("plot: " + svg.toAbsolutePath().normalize());
-        ground.writeNumbers(json, "macro", Map.of("engine", engine, "population", population().scale().toString(),
+        measuring.write("macro", Map.of("engine", engine, "population", population().scale().toString(),
                 "memoryBytes", memory, "overhead", costs, "measurements", all), screen);
         return 0;
     }

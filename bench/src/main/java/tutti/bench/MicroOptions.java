@@ -1,17 +1,15 @@
 package tutti.bench;
 
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.bench.micro.Microbenchmark;
 import tutti.command.Failure;
 import tutti.command.Screen;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 
 /** What the commands have in common that run one JMH benchmark. */
-final class MicroOptions {
+final class MicroOptions extends MeasurementOptions {
     private static final double SECONDS_MIN = 0.1;
     private static final double SECONDS_MAX = 3600;
     private static final double MILLIS_PER_SECOND = 1000;
@@ -28,20 +26,24 @@ final class MicroOptions {
     @Option(names = "--seconds", paramLabel = "N", defaultValue = "1", description = "Length of an iteration (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
+    /** What a run has found, and where to say so. */
+    record Run(List<Microbenchmark.Found> found, Screen screen) {
+        /** Says it as a table, the heading first. */
+        void show(List<List<String>> rows) {
+            Screen.table(rows).forEach(screen::line);
+        }
+    }
 
     /** Says on what it runs, and runs. */
-    List<Microbenchmark.Found> run(String name, Class<?> benchmark, Screen screen) throws Exception {
+    Run run(String name, Class<?> benchmark) throws Exception {
         if (forks < 1 || iterations < 1 || warmups < 0 || seconds < SECONDS_MIN || seconds > SECONDS_MAX) {
             throw Failure.usage("--forks and --iterations must be at least 1, --seconds 0.1 to 3600", "");
         }
-        MeasurementConditions ground = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
-        ground.lines().forEach(screen::line);
+        Screen screen = begin();
         List<Microbenchmark.Found> found = new Microbenchmark(benchmark, forks, warmups, iterations,
                 (long) (seconds * MILLIS_PER_SECOND)).run();
         screen.line("");
-        ground.writeNumbers(json, name, Map.of("found", found), screen);
-        return found;
+        write(name, Map.of("found", found), screen);
+        return new Run(found, screen);
     }
 }

@@ -7,18 +7,15 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Screen;
 import tutti.command.Trees;
 import tutti.core.protocol.Protocols;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 import tutti.workload.tpcc.TpccForm;
 
 /** Measures what Tutti costs, beside PostgreSQL alone and with its own standbys. */
@@ -56,21 +53,16 @@ final class OverheadCommand implements Callable<Integer> {
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON; written anew after each measurement.")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     @Override
     public Integer call() throws Exception {
         OverheadPlan plan = new OverheadPlan(contenders, tpcc.warehouses(), tpcc.reduced(), tpcc.terminals(), rounds,
                 seconds,
                 warmup, tpcc.seed(), form, readPercent, protocol, machineCpus);
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
-        MeasurementConditions ground = MeasurementConditions.look(directory);
-        ground.lines().forEach(screen::line);
+        Screen screen = measuring.begin(directory);
         screen.line(String.format(Locale.ROOT,
                 "%s, %d terminals without think time, %s transactions, %d rounds of %d s after %d s of"
                         + " warming up, seed %d",
@@ -84,12 +76,14 @@ final class OverheadCommand implements Callable<Integer> {
                 : "contenders and terminals share this machine's processors");
         Path data = Files.createTempDirectory(directory, "tutti-overhead-");
         AtomicBoolean keep = new AtomicBoolean();
-        try (Overhead overhead = new Overhead(plan, screen, ground, data, NodeJvm.command(), json)) {
+        try (Overhead overhead = new Overhead(plan, screen, measuring.conditions(), data, NodeJvm.command(),
+                measuring.json())) {
             Thread stop = Thread.ofPlatform().name("stop").unstarted(() -> stop(overhead, data, keep.get()));
             Runtime.getRuntime().addShutdownHook(stop);
             OverheadResult result = overhead.run();
             screen.line("");
             OverheadTable.lines(result, screen).forEach(screen::line);
+            Path json = measuring.json();
             if (json != null) {
                 screen.line("numbers: " + json.toAbsolutePath().normalize());
             }

@@ -7,11 +7,8 @@ import java.util.Locale;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 import tutti.bench.micro.Microbenchmark;
 import tutti.bench.micro.RecorderBenchmark;
-import tutti.command.Screen;
 
 /** Measures what the flight recorder costs a replica's event loop. */
 @Command(name = "recorder", description = "The flight recorder: time that the protocol takes per transaction without and with it."
@@ -22,16 +19,13 @@ final class RecorderCommand implements Callable<Integer> {
     @Mixin
     private MicroOptions options = new MicroOptions();
 
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        Screen screen = Screen.standard(spec.commandLine().getOut());
+        MicroOptions.Run run = options.run("recorder", RecorderBenchmark.class);
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("live keys", "recorder", "us/transaction: min", "median", "max", "CPU us/transaction",
                 "thousand events per CPU second"));
-        options.run("recorder", RecorderBenchmark.class, screen).stream()
+        run.found().stream()
                 .sorted(Comparator.comparingInt((Microbenchmark.Found found) -> liveKeys(found).length())
                         .thenComparing(RecorderCommand::liveKeys).thenComparing(RecorderCommand::recorder))
                 .forEach(found -> rows.add(List.of(liveKeys(found), recorder(found),
@@ -39,7 +33,7 @@ final class RecorderCommand implements Callable<Integer> {
                         micros(found.cpuMicros()),
                         String.format(Locale.ROOT, "%,.0f",
                                 RecorderBenchmark.EVENTS_PER_TRANSACTION * MICROS_PER_MILLI / found.cpuMicros()))));
-        Screen.table(rows).forEach(screen::line);
+        run.show(rows);
         return 0;
     }
 

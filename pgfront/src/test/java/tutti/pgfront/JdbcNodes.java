@@ -65,6 +65,7 @@ final class JdbcNodes implements AutoCloseable {
     /** Statements that took long. */
     final BlockingQueue<String> slow = new LinkedBlockingQueue<>();
     private final BlockingQueue<CompletableFuture<Void>> booked = new LinkedBlockingQueue<>();
+    private volatile boolean holds;
 
     JdbcNodes(EngineKind kind, Path directory, int count) throws Exception {
         this(kind, directory, count, "si", null);
@@ -122,11 +123,16 @@ final class JdbcNodes implements AutoCloseable {
         }
     }
 
-    /** A node of which what is booked comes when a test says so. */
+    /** From now on what is booked comes when it is said so; see {@link #booked}. */
+    void holdBookings() {
+        holds = true;
+    }
+
+    /** A node of which what is booked can be held. */
     private Transactions holding(ReplicaNode node) {
         return (Transactions) Proxy.newProxyInstance(Transactions.class.getClassLoader(),
                 new Class<?>[]{Transactions.class}, (_, method, arguments) -> {
-                    if (method.getName().equals("book")) {
+                    if (holds && method.getName().equals("book")) {
                         CompletableFuture<Void> may = new CompletableFuture<>();
                         @SuppressWarnings("unchecked") // as declared
                         Completion<Long> come = (Completion<Long>) arguments[1];

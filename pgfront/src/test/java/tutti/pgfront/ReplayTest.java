@@ -39,7 +39,7 @@ import tutti.pgwire.ResponseHandler;
 import tutti.pgwire.Transport;
 
 /** A transaction that has lost is run again by its node, as long as its client cannot tell. */
-@Timeout(60)
+@Timeout(300)
 class ReplayTest {
     @TempDir
     private Path directory;
@@ -128,6 +128,7 @@ class ReplayTest {
     void whatWasSeenInVainIsBookedByWhoeverIsAboutToLookAtItNext(EngineKind kind, String mode, boolean looksFirst)
             throws Exception {
         Connection[] both = connect(kind, 2, "preferQueryMode=" + mode, "options=-c%20tutti.report=on");
+        nodes.holdBookings();
         String look = "SELECT amount FROM item WHERE id = 1";
         value(both[1], "SELECT note FROM item WHERE id = 2");
         value(both[1], look);

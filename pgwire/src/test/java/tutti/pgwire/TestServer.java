@@ -28,6 +28,8 @@ public final class TestServer implements AutoCloseable {
     private static final long WAIT_SECONDS = 60;
     private static @Nullable Path unused;
 
+    /** The superuser's, once for all connections: what follows from a password takes long to compute. */
+    private final BackendSettings.Credentials credentials = new BackendSettings.Credentials.Password(PASSWORD);
     private final Path binaries;
     private final Path data;
     private final int port;
@@ -138,7 +140,7 @@ public final class TestServer implements AutoCloseable {
 
     /** How to connect as the superuser. */
     public BackendSettings settings() {
-        return BackendSettings.of(address(), SUPERUSER, "postgres", new BackendSettings.Credentials.Password(PASSWORD));
+        return BackendSettings.of(address(), SUPERUSER, "postgres", credentials);
     }
 
     /** Stops it at once, as a crash would. */

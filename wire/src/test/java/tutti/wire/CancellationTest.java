@@ -1,26 +1,22 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoop;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import tutti.core.spi.LocalTransaction;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.Frontend;
@@ -38,10 +34,8 @@ class CancellationTest extends OnFrontEnd {
         BackendSettings real = fixture.server.settings();
         frontEnd = new PostgresFrontEnd(FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 BackendSettings.of(relay.address(), real.user(), real.database(), real.credentials())), fixture.node,
-                fixture.capture, new Nobody(), fixture.loops);
-        InetSocketAddress address = frontEnd.start();
-        client = BackendConnection.connect(fixture.loops.next(), BackendSettings.of(address, "alice", "postgres",
-                new BackendSettings.Credentials.Password("wonderland"))).get(20, TimeUnit.SECONDS);
+                fixture.capture, fixture.registry, fixture.loops);
+        client = fixture.client(frontEnd.start());
     }
 
     @AfterEach
@@ -49,19 +43,6 @@ class CancellationTest extends OnFrontEnd {
         client.close();
         frontEnd.close();
         relay.close();
-    }
-
-    /** The engine looks after nobody. */
-    private static final class Nobody implements PostgresFrontEnd.SessionRegistry {
-        @Override
-        public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
-            return () -> {};
-        }
-
-        @Override
-        public Runnable watch(EventLoop loop, int processId, LocalTransaction waiter, BooleanSupplier waits) {
-            return () -> {};
-        }
     }
 
     private CompletableFuture<String> sleep(double seconds) throws Exception {
@@ -124,6 +105,26 @@ class CancellationTest extends OnFrontEnd {
         assertEquals("C(COMMIT)/I", committing.get(20, TimeUnit.SECONDS));
         assertEquals("1:1", fixture.accounts());
         asked.get(20, TimeUnit.SECONDS);
+    }
+
+    /** What runs in COMMIT, which everything behind it waits for, may never hear that it is cancelled: the engine is told, and may end it. */
+    @Test
+    void aCommitThatDoesNotEndIsTheEnginesToEnd() throws Exception {
+        relay.toLose.set(Integer.MAX_VALUE);
+        fixture.node.manual = true;
+        simple(client, "begin");
+        simple(client, "insert into account values (1, 1)");
+        simple(client, "declare held cursor with hold for select pg_sleep(3600)");
+        CompletableFuture<String> waiting = send(client, out -> Frontend.query(out, "commit"));
+        CompletableFuture<Void> committing = CompletableFuture
+                .runAsync(ScriptedNode.take(fixture.node.asked)::commit);
+        fixture.awaitSleeping();
+        assertEquals(client.processId(), fixture.committing.peek());
+        fixture.end(client.processId());
+        assertEquals("08006", ScriptedNode.take(fixture.node.failures));
+        assertTrue(fixture.committing.isEmpty(), "its time is over");
+        assertEquals("C(COMMIT)/I", waiting.get(20, TimeUnit.SECONDS));
+        committing.get(20, TimeUnit.SECONDS);
     }
 
     /**

@@ -8,17 +8,12 @@ import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.ScriptedNode.take;
 
-import io.netty.channel.EventLoopGroup;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -32,91 +27,61 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
-import tutti.engine.postgres.PostgresEngine;
-import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.pgwire.BackendConnection;
-import tutti.pgwire.BackendSettings;
-import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.Frontend;
-import tutti.pgwire.TestServer;
-import tutti.pgwire.Transport;
 
 /** What the node is asked in transactions, and that they see what they have waited for; on a real server. */
 @Timeout(90)
 class ClusterQuestionsTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
-    private static EventLoopGroup loops;
-    private static TestServer server;
-    private static ScriptedNode node;
-    private static PostgresEngine engine;
-    private static PostgresFrontEnd frontEnd;
+    private static EngineFixture fixture;
     private static InetSocketAddress address;
-    private static BackendConnection admin;
     /** A position that has been recorded last; transactions of tests have low ones. */
     private static long recorded = 1000;
 
     @BeforeAll
     static void start() throws Exception {
-        loops = Transport.eventLoops(2, "questions-test");
-        server = TestServer.start("max_replication_slots=10");
-        node = new ScriptedNode();
-        admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
-        admin.execute("CREATE TABLE item (id int PRIMARY KEY, note text)", PATIENCE);
-        engine = PostgresEngine.open(loops, server.settings(),
-                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20, true));
-        EngineCapture capture = new EngineCapture(engine::catalog, engine::references, engine::inBandTables,
-                engine::refreshCatalog, engine.promises()::of, engine::leavesOut, engine.functions(),
-                "cluster secret".getBytes(StandardCharsets.UTF_8));
-        capture.recorded(engine::appliedPosition);
-        frontEnd = new PostgresFrontEnd(
-                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
-                        .withUsual("default_transaction_isolation", "repeatable read").withRepetitions(3),
-                node, capture, (_, _) -> () -> {}, loops);
-        address = frontEnd.start();
+        fixture = new EngineFixture(true, "CREATE TABLE item (id int PRIMARY KEY, note text)");
+        EngineCapture capture = fixture.capture();
+        capture.recorded(fixture.engine::appliedPosition);
+        address = fixture.frontEnd(capture, usual -> usual
+                .withUsual("default_transaction_isolation", "repeatable read").withRepetitions(3));
     }
 
     @AfterAll
     static void stop() throws Exception {
-        frontEnd.close();
-        engine.close();
-        admin.close();
-        node.close();
-        server.close();
-        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+        fixture.close();
     }
 
     @BeforeEach
     void reset() {
-        node.reset();
-        node.forget();
+        fixture.node.reset();
+        fixture.node.forget();
     }
 
     private static Connection connect(String mode) throws SQLException {
-        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + address.getPort()
-                + "/postgres?preferQueryMode=" + mode, TestServer.SUPERUSER, TestServer.PASSWORD);
+        return EngineFixture.jdbc(address, mode);
     }
 
     private static BackendConnection client() throws Exception {
-        return BackendConnection.connect(loops.next(), BackendSettings.of(address, TestServer.SUPERUSER, "postgres",
-                new Credentials.Password(TestServer.PASSWORD))).get(20, TimeUnit.SECONDS);
+        return fixture.connect(address);
     }
 
     /** Something is recorded at the next position. */
     private static long record() throws Exception {
         recorded++;
-        admin.execute("INSERT INTO tutti.applied (position) VALUES (" + recorded + ")", PATIENCE);
+        fixture.admin.execute("INSERT INTO tutti.applied (position) VALUES (" + recorded + ")", EngineFixture.PATIENCE);
         return recorded;
     }
 
     /** Whoever waits is told, once something more has been recorded. */
     private static void goOn() throws Exception {
-        Completion<Long> waits = take(node.waiting);
+        Completion<Long> waits = take(fixture.node.waiting);
         waits.succeeded(record());
     }
 
     private static ScriptedNode.Open lastBegun() throws InterruptedException {
-        ScriptedNode.Open last = take(node.begun);
-        for (ScriptedNode.Open next = node.begun.poll(); next != null; next = node.begun.poll()) {
+        ScriptedNode.Open last = take(fixture.node.begun);
+        for (ScriptedNode.Open next = fixture.node.begun.poll(); next != null; next = fixture.node.begun.poll()) {
             last = next;
         }
         return last;
@@ -175,7 +140,7 @@ class ClusterQuestionsTest {
                 PreparedStatement all = connection.prepareStatement("SELECT tutti_wait()");
                 PreparedStatement one = connection.prepareStatement("SELECT tutti_wait(?)")) {
             connection.setAutoCommit(false);
-            node.keepsWaiting = true;
+            fixture.node.keepsWaiting = true;
             for (int round = 0; round < 7; round++) {
                 CompletableFuture<String> waits = beside(() -> value(all));
                 goOn();
@@ -201,7 +166,7 @@ class ClusterQuestionsTest {
     @ValueSource(strings = {"simple", "extended", "extendedForPrepared", "extendedCacheEverything"})
     void whatASnapshotDoesNotShowIsNotWaitedFor(String mode) throws Exception {
         try (Connection connection = connect(mode)) {
-            node.keepsWaiting = true;
+            fixture.node.keepsWaiting = true;
             long old = record();
             connection.setAutoCommit(false);
             for (String first : new String[]{"SELECT 1", "PREPARE looks AS SELECT 1",
@@ -228,13 +193,13 @@ class ClusterQuestionsTest {
             // what is visible besides has changed nothing
             execute(connection, "SELECT 1");
             CompletableFuture<String> none = beside(() -> value(connection, "SELECT tutti_wait()"));
-            take(node.waiting).succeeded(recorded + 1000);
+            take(fixture.node.waiting).succeeded(recorded + 1000);
             assertEquals(String.valueOf(recorded + 1000), none.get(20, TimeUnit.SECONDS), mode);
             connection.rollback();
             // what the snapshot shows need not be waited for
             execute(connection, "SELECT 1");
             CompletableFuture<String> waits = beside(() -> value(connection, "SELECT tutti_wait(" + old + ")"));
-            take(node.waiting).succeeded(recorded);
+            take(fixture.node.waiting).succeeded(recorded);
             assertEquals(String.valueOf(recorded), waits.get(20, TimeUnit.SECONDS), mode);
             connection.rollback();
             assertEquals(String.valueOf(recorded + 1), value(connection, "SELECT tutti_wait(" + old + ") + 1"), mode);
@@ -258,7 +223,7 @@ class ClusterQuestionsTest {
 
     @Test
     void whatIsSentTogetherSeesItToo() throws Exception {
-        node.keepsWaiting = true;
+        fixture.node.keepsWaiting = true;
         BackendConnection client = client();
         assertEquals("1tT/I", get(send(client, out -> {
             Frontend.parse(out, "w", "SELECT tutti_wait($1)", 20);
@@ -318,7 +283,7 @@ class ClusterQuestionsTest {
         })));
         assertEquals("E(25P02)/E", simple(client, "SELECT tutti_wait()"));
         simple(client, "rollback");
-        assertTrue(node.waiting.isEmpty());
+        assertTrue(fixture.node.waiting.isEmpty());
         client.close();
     }
 
@@ -326,17 +291,17 @@ class ClusterQuestionsTest {
     @ValueSource(strings = {"simple", "extended", "extendedForPrepared"})
     void whoWaitsGivesWayAtOnceAndMayCancel(String mode) throws Exception {
         try (Connection connection = connect(mode)) {
-            node.keepsWaiting = true;
+            fixture.node.keepsWaiting = true;
             connection.setAutoCommit(false);
             // it is rolled back while it waits, run again, and asks again
             for (AbortReason reason : new AbortReason[]{new AbortReason.Victim(0),
                     new AbortReason.LostCertification(0, 0)}) {
                 execute(connection, "INSERT INTO item VALUES (1, 'mine')");
                 CompletableFuture<String> waits = beside(() -> value(connection, "SELECT tutti_wait(0)"));
-                Completion<Long> late = take(node.waiting);
+                Completion<Long> late = take(fixture.node.waiting);
                 record();
                 lastBegun().rollBack(reason);
-                Completion<Long> again = take(node.waiting);
+                Completion<Long> again = take(fixture.node.waiting);
                 late.succeeded(recorded);
                 again.succeeded(recorded);
                 assertEquals(String.valueOf(recorded), waits.get(20, TimeUnit.SECONDS), mode);
@@ -344,7 +309,7 @@ class ClusterQuestionsTest {
                 // what its client has heard would be something else
                 record();
                 lastBegun().rollBack(reason);
-                take(node.waiting).succeeded(recorded);
+                take(fixture.node.waiting).succeeded(recorded);
                 assertEquals("40001", sqlState(connection, "SELECT 1"), mode);
                 connection.rollback();
             }
@@ -354,13 +319,13 @@ class ClusterQuestionsTest {
                     statement.execute("SELECT tutti_wait()");
                     return "";
                 });
-                take(node.waiting);
+                take(fixture.node.waiting);
                 statement.cancel();
                 assertEquals("57014", sqlState(waits), mode);
                 connection.rollback();
             }
-            node.keepsWaiting = false;
-            node.awaitRefusal = new EngineFailure("57P03", "no majority", true);
+            fixture.node.keepsWaiting = false;
+            fixture.node.awaitRefusal = new EngineFailure("57P03", "no majority", true);
             assertEquals("57P03", sqlState(connection, "SELECT tutti_wait()"), mode);
             assertEquals("25P02", sqlState(connection, "SELECT 1"), mode);
             connection.rollback();
@@ -374,20 +339,20 @@ class ClusterQuestionsTest {
     void itIsWaitedForBeforeTheTurnOfATransactionAndNotBehindIt(String mode) throws Exception {
         try (Connection connection = connect(mode)) {
             connection.setAutoCommit(false);
-            node.atOnce = false;
-            node.needsClasses = true;
-            node.runs = true;
-            node.keepsWaiting = true;
+            fixture.node.atOnce = false;
+            fixture.node.needsClasses = true;
+            fixture.node.runs = true;
+            fixture.node.keepsWaiting = true;
             CompletableFuture<String> waits = beside(() -> value(connection, "SELECT tutti_wait()"));
-            Completion<Long> asked = take(node.waiting);
-            assertTrue(node.submitted.isEmpty(), mode);
+            Completion<Long> asked = take(fixture.node.waiting);
+            assertTrue(fixture.node.submitted.isEmpty(), mode);
             asked.succeeded(record());
             assertEquals(String.valueOf(recorded), waits.get(20, TimeUnit.SECONDS), mode);
-            take(node.submitted);
+            take(fixture.node.submitted);
             assertEquals(String.valueOf(recorded), value(connection, "SELECT tutti_position()"), mode);
             assertEquals("25001", sqlState(connection, "SELECT tutti_wait()"), mode);
             connection.rollback();
-            assertTrue(node.waiting.isEmpty());
+            assertTrue(fixture.node.waiting.isEmpty());
         }
     }
 

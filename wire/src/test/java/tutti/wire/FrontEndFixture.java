@@ -2,14 +2,19 @@ package tutti.wire;
 
 import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
+import io.netty.util.concurrent.EventExecutor;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -27,6 +32,8 @@ final class FrontEndFixture implements AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(20);
     /** Bytes of what large transactions have changed that may be in memory. */
     static final long CHANGES_LIMIT = 300_000;
+    /** Once for all her connections: what follows from a password takes long to compute. */
+    static final Credentials ALICE = new Credentials.Password("wonderland");
     final TestServer server;
     final EventLoopGroup loops = Transport.eventLoops(2, "front-end-test");
     final ScriptedNode node = new ScriptedNode();
@@ -36,6 +43,9 @@ final class FrontEndFixture implements AutoCloseable {
     final BlockingQueue<LocalTransaction> watched = new LinkedBlockingQueue<>();
     /** Server processes of sessions whose COMMIT is under way. */
     final BlockingQueue<Integer> committing = new LinkedBlockingQueue<>();
+    /** By the server process of each session: that it has lost its connection to it. */
+    private final Map<Integer, CompletableFuture<@Nullable Void>> lost = new ConcurrentHashMap<>();
+    final PostgresFrontEnd.SessionRegistry registry = new Registry();
     final BackendConnection admin;
 
     FrontEndFixture() throws Exception {
@@ -58,7 +68,7 @@ final class FrontEndFixture implements AutoCloseable {
                         custom.tlsRequired(), custom.places(), custom.authenticationTimeout(),
                         custom.messageLimit(), custom.heldLimit(), custom.changesLimit(), custom.repetitions(),
                         custom.usual());
-        frontEnd = new PostgresFrontEnd(settings, node, capture, new Registry(), loops);
+        frontEnd = new PostgresFrontEnd(settings, node, capture, registry, loops);
         address = frontEnd.start();
     }
 
@@ -66,7 +76,9 @@ final class FrontEndFixture implements AutoCloseable {
     private final class Registry implements PostgresFrontEnd.SessionRegistry {
         @Override
         public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
-            return () -> {};
+            CompletableFuture<@Nullable Void> loss = new CompletableFuture<>();
+            lost.put(processId, loss);
+            return () -> loss.complete(null);
         }
 
         @Override
@@ -99,9 +111,19 @@ final class FrontEndFixture implements AutoCloseable {
         }
     }
 
-    /** Ends a session's server process, and waits until it is gone. */
+    /** Ends a session's server process, and waits until it is gone and the session knows that. */
     void end(int processId) throws Exception {
         admin.execute("select pg_terminate_backend(" + processId + ", " + PATIENCE.toMillis() + ")", PATIENCE);
+        ScriptedNode.await(Objects.requireNonNull(lost.get(processId)));
+        // The session is told behind that.
+        awaitLoops();
+    }
+
+    /** Waits until sessions have done what they have been told. */
+    private void awaitLoops() throws Exception {
+        for (EventExecutor loop : loops) {
+            loop.submit(() -> {}).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        }
     }
 
     /** Removes rows and what the node noted of earlier tests. */
@@ -109,6 +131,7 @@ final class FrontEndFixture implements AutoCloseable {
         node.reset();
         admin.execute("SET session_replication_role = replica; DELETE FROM account; DELETE FROM plain;"
                 + " RESET session_replication_role", PATIENCE);
+        awaitLoops();
         node.forget();
         watched.clear();
         capture.requests.clear();
@@ -121,7 +144,13 @@ final class FrontEndFixture implements AutoCloseable {
 
     /** A client that speaks the protocol as we tell it. */
     BackendConnection client() throws Exception {
-        return BackendConnection.connect(loops.next(), settings("alice", "wonderland")).get(20, TimeUnit.SECONDS);
+        return client(address);
+    }
+
+    /** The same at another front end. */
+    BackendConnection client(InetSocketAddress at) throws Exception {
+        return BackendConnection.connect(loops.next(), BackendSettings.of(at, "alice", "postgres", ALICE)).get(20,
+                TimeUnit.SECONDS);
     }
 
     Connection jdbc(String... properties) throws SQLException {

@@ -5,8 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoopGroup;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
@@ -21,8 +19,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import tutti.engine.postgres.PostgresEngine;
-import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -31,28 +27,20 @@ import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.pgwire.PostgresException;
 import tutti.pgwire.ResponseHandler;
-import tutti.pgwire.TestServer;
-import tutti.pgwire.Transport;
 
 /** A function changes roles where no statement names it, so that it would be at one node only. */
 @Timeout(120)
 class HiddenChangesTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
-    private static final EventLoopGroup LOOPS = Transport.eventLoops(2, "hidden-changes-test");
-    private static final ScriptedNode NODE = new ScriptedNode();
-    private static TestServer server;
-    private static PostgresEngine engine;
-    private static PostgresFrontEnd frontEnd;
+    private static final Duration PATIENCE = EngineFixture.PATIENCE;
+    private static final Credentials MALLORY = new Credentials.Password("sesame");
+    private static EngineFixture fixture;
     private static InetSocketAddress address;
     private static BackendConnection admin;
     private static BackendConnection mallory;
 
     @BeforeAll
     static void start() throws Exception {
-        server = TestServer.start("max_replication_slots=10");
-        admin = connect(server.settings());
-        NODE.admin = admin;
-        admin.execute("""
+        fixture = new EngineFixture(false, """
                 CREATE ROLE mallory LOGIN PASSWORD 'sesame';
                 CREATE ROLE other;
                 CREATE SCHEMA evil AUTHORIZATION mallory;
@@ -81,28 +69,14 @@ class HiddenChangesTest {
                 CREATE FUNCTION evil.attribute(evil.mine) RETURNS int LANGUAGE sql AS 'SELECT evil.shift()';
                 CREATE FUNCTION evil.pg_like() RETURNS int LANGUAGE sql AS 'SELECT evil.shift()';
                 CREATE FUNCTION evil.lower(int) RETURNS int LANGUAGE sql AS 'SELECT evil.shift()';
-                RESET ROLE""", PATIENCE);
-        engine = PostgresEngine.open(LOOPS, server.settings(),
-                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
-        frontEnd = new PostgresFrontEnd(
-                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings()),
-                NODE,
-                new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
-                        engine.promises()::of, engine::leavesOut,
-                        engine.functions(),
-                        "cluster secret".getBytes(StandardCharsets.UTF_8)),
-                (_, _) -> () -> {}, LOOPS);
-        address = frontEnd.start();
+                RESET ROLE""");
+        admin = fixture.admin;
+        address = fixture.frontEnd();
     }
 
     @AfterAll
     static void stop() throws Exception {
-        frontEnd.close();
-        engine.close();
-        admin.close();
-        NODE.close();
-        LOOPS.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
-        server.close();
+        fixture.close();
     }
 
     @BeforeEach
@@ -111,14 +85,10 @@ class HiddenChangesTest {
         if (mallory != null) {
             mallory.close();
         }
-        NODE.reset();
-        NODE.forget();
-        mallory = connect(BackendSettings.of(address, "mallory", "postgres", new Credentials.Password("sesame"))
+        fixture.node.reset();
+        fixture.node.forget();
+        mallory = fixture.connect(BackendSettings.of(address, "mallory", "postgres", MALLORY)
                 .withParameters(Map.of("search_path", "evil, pg_catalog")));
-    }
-
-    private static BackendConnection connect(BackendSettings settings) throws Exception {
-        return BackendConnection.connect(LOOPS.next(), settings).get(20, TimeUnit.SECONDS);
     }
 
     private static String shifted() throws Exception {
@@ -179,7 +149,7 @@ class HiddenChangesTest {
     /** Changes the schema, in a block: the scripted node executes nothing everywhere. */
     private static void makes(String sql) throws Exception {
         mallory.execute("BEGIN; " + sql + "; COMMIT", PATIENCE);
-        engine.refreshCatalog().get(20, TimeUnit.SECONDS);
+        fixture.engine.refreshCatalog().get(20, TimeUnit.SECONDS);
     }
 
     private static void refused(String sql) throws Exception {
@@ -213,7 +183,7 @@ class HiddenChangesTest {
                 "CREATE TEMP VIEW t AS SELECT shift(); SELECT * FROM t")) {
             refused(sql);
         }
-        assertEquals(List.of(), NODE.drainCommitted());
+        assertEquals(List.of(), fixture.node.drainCommitted());
     }
 
     /** Names in other encodings than UTF-8 cannot be told. */
@@ -234,7 +204,7 @@ class HiddenChangesTest {
             assertNotNull(sent(batch), sql);
             assertEquals("0", shifted(), sql);
         }
-        assertEquals(List.of(), NODE.drainCommitted());
+        assertEquals(List.of(), fixture.node.drainCommitted());
     }
 
     @Test
@@ -251,10 +221,10 @@ class HiddenChangesTest {
                         + " CREATE CAST (int AS evil.pair) WITH FUNCTION evil.pair(int)", "SELECT CAST(1 AS pair)",
                         "DROP TYPE evil.pair CASCADE"})) {
             makes(made[1]);
-            NODE.drainCommitted();
+            fixture.node.drainCommitted();
             refused(made[2]);
             makes(made[3]);
-            NODE.drainCommitted();
+            fixture.node.drainCommitted();
         }
     }
 
@@ -274,7 +244,7 @@ class HiddenChangesTest {
             assertEquals("0", shifted());
         } finally {
             makes("CREATE OR REPLACE FUNCTION evil.harmless() RETURNS int LANGUAGE sql AS 'SELECT 1'");
-            NODE.drainCommitted();
+            fixture.node.drainCommitted();
         }
     }
 
@@ -291,7 +261,7 @@ class HiddenChangesTest {
             state("ROLLBACK");
             assertEquals("0", shifted(), sql);
         }
-        assertEquals(List.of(), NODE.drainCommitted());
+        assertEquals(List.of(), fixture.node.drainCommitted());
     }
 
     @Test
@@ -309,7 +279,7 @@ class HiddenChangesTest {
                 assertEquals(null, state(each), sql + " at " + each);
             }
             assertEquals("1", shifted(), sql);
-            assertTrue(NODE.drainCommitted().toString().contains("ALTER ROLE"), sql);
+            assertTrue(fixture.node.drainCommitted().toString().contains("ALTER ROLE"), sql);
         }
         mallory.execute("INSERT INTO plain VALUES (1)", PATIENCE);
         mallory.execute("DELETE FROM plain", PATIENCE);
@@ -318,8 +288,7 @@ class HiddenChangesTest {
     @Test
     void rightsOwnersAndTablespacesAreTheServersToo() throws Exception {
         BackendConnection root = mallory;
-        mallory = connect(BackendSettings.of(address, TestServer.SUPERUSER, "postgres",
-                new Credentials.Password(TestServer.PASSWORD)));
+        mallory = fixture.connect(address);
         root.close();
         for (String sql : List.of("GRANT TEMP ON DATABASE postgres TO other",
                 "ALTER DATABASE postgres SET work_mem = 64",
@@ -332,7 +301,7 @@ class HiddenChangesTest {
             assertEquals("0A000", both(call), sql);
             state("ROLLBACK");
         }
-        assertEquals(List.of(), NODE.drainCommitted());
+        assertEquals(List.of(), fixture.node.drainCommitted());
     }
 
     /** What it comes to in a block that changes roles itself. */

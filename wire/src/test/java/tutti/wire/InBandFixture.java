@@ -1,11 +1,8 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
-import io.netty.channel.EventLoopGroup;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -18,30 +15,23 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
-import tutti.engine.postgres.PostgresEngine;
-import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.Changes;
 import tutti.engine.postgres.capture.ColumnBits;
 import tutti.engine.postgres.capture.LockedRows;
 import tutti.engine.postgres.catalog.RowText;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
-import tutti.pgwire.BackendSettings.Credentials;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.QueryResult;
 import tutti.pgwire.ResponseHandler;
-import tutti.pgwire.TestServer;
-import tutti.pgwire.Transport;
 import tutti.wire.sql.LockingQuery;
 
 /**
  * Three front ends before one captured database, with a scripted node: one on which every transaction must be captured in band, one on
  * which none is, and one as they are.
  */
-final class InBandFixture implements AutoCloseable {
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+final class InBandFixture extends EngineFixture {
     private static final Pattern COLUMNS = Pattern.compile("columns ([0-9a-f]+) ([\\w ]+)(\\(.*)");
-    private static final byte[] SECRET = "cluster secret".getBytes(StandardCharsets.UTF_8);
 
     private static final Speaker ALICE = new Speaker(true, "alice", false);
 
@@ -55,42 +45,22 @@ final class InBandFixture implements AutoCloseable {
         EITHER
     }
 
-    final TestServer server;
-    final EventLoopGroup loops = Transport.eventLoops(2, "in-band-test");
-    final ScriptedNode node = new ScriptedNode();
-    final PostgresEngine engine;
-    final BackendConnection admin;
-    private final List<PostgresFrontEnd> frontEnds = new ArrayList<>();
     private volatile @Nullable InBandStatement pretended;
     private final List<InetSocketAddress> addresses = new ArrayList<>();
 
     InBandFixture(String schema) throws Exception {
-        // What is done one way is compared with what was done before another way, rows in the order in which they came: in between, autovacuum may
-        // come to analyse a table, after which the server finds its rows another way.
-        server = TestServer.start("max_replication_slots=10", "autovacuum=off");
-        admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
-        node.admin = admin;
-        admin.execute("CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
+        super(false, "CREATE ROLE alice LOGIN PASSWORD 'wonderland'; GRANT ALL ON SCHEMA public TO PUBLIC;"
                 + " ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC;"
-                + " ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC;" + schema, PATIENCE);
-        engine = PostgresEngine.open(loops, server.settings(),
-                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20));
+                + " ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO PUBLIC;" + schema);
         for (Way way : Way.values()) {
-            PostgresFrontEnd frontEnd = new PostgresFrontEnd(
-                    FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
-                            .withRepetitions(3),
-                    node, new OneWay(way), (_, _) -> () -> {}, loops);
-            frontEnds.add(frontEnd);
-            addresses.add(frontEnd.start());
+            addresses.add(frontEnd(new OneWay(way), usual -> usual.withRepetitions(3)));
         }
     }
 
     /** The engine's capture, one way only. */
     private final class OneWay implements Capture {
         private final Way way;
-        private final Capture real = new EngineCapture(engine::catalog, engine::references,
-                engine::inBandTables, engine::refreshCatalog, engine.promises()::of, engine::leavesOut,
-                engine.functions(), SECRET);
+        private final Capture real = capture();
 
         OneWay(Way way) {
             this.way = way;
@@ -205,8 +175,8 @@ final class InBandFixture implements AutoCloseable {
     }
 
     BackendConnection client(Way way) throws Exception {
-        return BackendConnection.connect(loops.next(), BackendSettings.of(addresses.get(way.ordinal()), "alice",
-                "postgres", new Credentials.Password("wonderland"))).get(20, TimeUnit.SECONDS);
+        return connect(BackendSettings.of(addresses.get(way.ordinal()), "alice", "postgres",
+                FrontEndFixture.ALICE));
     }
 
     String url(Way way) {
@@ -338,17 +308,5 @@ final class InBandFixture implements AutoCloseable {
     /** What a role writes for a row of the table {@code victim} that no statement has changed, as capture would tell of it. */
     String forgedVictim() throws Exception {
         return "E'\\u00e9u" + engine.catalog().table("public", "victim").oid() + "(1,forged)'";
-    }
-
-    @Override
-    public void close() throws java.io.IOException {
-        for (PostgresFrontEnd frontEnd : frontEnds) {
-            frontEnd.close();
-        }
-        engine.close();
-        admin.close();
-        node.close();
-        server.close();
-        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
     }
 }

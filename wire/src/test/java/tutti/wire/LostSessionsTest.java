@@ -17,8 +17,6 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import tutti.core.spi.Completion;
-import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
@@ -141,48 +139,6 @@ class LostSessionsTest extends OnFrontEnd {
             assertTrue(System.nanoTime() < deadline, "sessions of this test, or of one that failed before, stay open");
             Thread.onSpinWait();
         }
-    }
-
-    /** What runs in COMMIT, which everything behind it waits for, may catch that it is cancelled: the engine hears of it, and may end it. */
-    @Test
-    void aCommitThatDoesNotEndIsTheEnginesToEnd() throws Exception {
-        BackendConnection client = fixture.client();
-        fixture.admin.execute("""
-                create or replace function stubborn() returns int language plpgsql as $$
-                begin
-                    loop
-                        begin
-                            perform pg_sleep(3600);
-                        exception when query_canceled then null;
-                        end;
-                    end loop;
-                end $$""", PATIENCE);
-        fixture.node.manual = true;
-        simple(client, "begin");
-        simple(client, "insert into account values (1, 1)");
-        simple(client, "declare held cursor with hold for select stubborn()");
-        CompletableFuture<String> waiting = send(client, out -> Frontend.query(out, "commit"));
-        ScriptedNode.Open open = ScriptedNode.take(fixture.node.asked);
-        CompletableFuture<Void> done = new CompletableFuture<>();
-        open.transaction.commit(5, new Completion<>() {
-            @Override
-            public void succeeded(Void result) {
-                done.complete(null);
-            }
-
-            @Override
-            public void failed(EngineFailure failure) {
-                done.completeExceptionally(new IllegalStateException(failure.sqlState()));
-            }
-        });
-        fixture.awaitSleeping();
-        assertEquals(client.processId(), fixture.committing.peek());
-        fixture.admin.execute("select pg_terminate_backend(" + client.processId() + ")", PATIENCE);
-        assertTrue(assertThrows(ExecutionException.class, () -> done.get(20, TimeUnit.SECONDS)).getMessage()
-                .contains("08006"));
-        assertTrue(fixture.committing.isEmpty(), "its time is over");
-        open.transaction.answer(new tutti.core.txn.Outcome.Committed(5));
-        waiting.exceptionally(_ -> "").get(20, TimeUnit.SECONDS);
     }
 
     @Test

@@ -8,19 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.ScriptedNode.take;
 
-import io.netty.channel.EventLoopGroup;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.sql.Connection;
-import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
-import java.time.Duration;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,32 +25,18 @@ import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
-import tutti.engine.postgres.PostgresEngine;
-import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.catalog.Table;
 import tutti.engine.postgres.catalog.TableCatalog;
-import tutti.pgwire.BackendConnection;
-import tutti.pgwire.TestServer;
-import tutti.pgwire.Transport;
 
 /** What protocols are told of statements, on a real server: what is read, which classes, and what lies outside of them. */
 @Timeout(90)
 class StatementsTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
-    private static EventLoopGroup loops;
-    private static TestServer server;
-    private static ScriptedNode node;
-    private static PostgresEngine engine;
-    private static PostgresFrontEnd frontEnd;
+    private static EngineFixture fixture;
     private static InetSocketAddress address;
 
     @BeforeAll
     static void start() throws Exception {
-        loops = Transport.eventLoops(2, "statements-test");
-        server = TestServer.start("max_replication_slots=10");
-        node = new ScriptedNode();
-        BackendConnection admin = BackendConnection.connect(loops.next(), server.settings()).get(20, TimeUnit.SECONDS);
-        admin.execute("""
+        fixture = new EngineFixture(true, """
                 CREATE TABLE account (id int PRIMARY KEY, balance int);
                 CREATE TABLE audit (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, source int);
                 CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES account ON DELETE CASCADE);
@@ -71,53 +52,33 @@ class StatementsTest {
                 CREATE FUNCTION becomes() RETURNS text LANGUAGE sql AS
                     'SELECT set_config(''default_transaction_isolation'', ''serializable'', false)';
                 INSERT INTO account VALUES (1, 10), (2, 20);
-                INSERT INTO label VALUES ('a')""", PATIENCE);
-        admin.close();
-        engine = PostgresEngine.open(loops, server.settings(),
-                new CaptureInstaller.Settings(0, 16, "cluster secret", 1 << 20, true));
-        frontEnd = frontEnd("repeatable read");
-        address = frontEnd.start();
+                INSERT INTO label VALUES ('a')""");
+        address = frontEnd("repeatable read");
     }
 
-    private static PostgresFrontEnd frontEnd(String isolation) {
-        return new PostgresFrontEnd(
-                FrontEndSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), server.settings())
-                        .withUsual("default_transaction_isolation", isolation),
-                node,
-                new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,
-                        engine.promises()::of, engine::leavesOut,
-                        engine.functions(),
-                        "cluster secret".getBytes(java.nio.charset.StandardCharsets.UTF_8)),
-                (_, _) -> () -> {}, loops);
+    private static InetSocketAddress frontEnd(String isolation) throws Exception {
+        return fixture.frontEnd(fixture.capture(),
+                usual -> usual.withUsual("default_transaction_isolation", isolation));
     }
 
     @AfterAll
     static void stop() throws Exception {
-        frontEnd.close();
-        engine.close();
-        node.close();
-        server.close();
-        loops.shutdownGracefully(0, 5, TimeUnit.SECONDS).awaitUninterruptibly();
+        fixture.close();
     }
 
     @BeforeEach
     void reset() {
-        node.needsReads = false;
-        node.takesReads = false;
-        node.needsClasses = false;
-        node.atOnce = true;
-        node.runs = true;
-        node.begun.clear();
-        node.submitted.clear();
+        fixture.node.needsReads = false;
+        fixture.node.takesReads = false;
+        fixture.node.needsClasses = false;
+        fixture.node.atOnce = true;
+        fixture.node.runs = true;
+        fixture.node.begun.clear();
+        fixture.node.submitted.clear();
     }
 
     private static Connection connect(String mode) throws SQLException {
-        return connect(address, mode);
-    }
-
-    private static Connection connect(InetSocketAddress at, String mode) throws SQLException {
-        return DriverManager.getConnection("jdbc:postgresql://127.0.0.1:" + at.getPort()
-                + "/postgres?preferQueryMode=" + mode, TestServer.SUPERUSER, TestServer.PASSWORD);
+        return EngineFixture.jdbc(address, mode);
     }
 
     private static void execute(Connection connection, String... statements) throws SQLException {
@@ -131,13 +92,14 @@ class StatementsTest {
     private static String name(long hash) {
         return hash == TableCatalog.SCHEMA_KEY
                 ? "everything"
-                : engine.catalog().tables().stream().filter(table -> table.hash() == hash).map(Table::name).findFirst()
+                : fixture.engine.catalog().tables().stream().filter(table -> table.hash() == hash).map(Table::name)
+                        .findFirst()
                         .orElse("row");
     }
 
     /** Tables that were scanned in capitals, tables of which rows were read as they are, and how many rows. */
     private static String reads() throws InterruptedException {
-        KeySet keys = take(node.begun).reads.keys();
+        KeySet keys = take(fixture.node.begun).reads.keys();
         TreeSet<String> tables = new TreeSet<>();
         int rows = 0;
         for (int i = 0; i < keys.size(); i++) {
@@ -155,7 +117,7 @@ class StatementsTest {
 
     @Test
     void whatAWriterReadsIsToldWithItsWrites() throws Exception {
-        node.needsReads = true;
+        fixture.node.needsReads = true;
         for (String mode : new String[]{"simple", "extended", "extendedForPrepared"}) {
             try (Connection connection = connect(mode)) {
                 execute(connection, "select * from label", "update account set balance = 1 where id = 1");
@@ -191,7 +153,7 @@ class StatementsTest {
 
     @Test
     void whatASerializableTransactionReadsIsToldThoughOthersNeedNotTell() throws Exception {
-        node.takesReads = true;
+        fixture.node.takesReads = true;
         for (String mode : new String[]{"simple", "extended", "extendedForPrepared"}) {
             try (Connection connection = connect(mode)) {
                 execute(connection, "select * from label", "update account set balance = 1 where id = 1");
@@ -219,7 +181,7 @@ class StatementsTest {
 
     @Test
     void aSessionThatBeginsSerializableTellsItsReads() throws Exception {
-        node.takesReads = true;
+        fixture.node.takesReads = true;
         try (Connection connection = connect("simple&options=-c%20default_transaction_isolation=serializable")) {
             execute(connection, "update account set balance = 2 where id = 1");
             assertEquals("account 1", reads());
@@ -231,14 +193,12 @@ class StatementsTest {
 
     @Test
     void anOperatorChoosesTheLevelOfThoseWhoAskForNone() throws Exception {
-        node.takesReads = true;
-        try (PostgresFrontEnd other = frontEnd("serializable");
-                Connection connection = connect(other.start(), "simple")) {
+        fixture.node.takesReads = true;
+        try (Connection connection = EngineFixture.jdbc(frontEnd("serializable"), "simple")) {
             execute(connection, "update account set balance = 2 where id = 1");
             assertEquals("account 1", reads());
         }
-        try (PostgresFrontEnd other = frontEnd("read committed");
-                Connection connection = connect(other.start(), "simple");
+        try (Connection connection = EngineFixture.jdbc(frontEnd("read committed"), "simple");
                 ResultSet level = connection.createStatement().executeQuery("show transaction_isolation")) {
             assertTrue(level.next());
             assertEquals("read committed", level.getString(1));
@@ -247,7 +207,7 @@ class StatementsTest {
 
     @Test
     void whoBecomesSerializableUnnoticedHasReadEverything() throws Exception {
-        node.takesReads = true;
+        fixture.node.takesReads = true;
         try (Connection connection = connect("simple")) {
             execute(connection, "select becomes()");
             assertEquals(" 0", reads());
@@ -261,7 +221,7 @@ class StatementsTest {
 
     @Test
     void aSerializableTransactionIsNotPrepared() throws Exception {
-        node.takesReads = true;
+        fixture.node.takesReads = true;
         try (Connection connection = connect("simple")) {
             execute(connection, "begin isolation level serializable", "update account set balance = 2 where id = 1");
             assertEquals("0A000", assertThrows(SQLException.class,
@@ -271,12 +231,12 @@ class StatementsTest {
 
     @Test
     void statementsSeeTheSchemaAsItIsByThen() throws Exception {
-        node.needsReads = true;
+        fixture.node.needsReads = true;
         try (Connection connection = connect("extended")) {
             connection.setAutoCommit(false);
             execute(connection, "create table late (id int primary key)", "create view later as select id from late");
             connection.commit();
-            take(node.begun);
+            take(fixture.node.begun);
             execute(connection, "select * from later", "update account set balance = 5 where id = 1");
             connection.commit();
             String reads = reads();
@@ -292,7 +252,7 @@ class StatementsTest {
     }
 
     private static String classes() throws InterruptedException {
-        TransactionRequest request = take(node.submitted).request;
+        TransactionRequest request = take(fixture.node.submitted).request;
         assertNotNull(request);
         ConflictClasses classes = request.classes();
         TreeSet<String> names = new TreeSet<>();
@@ -305,8 +265,8 @@ class StatementsTest {
 
     @Test
     void aRequestByItselfHasTheClassesOfItsText() throws Exception {
-        node.atOnce = false;
-        node.needsClasses = true;
+        fixture.node.atOnce = false;
+        fixture.node.needsClasses = true;
         for (String mode : new String[]{"simple", "extended"}) {
             try (Connection connection = connect(mode)) {
                 execute(connection, "update account set balance = 3 where id = (select count(*) from names)");
@@ -333,8 +293,8 @@ class StatementsTest {
 
     @Test
     void aBlockHasTheClassesThatItDeclaresAndMayNotLeaveThem() throws Exception {
-        node.atOnce = false;
-        node.needsClasses = true;
+        fixture.node.atOnce = false;
+        fixture.node.needsClasses = true;
         for (String mode : new String[]{"simple", "extended"}) {
             try (Connection connection = connect(mode)) {
                 connection.setAutoCommit(false);
@@ -357,12 +317,11 @@ class StatementsTest {
                 connection.rollback();
                 sqlState("25001", connection, "select 1", "set local tutti.classes = 'label'");
                 connection.rollback();
-                assertInstanceOf(TransactionRequest.Interactive.class, take(node.submitted).request);
-                assertTrue(node.submitted.isEmpty());
+                assertInstanceOf(TransactionRequest.Interactive.class, take(fixture.node.submitted).request);
+                assertTrue(fixture.node.submitted.isEmpty());
             }
         }
-        try (Connection connection = DriverManager.getConnection("jdbc:postgresql://127.0.0.1:"
-                + server.address().getPort() + "/postgres", TestServer.SUPERUSER, TestServer.PASSWORD);
+        try (Connection connection = EngineFixture.jdbc(fixture.server.address(), "simple");
                 var row = connection.createStatement()
                         .executeQuery("select balance, (select count(*) from label) from account where id = 1")) {
             assertTrue(row.next());

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Assertions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.postgresql.PGConnection;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
@@ -293,8 +294,7 @@ class TurnTest extends OnFrontEnd {
             CompletableFuture<Void> gone = new CompletableFuture<>();
             open.transaction.rollback(() -> gone.complete(null));
             gone.get(20, TimeUnit.SECONDS);
-            fixture.admin.execute("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'alice'",
-                    PATIENCE);
+            fixture.end(connection.unwrap(PGConnection.class).getBackendPID());
             open.transaction.run(Priority.ORDERED);
             assertEquals("engine", take(fixture.node.ended));
             assertFalse(write.isDone(), "what has become of it the node says");

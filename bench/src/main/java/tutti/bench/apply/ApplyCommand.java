@@ -7,16 +7,14 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.command.Trees;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 
 /** Measures what applying costs a server, and tries what PostgreSQL's own worker does when something is in its way. */
 @Command(name = "apply", description = "PostgreSQL: processor time of the server's process that applies other nodes' transactions:"
@@ -38,11 +36,8 @@ public final class ApplyCommand implements Callable<Integer> {
     @Option(names = "--no-experiments", description = "Measure only.")
     private boolean measureOnly;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
-
-    @Spec
-    private @Nullable CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measuring = new MeasurementOptions();
 
     @Override
     public Integer call() throws Exception {
@@ -50,15 +45,9 @@ public final class ApplyCommand implements Callable<Integer> {
             throw Failure.usage("--rounds must be 1 to " + ROUNDS_MAX + " and --transactions 1 to " + TRANSACTIONS_MAX,
                     "");
         }
-        Screen screen = Screen.standard(java.util.Objects.requireNonNull(spec).commandLine().getOut());
-        return run(screen);
-    }
-
-    private int run(Screen screen) throws Exception {
         Path directory = Files.createTempDirectory("tutti-bench-apply");
         try {
-            MeasurementConditions ground = MeasurementConditions.look(directory);
-            ground.lines().forEach(screen::line);
+            Screen screen = measuring.begin(directory);
             screen.line("");
             boolean same;
             try (ApplyServer server = new ApplyServer(directory)) {
@@ -83,7 +72,7 @@ public final class ApplyCommand implements Callable<Integer> {
                     table.addAll(experiments);
                     Screen.table(table).forEach(screen::line);
                 }
-                ground.writeNumbers(json, "apply", Map.of("found", found, "experiments", experiments), screen);
+                measuring.write("apply", Map.of("found", found, "experiments", experiments), screen);
             }
             return same ? Program.OK : Program.FAILURE;
         } finally {

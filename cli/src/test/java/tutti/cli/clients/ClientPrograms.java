@@ -49,7 +49,7 @@ final class ClientPrograms {
                 run(log, there, "python3", "-m", "venv", "venv");
             }
             run(log, there, there.resolve("venv/bin/python").toString(), "-m", "pip", "install", "--quiet",
-                    "--disable-pip-version-check", "-r", "requirements.txt");
+                    "--no-compile", "--disable-pip-version-check", "-r", "requirements.txt");
         });
         client(log, environment, urls, environment.resolve("venv/bin/python").toString(), program);
     }

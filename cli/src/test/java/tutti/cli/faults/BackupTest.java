@@ -278,12 +278,12 @@ class BackupTest {
                 cluster.cluster.startNode(node);
             }
             for (int node : List.of(0, 2)) {
-                cluster.cluster.awaitReady(node, FaultCluster.PATIENCE);
+                cluster.awaitReady(node);
             }
             cluster.execute(2, "INSERT INTO note VALUES (4, 'on')");
 
             cluster.cluster.startNode(1);
-            cluster.cluster.awaitReady(1, FaultCluster.PATIENCE);
+            cluster.awaitReady(1);
             cluster.execute(1, "SELECT tutti_wait()", "INSERT INTO note VALUES (5, 'with all')");
             cluster.execute(0, "SELECT tutti_wait()");
             for (int node : List.of(0, 1)) {

@@ -98,7 +98,7 @@ class CompareTest {
                 plant(engine, Path.of(cluster.node(1).config()).resolveSibling("data").resolve(engine)
                         .resolve("database"));
                 cluster.cluster.startNode(1);
-                cluster.cluster.awaitReady(1, FaultCluster.PATIENCE);
+                cluster.awaitReady(1);
                 assertEquals(Program.FAILURE, compare(data), out::toString);
                 assertTrue(out.toString().toLowerCase(Locale.ROOT).contains("\"item\" (17)"), out::toString);
             }

@@ -65,10 +65,6 @@ class CopiesTest {
         return Path.of(cluster.node(node).config()).resolveSibling("data");
     }
 
-    private static void awaitReady(int node) {
-        cluster.cluster.awaitReady(node, FaultCluster.PATIENCE);
-    }
-
     /** A client at one node that commits again and again, and notes how long that takes at most. */
     private static final class Commits implements AutoCloseable {
         private final AtomicBoolean over = new AtomicBoolean();
@@ -117,7 +113,7 @@ class CopiesTest {
                 FaultCluster.await("it is there", () -> !Files.exists(data(2).resolve("incoming/wanted")));
                 LOG.info("while the copy was made, a commit took {} and {} ms at most", atZero.longestMillis(),
                         atOne.longestMillis());
-                awaitReady(2);
+                cluster.awaitReady(2);
             }
             ledger.awaitMore(2, 20);
             ledger.verify();
@@ -138,7 +134,7 @@ class CopiesTest {
                     cluster.node(0).name()), out::toString);
             assertTrue(out.toString().contains("holds a copy now"), out::toString);
             cluster.cluster.startNode(1);
-            awaitReady(1);
+            cluster.awaitReady(1);
             ledger.awaitMore(1, 20);
             ledger.verify();
         }
@@ -158,7 +154,7 @@ class CopiesTest {
                 int victim = round == 0 ? 2 : round - 1;
                 cluster.cluster.kill(victim);
                 cluster.cluster.startNode(victim);
-                cluster.ids().forEach(CopiesTest::awaitReady);
+                cluster.awaitReady();
                 ledger.awaitMore(2, 10);
             }
             ledger.verify();

@@ -66,7 +66,7 @@ class DatabasesClusterTest {
                     "INSERT INTO t DEFAULT VALUES");
             cluster.executeIn(1, "tutti", "INSERT INTO item VALUES (2, 1)");
             cluster.cluster.startNode(2);
-            cluster.cluster.awaitReady(2, FaultCluster.PATIENCE);
+            cluster.awaitReady(2);
             assertEverywhere(cluster, "131", "shop", "SELECT sum(left_over) FROM item");
             assertEverywhere(cluster, "1", "Second%20one", "SELECT count(*) FROM t");
 

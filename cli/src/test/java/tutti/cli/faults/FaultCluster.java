@@ -22,6 +22,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import tutti.check.CheckResult;
@@ -43,6 +44,7 @@ final class FaultCluster implements AutoCloseable {
     /** Nodes that ended although nobody killed them, with their exit status. */
     final BlockingQueue<String> deaths = new LinkedBlockingQueue<>();
     private final int nodes;
+    private final AtomicInteger awaited = new AtomicInteger();
 
     private FaultCluster(ClusterSpec spec) {
         this.nodes = spec.nodes();
@@ -117,7 +119,22 @@ final class FaultCluster implements AutoCloseable {
     }
 
     void awaitReady() {
-        ids().forEach(id -> cluster.awaitReady(id, PATIENCE));
+        ids().forEach(this::awaitReady);
+    }
+
+    /** Waits until a node is ready. */
+    void awaitReady(int id) {
+        awaited.incrementAndGet();
+        try {
+            cluster.awaitReady(id, PATIENCE);
+        } finally {
+            awaited.decrementAndGet();
+        }
+    }
+
+    /** Whether somebody waits for a node to be ready: clients without pauses take all processors, and it would be long about its start. */
+    boolean isAwaited() {
+        return awaited.get() > 0;
     }
 
     /** A session with a node, that gives up after ten seconds without an answer. */

@@ -119,7 +119,7 @@ class FullDiskTest {
                 ledger.awaitMore(2, 20);
                 Files.delete(ballast);
                 cluster.cluster.startNode(0);
-                cluster.cluster.awaitReady(0, FaultCluster.PATIENCE);
+                cluster.awaitReady(0);
                 ledger.awaitMore(0, 10);
                 ledger.verify();
             }

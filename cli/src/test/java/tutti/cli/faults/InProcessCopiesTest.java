@@ -57,7 +57,7 @@ class InProcessCopiesTest {
                 Trees.delete(Path.of(cluster.node(node).config()).resolveSibling("data"));
                 execute(cluster, 1, "INSERT INTO item VALUES (" + (100 + node) + ", 'without')");
                 cluster.cluster.startNode(node);
-                cluster.cluster.awaitReady(node, FaultCluster.PATIENCE);
+                cluster.awaitReady(node);
                 execute(cluster, node, "INSERT INTO item VALUES (" + (200 + node) + ", 'with it')");
             }
             String all = "54 " + (49 * 25 + 100 + 102 + 200 + 202) + " without";

@@ -78,7 +78,7 @@ class LargeObjectsClusterTest {
             write(one, next, 0, filled(5_000, 5));
             one.commit();
             cluster.cluster.startNode(2);
-            cluster.cluster.awaitReady(2, FaultCluster.PATIENCE);
+            cluster.awaitReady(2);
             cluster.assertSame();
         }
     }

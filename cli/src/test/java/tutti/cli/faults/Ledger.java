@@ -78,6 +78,9 @@ final class Ledger implements AutoCloseable {
                 connection.setAutoCommit(false);
                 while (stopping.getCount() > 0) {
                     transfer(node, connection, random);
+                    if (cluster.isAwaited()) {
+                        pause();
+                    }
                 }
             } catch (SQLException lost) {
                 failed(lost);
@@ -86,7 +89,7 @@ final class Ledger implements AutoCloseable {
         }
     }
 
-    /** Before another connection is tried. */
+    /** Before another connection is tried, and where processors are left to others. */
     private void pause() {
         try {
             boolean _ = stopping.await(50, TimeUnit.MILLISECONDS);

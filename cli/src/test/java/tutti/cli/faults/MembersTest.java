@@ -160,7 +160,7 @@ class MembersTest {
                 commitAtTheNewOne(2);
                 ledger.awaitMore(1, 20);
                 cluster.cluster.startNode(0);
-                cluster.cluster.awaitReady(0, FaultCluster.PATIENCE);
+                cluster.awaitReady(0);
                 ledger.finish();
                 commitAtTheNewOne(3);
                 assertSame(0, 1, NEW);

@@ -88,7 +88,7 @@ class NodeFaultsTest {
                 cluster.ids().filter(id -> id != victim).forEach(id -> ledger.awaitMore(id, 20));
                 LOG.info("{} killed: {} ms without a commit", led ? "leader" : "follower", ledger.longestGapMillis());
                 cluster.cluster.startNode(victim);
-                cluster.cluster.awaitReady(victim, FaultCluster.PATIENCE);
+                cluster.awaitReady(victim);
                 ledger.awaitMore(victim, 10);
             }
             ledger.verify();
@@ -147,7 +147,7 @@ class NodeFaultsTest {
                         FaultCluster.signal("CONT", pid);
                     }
                 }
-                cluster.cluster.awaitReady(left, FaultCluster.PATIENCE);
+                cluster.awaitReady(left);
                 assertEquals(1, statement.executeUpdate("INSERT INTO transfer VALUES (-1, 0, 1, 0)"));
                 assertEquals(1, statement.executeUpdate("DELETE FROM transfer WHERE number = -1"));
             }

@@ -105,6 +105,12 @@ class SnapshotIsolationTest {
             }
         }
 
+        /** Of very many keys only how many there are, and their hash. */
+        private static String written(TransactionId transaction, KeySet keys) {
+            return "write " + transaction
+                    + (keys.size() > 1000 ? "[" + keys.size() + " keys, " + keys.hashCode() + "]" : keys);
+        }
+
         private void decided(long position, String what) {
             log.put(position, what);
             invisible.add(position);
@@ -122,12 +128,12 @@ class SnapshotIsolationTest {
 
         @Override
         public void apply(TransactionId transaction, long position, WriteSet writes) {
-            decided(position, "write " + transaction + writes.keys());
+            decided(position, written(transaction, writes.keys()));
         }
 
         @Override
         public void commit(TransactionId transaction, long position, WriteSet writes) {
-            decided(position, "write " + transaction + writes.keys());
+            decided(position, written(transaction, writes.keys()));
         }
 
         @Override

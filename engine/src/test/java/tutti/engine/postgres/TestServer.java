@@ -31,6 +31,8 @@ public final class TestServer {
     public static final String PASSWORD = "secret";
     /** The cluster's secret. */
     public static final String CLUSTER_SECRET = "cluster secret";
+    /** Once for all connections: what follows from a password takes long to compute. */
+    private static final BackendSettings.Credentials CREDENTIALS = new BackendSettings.Credentials.Password(PASSWORD);
     private static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final AtomicInteger NUMBER = new AtomicInteger();
     private static final EventLoopGroup LOOPS = Transport.eventLoops(1, "test");
@@ -109,7 +111,7 @@ public final class TestServer {
     /** How to reach a database. */
     public static BackendSettings reach(String database) {
         return BackendSettings.of(new InetSocketAddress(SERVER.host(), SERVER.port()), USER,
-                database.equals(USER) ? "postgres" : database, new BackendSettings.Credentials.Password(PASSWORD));
+                database.equals(USER) ? "postgres" : database, CREDENTIALS);
     }
 
     /** A raw connection. */

@@ -7,16 +7,12 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
-import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.model.ModelConfig;
 import tutti.report.BenchFiles;
-import tutti.report.MeasurementConditions;
 
 /** Measures a real PostgreSQL, for the performance model. */
 @Command(name = "calibrate", description = "Start a real PostgreSQL with TPC-C, measure what its transactions cost, one at a"
@@ -42,33 +38,21 @@ public final class CalibrateCommand implements Callable<Integer> {
     @Option(names = "--html", paramLabel = "FILE", description = "Where to write histograms and Q-Q plots, as a page.")
     private @Nullable Path html;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers.")
-    private @Nullable Path json;
-
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        if (spec == null) {
-            throw new IllegalStateException("the command line was not parsed");
-        }
         if (!(percentile > 0 && percentile <= 100)) {
             throw Failure.usage("--percentile must be above 0 and at most 100, was " + percentile, "");
         }
         ModelConfig config = options.config(Map.of());
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(options.directory());
-        MeasurementConditions ground = MeasurementConditions.look(options.directory());
-        ground.lines().forEach(screen::line);
+        Screen screen = options.begin(options.directory());
         CalibrationResult result;
         try (RealServer server = options.server(options.scale(config.workload()), screen)) {
             RealRun.Seen profiled = RealRun.run(server,
                     new RealRun.Plan(config.workload(), RealRun.Purpose.PROFILE, options.warmup(), 1, options.seconds(),
                             options.seed(), "profiling one transaction at a time"),
                     options.seed(), screen);
-            result = Calibrator.calibrate(profiled, server, options, config.workload(), percentile / 100, ground,
-                    screen);
+            result = Calibrator.calibrate(profiled, server, options, config.workload(), percentile / 100, screen);
         }
         CalibrationText text = new CalibrationText(result);
         text.lines().forEach(screen::line);
@@ -77,9 +61,9 @@ public final class CalibrateCommand implements Callable<Integer> {
             BenchFiles.write(html, CalibrationPage.html(result));
             screen.line("written: " + html.toAbsolutePath().normalize());
         }
+        Path json = options.json();
         if (json != null) {
-            BenchFiles.write(json,
-                    JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(text.json()) + "\n");
+            BenchFiles.writeJson(json, text.json());
             screen.line("written: " + json.toAbsolutePath().normalize());
         }
         return Program.OK;

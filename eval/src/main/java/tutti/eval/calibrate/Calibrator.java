@@ -8,7 +8,6 @@ import java.util.Map;
 import tutti.command.Screen;
 import tutti.model.WorkloadModel;
 import tutti.report.BenchFiles;
-import tutti.report.MeasurementConditions;
 
 /** Makes a calibration: profiles, and measures disk and network. */
 final class Calibrator {
@@ -20,7 +19,7 @@ final class Calibrator {
      * @param percentile 0 to 1, of latencies, above which transactions are left out
      */
     static CalibrationResult calibrate(RealRun.Seen seen, RealServer server, RealOptions options,
-            WorkloadModel workload, double percentile, MeasurementConditions ground, Screen screen)
+            WorkloadModel workload, double percentile, Screen screen)
             throws IOException, SQLException, InterruptedException {
         Profile profile = Profile.of(seen.alone(), percentile);
         screen.line("profiled " + seen.alone().size() + " transactions alone, " + seen.together().size() + " together");
@@ -38,7 +37,8 @@ final class Calibrator {
                     String.format(Locale.ROOT, "transactions above the %.0fth percentile of their kind",
                             100 * percentile));
         }
-        return new CalibrationResult(ground.startedAt(), ground.machine(), settings, seen.alone().size(),
+        return new CalibrationResult(options.conditions().startedAt(), options.conditions().machine(), settings,
+                seen.alone().size(),
                 profile,
                 losing, log, network, WakingProbe.measure());
     }

@@ -15,12 +15,13 @@ import tutti.model.RequestKind;
 import tutti.model.ModelConfig;
 import tutti.model.WorkloadModel;
 import tutti.model.scenario.ScenarioReader;
+import tutti.report.MeasurementOptions;
 import tutti.sim.kernel.Distribution;
 import tutti.workload.tpcc.TpccScale;
 import tutti.yaml.UnusableFileException;
 
 /** What calibration and validation have in common: a scenario of one database, and where the real one is. */
-final class RealOptions {
+final class RealOptions extends MeasurementOptions {
     private static final int CLIENTS_MAX = 150;
     private static final int SECONDS_MAX = 86_400;
 

@@ -9,10 +9,7 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
-import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
@@ -21,7 +18,6 @@ import tutti.model.ModelRun;
 import tutti.model.RunResult;
 import tutti.model.TraceFile;
 import tutti.report.BenchFiles;
-import tutti.report.MeasurementConditions;
 
 /** Runs one scenario in both worlds. */
 @Command(name = "validate", description = "Run the same scenario on a real PostgreSQL and on the performance model, and"
@@ -58,25 +54,14 @@ public final class ValidateCommand implements Callable<Integer> {
             + " page.")
     private @Nullable Path html;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers.")
-    private @Nullable Path json;
-
-    @Spec
-    private @Nullable CommandSpec spec;
-
     @Override
     public Integer call() throws Exception {
-        if (spec == null) {
-            throw new IllegalStateException("the command line was not parsed");
-        }
         if (rounds < 1 || rounds > ROUNDS_MAX) {
             throw Failure.usage("--rounds must be 1 to " + ROUNDS_MAX + ", was " + rounds, "");
         }
         ModelConfig config = config(calibration == null ? "paper" : calibration);
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(options.directory());
-        MeasurementConditions ground = MeasurementConditions.look(options.directory());
-        ground.lines().forEach(screen::line);
+        Screen screen = options.begin(options.directory());
         Outcomes real = new Outcomes();
         List<Double> byRound = new ArrayList<>();
         double processors = 0;
@@ -98,7 +83,6 @@ public final class ValidateCommand implements Callable<Integer> {
             }
             if (calibration == null) {
                 CalibrationResult made = Calibrator.calibrate(seen, server, options, config.workload(), 1,
-                        ground,
                         screen);
                 Calibrator.write(made, out, screen);
                 config = config(out.toAbsolutePath().toString());
@@ -117,16 +101,17 @@ public final class ValidateCommand implements Callable<Integer> {
         if (!result.safety().isEmpty()) {
             throw new Failure("the simulation is not safe: " + result.safety(), "this is a defect: report it");
         }
-        Validation validation = new Validation(ground.startedAt(), ground.machine(), settings, real, simulated, byRound,
+        Validation validation = new Validation(options.conditions().startedAt(), options.conditions().machine(),
+                settings, real, simulated, byRound,
                 processors, result.cpuShare());
         validation.lines(screen).forEach(screen::line);
         if (html != null) {
             BenchFiles.write(html, validation.html());
             screen.line("written: " + html.toAbsolutePath().normalize());
         }
+        Path json = options.json();
         if (json != null) {
-            BenchFiles.write(json,
-                    JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(validation.json()) + "\n");
+            BenchFiles.writeJson(json, validation.json());
             screen.line("written: " + json.toAbsolutePath().normalize());
         }
         return validation.misses().isEmpty() ? Program.OK : Program.FAILURE;

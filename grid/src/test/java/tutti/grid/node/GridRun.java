@@ -39,7 +39,9 @@ import tutti.sim.thread.Threads;
  */
 final class GridRun {
     private static final int PORT = 7000;
-    private static final long REST_NANOS = 8 * Nanos.SECOND;
+    private static final long REST_NANOS_MAX = 8 * Nanos.SECOND;
+    /** Some fifty heartbeats, and three times as long as a node is waited for that is not heard. */
+    private static final long STILL_NANOS = Nanos.SECOND;
     private static final int TRANSACTIONS = 12;
     private static final int CLIENTS = 3;
     private static final long CLOCKS_APART = 15;
@@ -68,6 +70,7 @@ final class GridRun {
     private final TreeMap<Integer, GridNode> nodes = new TreeMap<>();
     private final Map<Integer, Host> hosts = new TreeMap<>();
     private final @Nullable Injector injector;
+    private boolean healed = true;
 
     GridRun(long seed, Setting setting) {
         this(seed, setting, Relocation::new, L1::new);
@@ -140,7 +143,8 @@ final class GridRun {
         }
         kernel.runUntil(100 * Nanos.MILLI);
         if (injector != null) {
-            injector.start();
+            healed = false;
+            injector.start(() -> healed = true);
         }
         List<Integer> victims = victims();
         for (int victimNumber : victims) {
@@ -160,24 +164,21 @@ final class GridRun {
         if (setting.moves > 0) {
             new Moves(random, kernel, hosts, nodes, setting, this::crash).run();
         }
-        kernel.runUntil(kernel.now() + (setting.moves > 0 ? 2 : 1) * REST_NANOS);
         victims.forEach(nodes::remove);
-        nodes.values().removeIf(node -> node.ended() != null && setting.moves > 0);
+        rest(victims, (setting.moves > 0 ? 2 : 1) * REST_NANOS_MAX);
         List<String> before = List.copyOf(history.failures());
         int lost = (int) nodes.values().stream().filter(node -> node.isMember() && node.status().lost()).count();
         if (lost > 0) {
             // What has no owner is taken for removed, and all goes on, though what is found from now on is not what was written.
             GridNode member = nodes.values().stream().filter(GridNode::isMember).findFirst().orElseThrow();
             member.loop().execute(member::acceptLoss);
-            kernel.runUntil(kernel.now() + 2 * REST_NANOS);
+            rest(victims, 2 * REST_NANOS_MAX);
             nodes.values().removeIf(node -> node.ended() != null);
         }
-        if (!nodes.values().stream().allMatch(GridNode::isMember)) {
-            List<String> all = new ArrayList<>();
-            nodes.forEach((number, node) -> all.add(number + ": " + (node.isMember() ? node.view() : "no member")));
-            failures.add("not all are members: " + all);
-        } else {
-            check(victims, lost > 0);
+        List<String> restless = restless(victims);
+        failures.addAll(restless);
+        if (restless.isEmpty() && lost == 0) {
+            checkOwners();
         }
         failures.addAll(lost > 0 ? before : history.failures());
         return new Outcome(failures, history.committed(), history.conflicts(), history.others(), history.gone(),
@@ -186,6 +187,19 @@ final class GridRun {
                 nodes.values().stream().filter(GridNode::isMember)
                         .mapToLong(node -> node.status().layout().number()).max().orElse(0),
                 lost, l1(), kernel.fingerprint());
+    }
+
+    /** Goes on until all is as it is to be in the end and has been so for a while, but not for ever. */
+    private void rest(List<Integer> victims, long nanosMax) {
+        long end = kernel.now() + nanosMax;
+        long still = kernel.now();
+        while (kernel.now() < end && kernel.now() - still < STILL_NANOS) {
+            kernel.runUntil(Math.min(end, kernel.now() + STILL_NANOS / 10));
+            nodes.values().removeIf(node -> node.ended() != null && setting.moves > 0);
+            if (!healed || !restless(victims).isEmpty()) {
+                still = kernel.now();
+            }
+        }
     }
 
     /** What all nodes that are left have kept of each other. */
@@ -225,50 +239,58 @@ final class GridRun {
 
     // ------------------------------------------------------------------------------------------ checks
 
-    private void check(List<Integer> victims, boolean lost) {
+    /** What is not as it is to be when all have come to rest. */
+    private List<String> restless(List<Integer> victims) {
+        List<String> wrong = new ArrayList<>();
+        if (!nodes.values().stream().allMatch(GridNode::isMember)) {
+            List<String> all = new ArrayList<>();
+            nodes.forEach((number, node) -> all.add(number + ": " + (node.isMember() ? node.view() : "no member")));
+            wrong.add("not all are members: " + all);
+            return wrong;
+        }
         View last = nodes.values().stream().map(GridNode::view).max((a, b) -> Long.compare(a.number(), b.number()))
                 .orElseThrow();
         for (GridClient client : clients) {
             if (!client.isDone() && !crashed.contains(client) && client.node().ended() == null
                     && !victims.contains(client.node().config().self())) {
-                failures.add(client + " has not ended");
+                wrong.add(client + " has not ended");
             }
         }
         for (int i : victims) {
             if (last.has(i) && !isByGroups()) {
-                failures.add("node " + i + " crashed and is in " + last);
+                wrong.add("node " + i + " crashed and is in " + last);
             }
         }
         nodes.forEach((number, node) -> {
             GridException ended = node.ended();
             if (ended != null && (last.has(number) || String.valueOf(ended.getMessage()).contains("has failed"))) {
-                failures.add("node " + number + ": " + ended.getMessage());
+                wrong.add("node " + number + ": " + ended.getMessage());
             }
             if (ended == null && !isByGroups()) {
                 Layout layout = node.status().layout();
                 if (node.view().number() != last.number() || !last.members().equals(nodes.keySet())) {
-                    failures.add("node " + number + " is in " + node.view() + ", the last is " + last
+                    wrong.add("node " + number + " is in " + node.view() + ", the last is " + last
                             + ", and there are " + nodes.keySet());
                 }
                 if (layout.phase() != Layout.Phase.STABLE || !layout.after().equals(last.members())) {
-                    failures.add("node " + number + " has " + layout + " in " + last);
+                    wrong.add("node " + number + " has " + layout + " in " + last);
                 }
                 if (node.status().lost()) {
-                    failures.add("node " + number + " still says that keys are lost");
+                    wrong.add("node " + number + " still says that keys are lost");
                 }
                 if (node.hasForeignKeys()) {
-                    failures.add("node " + number + " has keys that it does not own");
+                    wrong.add("node " + number + " has keys that it does not own");
                 }
             }
             if (ended == null && node.status().kept() > 0) {
-                failures.add("node " + number + " still keeps " + node.status().kept() + " transactions");
+                wrong.add("node " + number + " still keeps " + node.status().kept() + " transactions");
             }
         });
-        if (lost) {
-            return;
-        }
+        return wrong;
+    }
+
+    private void checkOwners() {
         Set<Integer> left = new TreeSet<>(nodes.keySet());
-        left.retainAll(last.members());
         failures.addAll(history.owners(left, nodes.firstEntry().getValue().owners(),
                 (node, key) -> nodes.get(node).newest(key).stamp()));
         failures.addAll(history.judge());

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -61,8 +62,8 @@ class PartialTablesTest {
     @ParameterizedTest
     @ValueSource(strings = {"lacking-table-is-read", "everywhere-though-some-lack-it", "copy-of-whoever-lacks-it",
             "placement-forgotten"})
-    void whatIsBrokenIsFound(String mutant) {
-        assertEquals("", Hunt.after(Mutants.find(mutant), _ -> {}).failure());
+    void whatIsBrokenIsFound(String mutant) throws IOException {
+        assertEquals("", Hunt.after(Mutants.find(mutant), MutantsTest.lastFound().get(mutant), _ -> {}).failure());
     }
 
     @ParameterizedTest

@@ -14,7 +14,8 @@ public final class PlainServer implements AutoCloseable {
     /** Starts one on any free port. */
     public static PlainServer start(Path directory) throws IOException, InterruptedException {
         return new PlainServer(EmbeddedPostgres.start(ServerConfiguration
-                .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), "postgres", "secret")));
+                .of(ServerBinaries.unpacked(), directory.resolve("data"), Ports.free(), "postgres", "secret")
+                .with("fsync", "off").with("autovacuum", "off")));
     }
 
     /** Its port. */
