@@ -136,8 +136,10 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
      * @param byteNanos in addition for each of its bytes, at least 0
      * @param eventNanos of a protocol for any other event, at least 0
      * @param packetNanos of group communication for a packet that is sent or received, at least 0
+     * @param orderNanos of each member of a modelled sequencer's order for a message: half before it says that it has it, half before
+     *            it delivers it; at least 0
      */
-    public record Code(long messageNanos, double byteNanos, long eventNanos, long packetNanos) {}
+    public record Code(long messageNanos, double byteNanos, long eventNanos, long packetNanos, long orderNanos) {}
 
     public Calibration {
         cpu = Collections.unmodifiableMap(new EnumMap<>(cpu));
@@ -150,7 +152,7 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
 
     /** The same where real code costs nothing, as in a database that is not replicated. */
     public Calibration withoutCode() {
-        return new Calibration(cpu, log, rows, client, losing, new Code(0, 0, 0, 0));
+        return new Calibration(cpu, log, rows, client, losing, new Code(0, 0, 0, 0, 0));
     }
 
     /** Processor time of a kind of transaction. */
