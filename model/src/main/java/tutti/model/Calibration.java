@@ -105,9 +105,10 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
      * @param captureRowNanos to capture a row where it is changed, unless every replica executes
      * @param maintenanceRowNanos to execute a maintenance transaction, for each row that it changes
      * @param everywhereNanos at each replica in addition to the execution, if all execute, whatever the rows
+     * @param everywhereRowNanos likewise for each row
      */
     public record Rows(double applyShare, long applyNanos, double applyRowNanos, double captureRowNanos,
-            double maintenanceRowNanos, long everywhereNanos) {
+            double maintenanceRowNanos, long everywhereNanos, double everywhereRowNanos) {
         public Rows {
             if (!(applyShare >= 0 && applyShare <= 1)) {
                 throw new IllegalArgumentException("an apply share of " + applyShare + " is not between 0 and 1");
@@ -121,7 +122,7 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
 
         /** To execute one where every replica does. */
         double everywhere(Work work) {
-            return work.cpuNanos + (work.active ? everywhereNanos : 0)
+            return work.cpuNanos + (work.active ? everywhereNanos + everywhereRowNanos * work.rows : 0)
                     + (work.kind == RequestKind.MAINTENANCE ? maintenanceRowNanos * work.rows : 0);
         }
 
