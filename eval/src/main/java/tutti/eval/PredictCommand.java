@@ -43,6 +43,7 @@ import tutti.yaml.UnusableFileException;
 public final class PredictCommand implements Callable<Integer> {
     private static final int SEEDS = 3;
     private static final int NODES = 3;
+    private static final String CLUSTERS = "topology.clusters";
     /** Throughput grows almost in proportion with the speed. */
     private static final int STEPS = 5;
     private static final int TRANSACTIONS = 4000;
@@ -73,23 +74,27 @@ public final class PredictCommand implements Callable<Integer> {
      *
      * @param orderMillis of its order
      * @param applyMillis of everything else
+     * @param aloneMillis what the order of a node takes that is alone
      */
-    private record Following(double orderMillis, double applyMillis) {
+    private record Following(double orderMillis, double applyMillis, double aloneMillis) {
         /** From three nodes of which one executes, and from one alone. */
         static Following of(Measured one, Measured three, double writes) {
-            double all = (three.cpuMillis - one.cpuMillis) / (NODES - 1) / writes;
+            double alone = one.orderMillis / writes;
             double order = three.orderMillis / NODES / writes;
+            // The node that executes orders, too, alone and with others.
+            double all = ((three.cpuMillis - one.cpuMillis) / writes - (order - alone)) / (NODES - 1);
             if (!(all > order) || !(order >= 0)) {
                 throw Failure.usage(String.format(Locale.ROOT, "a node that follows takes %.2f ms, its order %.2f of them:"
                         + " that cannot be", all, order), "measure (b), (c) and (d) for longer, on a quiet machine");
             }
-            return new Following(order, all - order);
+            return new Following(order, all - order, alone);
         }
 
-        Map<String, String> keys(double factor) {
+        /** @param nodes of one, the order takes what it takes there */
+        Map<String, String> keys(int nodes, double factor) {
             // All that a node takes is in these two.
             return Map.of("database.with.code", "{message: 0s, nanos-per-byte: 0, event: 0s, order: "
-                    + micros(orderMillis * factor) + "}", "database.with.rows",
+                    + micros((nodes == 1 ? aloneMillis : orderMillis) * factor) + "}", "database.with.rows",
                     "{apply: 0s, apply-transaction: " + micros(applyMillis * factor) + "}");
         }
 
@@ -117,7 +122,7 @@ public final class PredictCommand implements Callable<Integer> {
         List<RunResult> alone = List.of();
         for (int step = 0; step < STEPS; step++) {
             if (following != null) {
-                keys.putAll(following.keys(factor * speed));
+                keys.putAll(following.keys(1, factor * speed));
             }
             alone = runs(keys, 1, speed);
             if (step < STEPS - 1) {
@@ -125,6 +130,9 @@ public final class PredictCommand implements Callable<Integer> {
                 // A modelled processor that is slower all the time stands for a share of a real one: each takes longer by the same factor.
                 factor = ownMachines ? busyMillis(alone, keys) / one.cpuMillis : 1;
             }
+        }
+        if (following != null) {
+            keys.putAll(following.keys(NODES, factor * speed));
         }
         List<RunResult> cluster = runs(shared(keys, ownMachines), NODES, speed);
         Screen screen = Screen.standard(spec.commandLine().getOut());
@@ -205,7 +213,9 @@ public final class PredictCommand implements Callable<Integer> {
         keys.put("run.warm-up", "1s");
         keys.putAll(overrides);
         try {
-            ScenarioReader.read("scaling", keys);
+            Map<String, String> ofThree = new TreeMap<>(keys);
+            ofThree.put(CLUSTERS, sites(NODES));
+            ScenarioReader.read("scaling", ofThree);
         } catch (UnusableFileException wrong) {
             throw Failure.usage("--set: " + wrong.getMessage(), "");
         }
@@ -237,12 +247,16 @@ public final class PredictCommand implements Callable<Integer> {
 
     private static List<RunResult> runs(Map<String, String> keys, int nodes, double speed) {
         Map<String, String> all = new TreeMap<>(keys);
-        all.put("topology.clusters", "[{name: node, sites: " + nodes + "}]");
+        all.put(CLUSTERS, sites(nodes));
         if (nodes == 1) {
             all.remove("topology.machines");
         }
         all.put("topology.speed", String.format(Locale.ROOT, "%.5f", speed));
         return LongStream.rangeClosed(1, SEEDS).mapToObj(seed -> run(all, seed)).toList();
+    }
+
+    private static String sites(int nodes) {
+        return "[{name: node, sites: " + nodes + "}]";
     }
 
     private static RunResult run(Map<String, String> keys, long seed) {
