@@ -77,13 +77,10 @@ class PredictCommandTest {
     @Test
     void oneTerminalIsHeldUpByFollowersOnItsMachine() throws Exception {
         String one = of("B", 600, 1.2, 0.1) + ",";
-        String light = one + of("C", 400, 1.2 + 2 * 0.3 * 0.92, 0.3) + "," + of("D", 400, 1.8, 0.3);
         String heavy = one + of("C", 400, 1.2 + 2 * 2 * 0.92, 0.3) + "," + of("D", 400, 5, 0.3);
-        double lightly = predicted(run(0, overhead(1, 0, light)));
         double heavily = predicted(run(0, overhead(1, 0, heavy)));
         double apart = predicted(run(0, overhead(1, 0, heavy), "--set", "topology.machines=3"));
-        assertTrue(heavily < 0.9 * lightly && lightly < 600, () -> lightly + " and " + heavily);
-        assertTrue(apart > 1.1 * heavily, () -> heavily + " and " + apart);
+        assertTrue(apart > 1.1 * heavily && apart < 600, () -> heavily + " and " + apart);
         assertTrue(run(2, overhead(1, 0, one + of("C", 400, 1.1, 0.3) + "," + of("D", 400, 5, 0.3)))
                 .contains("that cannot be"));
     }

@@ -25,6 +25,23 @@ class AdoptionTest {
                 + new Statement(statement, TestServer.USER, Map.of()).toText() + "')", statement);
     }
 
+    /** As behind each request that every node executes: all functions and tables would take longer than most requests. */
+    @Test
+    void whereNoTableIsConcernedNoneIsLookedAt() throws Exception {
+        String database = TestServer.database("CREATE TABLE t (id int PRIMARY KEY)");
+        TestServer.install(database, 0);
+        BackendConnection admin = TestServer.connect(database);
+        for (String concerned : List.of("'{}'", "NULL")) {
+            admin.execute("BEGIN", PATIENCE);
+            admin.execute("SELECT tutti.adopt(" + concerned + ")", PATIENCE);
+            String scans = String.valueOf(
+                    admin.execute("SELECT pg_stat_get_xact_numscans('pg_proc'::regclass)", PATIENCE).value());
+            admin.execute("ROLLBACK", PATIENCE);
+            assertEquals(concerned.equals("'{}'"), scans.equals("0"), concerned + ": " + scans);
+        }
+        admin.close();
+    }
+
     @Test
     void whatAChangeConcernsIsLookedAt() throws Exception {
         String database = TestServer.database("CREATE TABLE parent (id int PRIMARY KEY, code int UNIQUE, other text)",
