@@ -84,8 +84,10 @@ public final class PredictCommand implements Callable<Integer> {
             // The node that executes orders, too, alone and with others.
             double all = ((three.cpuMillis - one.cpuMillis) / writes - (order - alone)) / (NODES - 1);
             if (!(all > order) || !(order >= 0)) {
-                throw Failure.usage(String.format(Locale.ROOT, "a node that follows takes %.2f ms, its order %.2f of them:"
-                        + " that cannot be", all, order), "measure (b), (c) and (d) for longer, on a quiet machine");
+                throw Failure.usage(
+                        String.format(Locale.ROOT, "a node that follows takes %.2f ms, its order %.2f of them:"
+                                + " that cannot be", all, order),
+                        "measure (b), (c) and (d) for longer, on a quiet machine");
             }
             return new Following(order, all - order, alone);
         }
@@ -138,8 +140,10 @@ public final class PredictCommand implements Callable<Integer> {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         screen.line(String.format(Locale.ROOT, "processors of speed %.3f do as much on one node", speed));
         if (following != null) {
-            screen.line(String.format(Locale.ROOT, "a node that follows takes %.2f ms of a processor for a transaction that writes,"
-                    + " and %.2f for its order", following.applyMillis, following.orderMillis));
+            screen.line(String.format(Locale.ROOT,
+                    "a node that follows takes %.2f ms of a processor for a transaction that writes,"
+                            + " and %.2f for its order",
+                    following.applyMillis, following.orderMillis));
         }
         List<List<String>> rows = new ArrayList<>();
         rows.add(List.of("", "one node, real", "simulated", "three nodes, real", "predicted", "error"));

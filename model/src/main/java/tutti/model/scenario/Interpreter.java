@@ -140,7 +140,8 @@ final class Interpreter {
             root.wrong("faults", "crash a site whose machine is another's, too", "write as many machines as sites");
         } else if (calibration.code().orderNanos() > 0 && !faults.isEmpty()
                 && order.kind() == ModelConfig.OrderChoice.Kind.SEQUENCER) {
-            root.wrong("faults", "are given, but an order whose members compute (code.order of the calibration) has none",
+            root.wrong("faults",
+                    "are given, but an order whose members compute (code.order of the calibration) has none",
                     "write database.with: {code: {order: 0s}}, or order.kind: group");
         }
     }
