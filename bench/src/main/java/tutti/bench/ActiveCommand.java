@@ -76,6 +76,18 @@ final class ActiveCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
+    private final List<String> nodeCommand;
+
+    /** The command line's. */
+    ActiveCommand() {
+        this(NodeJvm.command());
+    }
+
+    /** @param nodeCommand what starts a node, without the arguments of {@code tutti node} */
+    ActiveCommand(List<String> nodeCommand) {
+        this.nodeCommand = nodeCommand;
+    }
+
     @Override
     public Integer call() throws Exception {
         if (sizes.length == 0 || Arrays.stream(sizes).anyMatch(size -> size < 1 || size > 1_000_000)) {
@@ -90,7 +102,7 @@ final class ActiveCommand implements Callable<Integer> {
         ground.lines().forEach(screen::line);
         Path data = Files.createTempDirectory(directory, "tutti-active-");
         List<Row> rows = new ArrayList<>();
-        ClusterContender contender = new ClusterContender(Contender.Kind.D, data.resolve("nodes"), NodeJvm.command());
+        ClusterContender contender = new ClusterContender(Contender.Kind.D, data.resolve("nodes"), nodeCommand);
         try (Contender.Running nodes = contender.start();
                 Connection client = nodes.copies().getFirst().open()) {
             fill(client);
@@ -116,7 +128,7 @@ final class ActiveCommand implements Callable<Integer> {
             Trees.delete(data);
         }
         screen.line("");
-        Screen.table(table(rows)).forEach(screen::line);
+        Screen.table(table(sizes, rows)).forEach(screen::line);
         screen.line("medians over rounds (least to most)");
         if (json != null) {
             BenchFiles.writeJson(json, Map.of("conditions", ground.lines(), "rows", rows));
@@ -164,7 +176,8 @@ final class ActiveCommand implements Callable<Integer> {
         }
     }
 
-    private List<List<String>> table(List<Row> rows) {
+    /** Passive beside active by the number of rows, the heading first. */
+    static List<List<String>> table(int[] sizes, List<Row> rows) {
         List<List<String>> table = new ArrayList<>();
         table.add(List.of("rows", "passive: median ms", "CPU ms", "active: median ms", "CPU ms",
                 "active of passive: median", "CPU"));

@@ -38,6 +38,8 @@ final class Overhead implements AutoCloseable {
     private static final long LINE_NANOS = Duration.ofSeconds(5).toNanos();
     private static final double NANOS_PER_MILLI = 1e6;
     private static final double MICROS_PER_MILLI = 1e3;
+    /** With what the names of a node's threads begin that send, receive, keep and deliver messages of the order. */
+    private static final String ORDER_THREADS = "order-";
     /** Warming up must not use the inputs of the measurement. */
     private static final long WARM_UP_SEED = 0x5DEECE66DL;
 
@@ -164,6 +166,7 @@ final class Overhead implements AutoCloseable {
     private OverheadResult.Measurement measure(Contender.Kind kind, Contender.Running started, int round, String name)
             throws IOException, SQLException, InterruptedException {
         ProcessTimes before = ProcessTimes.ofFamilies(started.processes());
+        long orderBefore = ProcessTimes.ofThreads(started.processes(), ORDER_THREADS);
         long clientBefore = ProcessTimes.ownMillis();
         long machineBefore = ProcessTimes.machineBusyMillis();
         long begun = System.nanoTime();
@@ -172,6 +175,7 @@ final class Overhead implements AutoCloseable {
         started.settle();
         long settled = System.nanoTime();
         Map<String, Long> server = ProcessTimes.ofFamilies(started.processes()).since(before);
+        long order = ProcessTimes.ofThreads(started.processes(), ORDER_THREADS) - orderBefore;
         long client = ProcessTimes.ownMillis() - clientBefore;
         long machine = ProcessTimes.machineBusyMillis() - machineBefore;
         double committed = Math.max(1, total.committed());
@@ -185,7 +189,8 @@ final class Overhead implements AutoCloseable {
                         latency.p95Micros() / MICROS_PER_MILLI, latency.p99Micros() / MICROS_PER_MILLI)));
         return new OverheadResult.Measurement(kind, round, total.committed() / total.elapsedSeconds(), total.tpmC(),
                 total.committed(), 100 * total.abortRate(),
-                total.aborts(), latencies, serverMillis / committed, byProgram, client / committed,
+                total.aborts(), latencies, serverMillis / committed, byProgram, order / committed,
+                client / committed,
                 (settled - answered) / NANOS_PER_MILLI, 100 * (serverMillis + client) / available,
                 Math.max(0, 100 * (machine - serverMillis - client) / available));
     }

@@ -56,6 +56,7 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
      * @param latencies by transaction type, committed ones only
      * @param serverCpuMillis of all processes of the contender
      * @param serverCpuMillisByProgram the same, {@code postgres} and {@code java} apart
+     * @param orderCpuMillis of {@code java}, that of the nodes' threads which order; 0 if there are no nodes
      * @param clientCpuMillis of the terminals
      * @param settleMillis from the last answer until all copies held everything; server CPU includes it
      * @param busyPercent of all processors: contender and terminals
@@ -64,7 +65,8 @@ record OverheadResult(String benchmark, String startedAt, Map<String, String> ma
     record Measurement(Contender.Kind contender, int round, double transactionsPerSecond, double tpmC, long committed,
             double abortPercent,
             Map<String, Long> aborts, Map<String, Latency> latencies, double serverCpuMillis,
-            Map<String, Double> serverCpuMillisByProgram, double clientCpuMillis, double settleMillis,
+            Map<String, Double> serverCpuMillisByProgram, double orderCpuMillis, double clientCpuMillis,
+            double settleMillis,
             double busyPercent, double otherPercent) {
         Measurement {
             aborts = Collections.unmodifiableMap(new TreeMap<>(aborts));

@@ -75,6 +75,6 @@ class OverheadTest {
 
     private static OverheadResult.Measurement one(Kind kind, int round, double tpmC) {
         return new OverheadResult.Measurement(kind, round, tpmC, tpmC, 1, 0, Map.of(), Map.of(), 0,
-                Map.of(), 0, 0, 0, 0);
+                Map.of(), 0, 0, 0, 0, 0);
     }
 }

@@ -104,9 +104,11 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
      * @param applyRowNanos in addition, for each of its rows
      * @param captureRowNanos to capture a row where it is changed, unless every replica executes
      * @param maintenanceRowNanos to execute a maintenance transaction, for each row that it changes
+     * @param everywhereNanos at each replica in addition to the execution, if all execute, whatever the rows
+     * @param everywhereRowNanos likewise for each row
      */
     public record Rows(double applyShare, long applyNanos, double applyRowNanos, double captureRowNanos,
-            double maintenanceRowNanos) {
+            double maintenanceRowNanos, long everywhereNanos, double everywhereRowNanos) {
         public Rows {
             if (!(applyShare >= 0 && applyShare <= 1)) {
                 throw new IllegalArgumentException("an apply share of " + applyShare + " is not between 0 and 1");
@@ -120,7 +122,8 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
 
         /** To execute one where every replica does. */
         double everywhere(Work work) {
-            return work.cpuNanos + (work.kind == RequestKind.MAINTENANCE ? maintenanceRowNanos * work.rows : 0);
+            return work.cpuNanos + (work.active ? everywhereNanos + everywhereRowNanos * work.rows : 0)
+                    + (work.kind == RequestKind.MAINTENANCE ? maintenanceRowNanos * work.rows : 0);
         }
 
         /** To apply its write set. */
@@ -136,8 +139,10 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
      * @param byteNanos in addition for each of its bytes, at least 0
      * @param eventNanos of a protocol for any other event, at least 0
      * @param packetNanos of group communication for a packet that is sent or received, at least 0
+     * @param orderNanos of each member of a modelled sequencer's order for a message: half before it says that it has it, half before
+     *            it delivers it; at least 0
      */
-    public record Code(long messageNanos, double byteNanos, long eventNanos, long packetNanos) {}
+    public record Code(long messageNanos, double byteNanos, long eventNanos, long packetNanos, long orderNanos) {}
 
     public Calibration {
         cpu = Collections.unmodifiableMap(new EnumMap<>(cpu));
@@ -150,7 +155,7 @@ public record Calibration(Map<RequestKind, Distribution> cpu, Log log, Rows rows
 
     /** The same where real code costs nothing, as in a database that is not replicated. */
     public Calibration withoutCode() {
-        return new Calibration(cpu, log, rows, client, losing, new Code(0, 0, 0, 0));
+        return new Calibration(cpu, log, rows, client, losing, new Code(0, 0, 0, 0, 0));
     }
 
     /** Processor time of a kind of transaction. */

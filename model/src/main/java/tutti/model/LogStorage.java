@@ -77,20 +77,39 @@ final class LogStorage {
             }
             return;
         }
-        long last = kernel.now();
-        for (int i = 0; i < count; i++) {
-            long nanos = log.access(kind).sample(random);
-            long ended = Math.max(kernel.now(), freeAt[next]) + nanos;
-            freeAt[next] = ended;
-            last = Math.max(last, ended);
-            busyNanos += nanos;
-            next = equal ? (next + 1 == freeAt.length ? 0 : next + 1) : firstFree();
-        }
+        long last = equal ? writeInTurn(kind, count) : writeWhereFree(kind, count);
         writes += count;
         kernel.schedule(last - kernel.now(), label, () -> {
             open--;
             done.run();
         });
+    }
+
+    /** Writes that take equally long, each at the next place, in as many steps as there are places; returns when the last has ended. */
+    private long writeInTurn(RequestKind kind, int count) {
+        long nanos = log.access(kind).sample(random);
+        long last = kernel.now();
+        for (int i = 0; i < Math.min(count, freeAt.length); i++) {
+            int place = (next + i) % freeAt.length;
+            int here = (count - i - 1) / freeAt.length + 1;
+            freeAt[place] = Math.max(kernel.now(), freeAt[place]) + here * nanos;
+            last = Math.max(last, freeAt[place]);
+        }
+        next = (next + count) % freeAt.length;
+        busyNanos += count * nanos;
+        return last;
+    }
+
+    private long writeWhereFree(RequestKind kind, int count) {
+        long last = kernel.now();
+        for (int i = 0; i < count; i++) {
+            long nanos = log.access(kind).sample(random);
+            freeAt[next] = Math.max(kernel.now(), freeAt[next]) + nanos;
+            last = Math.max(last, freeAt[next]);
+            busyNanos += nanos;
+            next = firstFree();
+        }
+        return last;
     }
 
     private int firstFree() {

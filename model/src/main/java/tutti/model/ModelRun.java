@@ -16,6 +16,7 @@ import tutti.core.protocol.Protocol;
 import tutti.core.protocol.ReplicaWorld;
 import tutti.core.protocol.Trait;
 import tutti.sim.disk.DiskConfig;
+import tutti.sim.host.CpuPool;
 import tutti.sim.host.Host;
 import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Kernel;
@@ -39,6 +40,8 @@ public final class ModelRun {
     private final ModelWorld world;
     private final Channel channel;
     private final List<ModelReplica> replicas = new ArrayList<>();
+    /** Of each machine. */
+    private final List<CpuPool> processors;
     private final Load clients;
     private final FaultInjection faults;
     private final List<Costs> costs;
@@ -88,12 +91,13 @@ public final class ModelRun {
             hosts.add(new Host(kernel, threads, name, machine));
             hosts.getLast().boot();
         }
+        this.processors = hosts.subList(0, topology.machines()).stream().map(Host::cpu).toList();
         FaultSchedule schedule = new FaultSchedule(kernel, sites, config.faults());
         this.channel = channel(topology, hosts, schedule);
         for (int node = 0; node < sites; node++) {
             LogStorage storage = new LogStorage(kernel, topology.nameOf(node), config.calibration().log());
-            Site site = new Site(node, hosts.get(node), hosts.get(node).cpu(),
-                    new Engines(hosts.get(node).cpu(), config.copies(), this::applying), storage,
+            CpuPool cpu = processorsOf(node);
+            Site site = new Site(node, hosts.get(node), cpu, new Engines(cpu, config.copies(), this::applying), storage,
                     new LockTable(config.policy() == ModelConfig.LockPolicy.TIMESTAMP), world);
             replicas.add(new ModelReplica(site, channel, charge(node), claims, protocol(node)));
         }
@@ -104,17 +108,29 @@ public final class ModelRun {
                         new ModelledNetwork(kernel, topology, schedule, config.order().group().timing()), this::ended);
     }
 
+    private CpuPool processorsOf(int site) {
+        return processors.get(site % processors.size());
+    }
+
     private long applying(Work work) {
         return world.scaled(config.calibration().rows().applying(work));
     }
 
     private Channel channel(Topology topology, List<Host> hosts, FaultSchedule faults) {
         return switch (config.order().kind()) {
-            case SEQUENCER -> new SequencerChannel(kernel, topology, config.order(), faults);
+            case SEQUENCER -> new SequencerChannel(kernel, topology, config.order(), faults, orderWork());
             case GROUP ->
                 new GroupChannel(kernel, topology, hosts, config.order(), config.calibration().code().packetNanos(),
                         config.charge() == ModelConfig.Charge.MODEL ? null : node -> charge(topology.sites() + node));
         };
+    }
+
+    /** What members compute for the order; null if that is nothing. */
+    private SequencerSteps.@Nullable Work orderWork() {
+        long nanos = world.scaled(config.calibration().code().orderNanos() / 2.0);
+        return config.calibration().code().orderNanos() == 0
+                ? null
+                : (site, then) -> processorsOf(site).execute(nanos, true, then);
     }
 
     /** Of the protocol of a site, or, counted on from the last of them, of its group communication. */
@@ -188,8 +204,8 @@ public final class ModelRun {
 
     private void warm() {
         recorder.begin();
-        busyBefore = sum(site -> site.cpu().busyNanos());
-        realBefore = sum(site -> site.cpu().realNanos());
+        busyBefore = ofAll(CpuPool::busyNanos);
+        realBefore = ofAll(CpuPool::realNanos);
         storageBefore = sum(site -> site.storage().busyNanos());
         requestsBefore = requests();
     }
@@ -200,6 +216,10 @@ public final class ModelRun {
 
     private long sum(ToLongFunction<Site> what) {
         return replicas.stream().map(ModelReplica::site).mapToLong(what).sum();
+    }
+
+    private long ofAll(ToLongFunction<CpuPool> what) {
+        return processors.stream().mapToLong(what).sum();
     }
 
     private void ended() {
@@ -217,14 +237,14 @@ public final class ModelRun {
     }
 
     private void sample(double seconds) {
-        long busy = sum(site -> site.cpu().busyNanos());
+        long busy = ofAll(CpuPool::busyNanos);
         long storage = sum(site -> site.storage().busyNanos());
         Traffic traffic = channel.traffic();
         recorder.sample(seconds, share(busy - sampledBusy, seconds, cores()),
                 share(storage - sampledStorage, seconds, places()),
                 (traffic.localBytes() - sampledTraffic.localBytes()) / seconds,
                 (traffic.wideBytes() - sampledTraffic.wideBytes()) / seconds,
-                (int) sum(site -> site.cpu().queued()));
+                (int) ofAll(CpuPool::queued));
         sampledBusy = busy;
         sampledStorage = storage;
         sampledTraffic = traffic;
@@ -234,7 +254,7 @@ public final class ModelRun {
     }
 
     private int cores() {
-        return config.topology().sites() * config.topology().cores();
+        return processors.size() * config.topology().cores();
     }
 
     private int places() {
@@ -252,8 +272,8 @@ public final class ModelRun {
         kinds.put(RunResult.ALL_SITES, outcomes(topology.all()));
         topology.byCluster().forEach((name, sites) -> kinds.put(name, outcomes(sites)));
         return new RunResult(seconds, Map.copyOf(kinds), List.copyOf(recorder.samples()),
-                share(sum(site -> site.cpu().busyNanos()) - busyBefore, seconds, cores()),
-                share(sum(site -> site.cpu().realNanos()) - realBefore, seconds, cores()),
+                share(ofAll(CpuPool::busyNanos) - busyBefore, seconds, cores()),
+                share(ofAll(CpuPool::realNanos) - realBefore, seconds, cores()),
                 share(sum(site -> site.storage().busyNanos()) - storageBefore, seconds, places()),
                 seconds == 0 ? 0 : (requests() - requestsBefore) / seconds, channel.traffic(),
                 recorder.certification(), world.difference(), kernel.fingerprint(),

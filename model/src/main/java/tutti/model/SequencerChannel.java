@@ -16,7 +16,7 @@ import tutti.sim.net.Network;
  * sender multicasts, the sequencer multicasts the position of what has come to it, every member tells all others what it has
  * with its position, and each delivers in order of position what a majority has. These are the steps of {@code
  * tutti.group.GroupMember}, at a hundredth of its cost in events; what the steps cost is the network's time, and a
- * member's own work is nothing. It can be made to wait for all members instead, as other group communication does: then
+ * member's own work is nothing, unless its processors are charged for it ({@link SequencerSteps}). It can be made to wait for all members instead, as other group communication does: then
  * nobody may crash.
  *
  * <p>
@@ -37,7 +37,7 @@ final class SequencerChannel implements Channel {
     private static final Label AGAIN = Label.of("sequencer", "send again");
     private static final Label VIEW = Label.of("sequencer", "view");
     /** A position, a sender and a number in its stream; the same for what members tell each other. */
-    private static final int ORDER_BYTES = 40;
+    static final int ORDER_BYTES = 40;
     private static final int DATA_HEADER_BYTES = 30;
 
     private final Kernel kernel;
@@ -55,6 +55,7 @@ final class SequencerChannel implements Channel {
     private final long @Nullable [][] lastTentative;
     /** Sequencers of which a position was given up. */
     private final boolean[] givenUp;
+    private final @Nullable SequencerSteps steps;
     private long position;
 
     /**
@@ -62,8 +63,10 @@ final class SequencerChannel implements Channel {
      *
      * @param order who takes part, others send and receive outside of the order only; who must have a message before it is delivered; and
      *            how long it takes to notice what is missing, and who
+     * @param work what members compute for it, then without faults; null if nothing
      */
-    SequencerChannel(Kernel kernel, Topology topology, ModelConfig.OrderChoice order, FaultSchedule faults) {
+    SequencerChannel(Kernel kernel, Topology topology, ModelConfig.OrderChoice order, FaultSchedule faults,
+            SequencerSteps.@Nullable Work work) {
         GroupParameters.Timing timing = order.group().timing();
         this.kernel = kernel;
         this.network = new ModelledNetwork(kernel, topology, faults, timing);
@@ -78,6 +81,7 @@ final class SequencerChannel implements Channel {
         this.receivers = new Receiver[network.sites()];
         this.lastSubmission = new long[network.sites()];
         this.lastDelivery = new long[network.sites()];
+        this.steps = work == null ? null : new SequencerSteps(kernel, network, places, enough, work, this::receiver);
         this.lastTentative = order.tentative() ? new long[network.sites()][network.sites()] : null;
         this.lastReceipt = new long[network.sites()][network.sites()];
         this.givenUp = new boolean[network.sites()];
@@ -158,6 +162,10 @@ final class SequencerChannel implements Channel {
     }
 
     private void ordered(int sequencer, int from, Message message, long[] data) {
+        if (steps != null) {
+            steps.ordered(sequencer, from, message, data, members);
+            return;
+        }
         if (givenUp[sequencer] || kernel.now() >= faults.crashOf(sequencer)) {
             orderAgain(sequencer, from, message);
             return;

@@ -13,14 +13,15 @@ import tutti.sim.net.LinkConfig;
  * kind (D5.1, figures 3.1 and 3.2).
  *
  * @param clusters names, with how many sites each has; sites are numbered in this order
- * @param cores of a site
+ * @param cores of a machine
  * @param speed of a core, relative to the one that was calibrated
  * @param quantumNanos of the processors' round robin
  * @param local how sites are attached to their local network
  * @param wide a link between a border router and the backbone router
+ * @param machines whose processors the sites have: site i those of machine i modulo this; as many as sites if each has its own
  */
 public record Topology(List<Cluster> clusters, int cores, double speed, long quantumNanos, LinkConfig local,
-        LinkConfig wide) {
+        LinkConfig wide, int machines) {
     /**
      * Some sites in one place.
      *
@@ -36,6 +37,10 @@ public record Topology(List<Cluster> clusters, int cores, double speed, long qua
         }
         if (clusters.stream().map(Cluster::name).distinct().count() < clusters.size()) {
             throw new IllegalArgumentException("two clusters have the same name: " + clusters);
+        }
+        int sites = clusters.stream().mapToInt(Cluster::sites).sum();
+        if (machines < 1 || machines > sites) {
+            throw new IllegalArgumentException(sites + " sites on " + machines + " machines");
         }
         if (cores < 1 || !(speed > 0) || quantumNanos < 1) {
             throw new IllegalArgumentException("impossible processors: " + cores + " of speed " + speed + ", quantum "

@@ -10,7 +10,7 @@ import tutti.workload.tpcc.TpccInput;
 
 class CalibrationRowsTest {
     private static final double SHARE = 0.5;
-    private static final Calibration.Rows ROWS = new Calibration.Rows(SHARE, 60, 5, 10, 3);
+    private static final Calibration.Rows ROWS = new Calibration.Rows(SHARE, 60, 5, 10, 3, 400, 7);
 
     private static Work work(RequestKind kind, boolean active) {
         Work work = new Work(1, kind, 1, new TpccInput.NewOrder(1, 1, 1, List.of()),
@@ -23,8 +23,8 @@ class CalibrationRowsTest {
     void rowsAreCapturedWhereTheyAreChangedUnlessAllExecute() {
         assertEquals(1000 + 200, ROWS.executing(work(RequestKind.NEW_ORDER, false)));
         assertEquals(1000 + 60 + 200, ROWS.executing(work(RequestKind.MAINTENANCE, false)));
-        assertEquals(1000 + 60, ROWS.executing(work(RequestKind.MAINTENANCE, true)));
-        assertEquals(1000 + 60, ROWS.everywhere(work(RequestKind.MAINTENANCE, true)));
+        assertEquals(1000 + 60 + 400 + 140, ROWS.executing(work(RequestKind.MAINTENANCE, true)));
+        assertEquals(1000 + 60 + 400 + 140, ROWS.everywhere(work(RequestKind.MAINTENANCE, true)));
     }
 
     @Test

@@ -50,9 +50,11 @@ class LogStorageTest {
             long from = kernel.now();
             ask(storage, "a", 0, 3);
             ask(storage, "b", 0, 1);
+            ask(storage, "c", 0, 21);
             kernel.run();
-            assertEquals(List.of("a@" + (from + 2000), "b@" + (from + 2000)), done, access.toString());
-            assertEquals(4000, storage.busyNanos());
+            assertEquals(List.of("a@" + (from + 2000), "b@" + (from + 2000), "c@" + (from + 13000)), done,
+                    access.toString());
+            assertEquals(25_000, storage.busyNanos());
         }
     }
 

@@ -217,7 +217,7 @@ class ModelRunTest {
         Calibration paper = config.calibration();
         Calibration.Code code = paper.code();
         Calibration free = new Calibration(paper.cpu(), paper.log(), paper.rows(), paper.client(), paper.losing(),
-                new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0));
+                new Calibration.Code(code.messageNanos(), code.byteNanos(), code.eventNanos(), 0, 0));
         double real = run(
                 new ModelConfig(config.topology(), free, config.workload(), config.policy(), config.execution(),
                         config.copies(),
@@ -225,6 +225,35 @@ class ModelRunTest {
                 1)
                 .certification().meanMillis();
         assertEquals(modelled, real, 0.15 * modelled);
+    }
+
+    /** Three nodes that execute what they can: on one machine together as much as its processors, which one of them has in vain. */
+    @Test
+    void sitesOfOneMachineShareItsProcessors() throws UnusableFileException {
+        String[] busy = {"workload.clients", "9", "run.warm-up", "200ms"};
+        RunResult apart = run(config("scaling", busy), 1);
+        String[] shared = Arrays.copyOf(busy, busy.length + 2);
+        shared[busy.length] = "topology.machines";
+        shared[busy.length + 1] = "1";
+        RunResult together = run(config("scaling", shared), 1);
+        assertTrue(together.tpm() < 0.6 * apart.tpm(), () -> apart.tpm() + " and " + together.tpm());
+        assertTrue(together.cpuShare() > 0.9 && together.cpuShare() <= 1.0001, () -> "busy " + together.cpuShare());
+        shared[busy.length + 1] = "3";
+        assertEquals(apart.fingerprint(), run(config("scaling", shared), 1).fingerprint());
+    }
+
+    /** Half of it before a majority has the message, half before it is delivered: at least once on the way of every commit. */
+    @Test
+    void whatTheOrderComputesTakesTimeAndProcessors() throws UnusableFileException {
+        RunResult free = run(config("scaling", "workload.clients", "1", "run.warm-up", "200ms"), 1);
+        RunResult computing = run(config("scaling", "workload.clients", "1", "run.warm-up", "200ms",
+                "database.with.code.order", "400us"), 1);
+        double more = computing.of(RequestKind.PAYMENT).latencies().meanMillis()
+                - free.of(RequestKind.PAYMENT).latencies().meanMillis();
+        assertEquals(0.4, more, 0.05);
+        double used = 6 * (computing.cpuShare() / computing.tpm() - free.cpuShare() / free.tpm()) * 60_000;
+        // 92 of 100 write, at three sites of two cores
+        assertEquals(3 * 0.4 * 0.92, used, 0.15, () -> "ms of processors for a transaction");
     }
 
     @Test

@@ -5,10 +5,15 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.Message;
 import tutti.core.schema.Schema;
 import tutti.group.GroupParameters;
@@ -38,6 +43,8 @@ class SequencerChannelTest {
 
     /** What one site is told. */
     private static final class Site implements Channel.Receiver {
+        private final Kernel kernel;
+        long lastNanos;
         final List<Message> ordered = new ArrayList<>();
         final List<Message> received = new ArrayList<>();
         final List<Message> heardOf = new ArrayList<>();
@@ -45,10 +52,15 @@ class SequencerChannelTest {
         final List<Message> late = new ArrayList<>();
         Set<Integer> view = Set.of();
 
+        Site(Kernel kernel) {
+            this.kernel = kernel;
+        }
+
         @Override
         public void delivered(long position, int sender, Message message) {
             assertEquals(ordered.size() + 1, position);
             ordered.add(message);
+            lastNanos = kernel.now();
         }
 
         @Override
@@ -79,21 +91,26 @@ class SequencerChannelTest {
     }
 
     private SequencerChannel run(long seed, boolean waitsForAll, List<ModelFault> faults) {
+        return run(seed, waitsForAll, faults, _ -> null);
+    }
+
+    private SequencerChannel run(long seed, boolean waitsForAll, List<ModelFault> faults,
+            Function<Kernel, SequencerSteps.@Nullable Work> work) {
         sites.clear();
         sent.clear();
         Kernel kernel = new Kernel(seed);
         RandomStream random = kernel.random("test");
         LinkConfig link = new LinkConfig(Distribution.parse("uniform 100us 2ms"), 1_000_000_000, 1500, 66, 4_000_000);
         Topology topology = new Topology(List.of(new Topology.Cluster("site", SITES)), 2, 1, 10 * Nanos.MILLI, link,
-                link);
+                link, SITES);
         FaultSchedule schedule = new FaultSchedule(kernel, SITES, faults);
         SequencerChannel channel = new SequencerChannel(kernel, topology,
                 new ModelConfig.OrderChoice(ModelConfig.OrderChoice.Kind.SEQUENCER, false, waitsForAll, true,
                         new ModelConfig.GroupTuning(GroupParameters.Flow.defaults(),
                                 GroupParameters.Timing.defaults())),
-                schedule);
+                schedule, work.apply(kernel));
         for (int node = 0; node < SITES; node++) {
-            sites.add(new Site());
+            sites.add(new Site(kernel));
             sent.add(new ArrayList<>());
             channel.start(node, sites.get(node));
             long at = 0;
@@ -178,6 +195,31 @@ class SequencerChannelTest {
             }
         }
         assertNotEquals(sites.get(4).ordered, sites.get(4).heardOf, "loss must have moved some");
+    }
+
+    /** Each computes one step after the other, the sites at different speeds. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void membersThatComputeDeliverTheSameAndLater(boolean waitsForAll) {
+        long[] freeAt = new long[SITES];
+        long[] longest = new long[2];
+        for (int i = 0; i < 2; i++) {
+            long stepNanos = i * Nanos.MILLI;
+            Arrays.fill(freeAt, 0);
+            run(1, waitsForAll, List.of(), kernel -> (site, then) -> {
+                freeAt[site] = Math.max(kernel.now(), freeAt[site]) + (site + 1) * stepNanos;
+                kernel.schedule(freeAt[site] - kernel.now(), SEND, then);
+            });
+            for (Site site : sites) {
+                assertEquals(sites.getFirst().ordered, site.ordered);
+                longest[i] = Math.max(longest[i], site.lastNanos);
+                for (int node = 0; node < SITES; node++) {
+                    assertEquals(sent.get(node), from(node, site.ordered));
+                }
+            }
+        }
+        // The slowest takes two steps of 5 ms for each of 500 messages, which come within two seconds.
+        assertTrue(longest[0] < 4 * Nanos.SECOND && longest[1] > 5 * Nanos.SECOND, () -> Arrays.toString(longest));
     }
 
     @Test

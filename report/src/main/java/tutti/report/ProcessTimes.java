@@ -74,6 +74,26 @@ public record ProcessTimes(Map<String, Long> millisByProgram) {
         return pids(family(List.of(root)));
     }
 
+    /**
+     * Time of those threads of some processes whose names begin with something, in milliseconds; names as the kernel knows them, of 15 bytes at
+     * most.
+     */
+    public static long ofThreads(Collection<Long> processes, String name) throws IOException {
+        long ticks = 0;
+        for (long process : processes) {
+            try (DirectoryStream<Path> threads = Files.newDirectoryStream(PROC.resolve(Long.toString(process))
+                    .resolve("task"))) {
+                for (Path thread : threads) {
+                    ticks += read(thread).filter(stat -> stat.program.startsWith(name)).map(Stat::ticks).orElse(0L);
+                }
+            } catch (NoSuchFileException gone) {
+                throw new Failure("process " + process + " is gone while it is being measured",
+                        "its log may say why it ended", gone);
+            }
+        }
+        return ticks * MILLIS_PER_TICK;
+    }
+
     /** Time of this process alone, in milliseconds. */
     public static long ownMillis() throws IOException {
         return read(PROC.resolve("self")).map(stat -> stat.ticks * MILLIS_PER_TICK)

@@ -1,12 +1,15 @@
 package tutti.report;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.BufferedReader;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 import tutti.command.Failure;
 
@@ -45,6 +48,32 @@ class ProcessTimesTest {
         }
         assertTrue(ProcessTimes.ownMillis() > own, spun + " turns");
         assertTrue(ProcessTimes.machineBusyMillis() > machine);
+    }
+
+    @Test
+    void threadsAreToldApartByTheirNames() throws Exception {
+        CountDownLatch seen = new CountDownLatch(1);
+        CountDownLatch spun = new CountDownLatch(1);
+        Thread busy = Thread.ofPlatform().name("told-apart-by-its-name").start(() -> {
+            long until = ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() + 100_000_000;
+            while (ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() < until) {
+                Thread.onSpinWait();
+            }
+            spun.countDown();
+            try {
+                seen.await();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        });
+        spun.await();
+        List<Long> self = List.of(ProcessHandle.current().pid());
+        long millis = ProcessTimes.ofThreads(self, "told-apart-");
+        assertTrue(millis >= 80 && millis <= 120, () -> millis + " ms of 100");
+        assertEquals(0, ProcessTimes.ofThreads(self, "no thread"));
+        seen.countDown();
+        busy.join();
+        assertThrows(Failure.class, () -> ProcessTimes.ofThreads(List.of(Long.MAX_VALUE), ""));
     }
 
     private static long sum(ProcessTimes later, ProcessTimes earlier) {

@@ -94,6 +94,7 @@ final class Interpreter {
                     + " needs an order that all sites are delivered", "write all");
         }
         whoIsLeft(topology, protocol, order, faults);
+        whatIsShared(topology, calibration, order, faults);
         return new ScenarioFile(title,
                 new ModelConfig(topology, calibration, workload, policy, execution, copies, protocol, order, length,
                         faults,
@@ -127,6 +128,24 @@ final class Interpreter {
         }
     }
 
+    /** Refuses what is not modelled of machines that sites share, and of an order whose members compute. */
+    private void whatIsShared(Topology topology, Calibration calibration, ModelConfig.OrderChoice order,
+            List<ModelFault> faults) {
+        boolean shared = topology.machines() < topology.sites();
+        if (shared && order.kind() == ModelConfig.OrderChoice.Kind.GROUP) {
+            root.section("topology").wrong("machines", "is " + topology.machines() + " for " + topology.sites()
+                    + " sites, but members of real group communication have processors of their own",
+                    "write order.kind: sequencer, or as many machines as sites");
+        } else if (shared && faults.stream().anyMatch(ModelFault.Crash.class::isInstance)) {
+            root.wrong("faults", "crash a site whose machine is another's, too", "write as many machines as sites");
+        } else if (calibration.code().orderNanos() > 0 && !faults.isEmpty()
+                && order.kind() == ModelConfig.OrderChoice.Kind.SEQUENCER) {
+            root.wrong("faults",
+                    "are given, but an order whose members compute (code.order of the calibration) has none",
+                    "write database.with: {code: {order: 0s}}, or order.kind: group");
+        }
+    }
+
     private Topology topology(Section section) {
         List<Topology.Cluster> clusters = new ArrayList<>();
         for (Section one : section.list("clusters")) {
@@ -146,8 +165,10 @@ final class Interpreter {
                 new Distribution.Constant(120 * Nanos.MICRO), 1_000_000_000, 1500, 66, 4_000_000));
         LinkConfig wide = link(section.section("wide"), new LinkConfig(
                 new Distribution.Constant(100 * Nanos.MILLI), 100_000_000, 1500, 66, 4_000_000));
+        int sites = clusters.stream().mapToInt(Topology.Cluster::sites).sum();
+        int machines = (int) section.count("machines", sites, 1, sites);
         section.end();
-        return new Topology(clusters, cores, speed, quantum, local, wide);
+        return new Topology(clusters, cores, speed, quantum, local, wide, machines);
     }
 
     private static LinkConfig link(Section section, LinkConfig byDefault) {
@@ -199,11 +220,14 @@ final class Interpreter {
                 new Calibration.Log(storage.number("log-writes-per-row", 1, 0, 1000), access, accessOf,
                         (int) storage.count("parallelism", 8, 1, 10_000), storage.flag("shared", false)),
                 new Calibration.Rows(section.number("apply-share", 0.1, 0, 1), rows.nanos("apply-transaction", 0, 0),
-                        rows.nanos("apply", 0, 0), rows.nanos("capture", 0, 0), rows.nanos("maintenance", 0, 0)),
+                        rows.nanos("apply", 0, 0), rows.nanos("capture", 0, 0), rows.nanos("maintenance", 0, 0),
+                        rows.nanos("execute-everywhere", 0, 0),
+                        rows.nanos("execute-everywhere-row", 0, 0)),
                 beside, lost,
                 new Calibration.Code(code.nanos("message", 30 * Nanos.MICRO, 0),
                         code.number("nanos-per-byte", 5, 0, 1e6),
-                        code.nanos("event", 5 * Nanos.MICRO, 0), code.nanos("packet", 5 * Nanos.MICRO, 0)));
+                        code.nanos("event", 5 * Nanos.MICRO, 0), code.nanos("packet", 5 * Nanos.MICRO, 0),
+                        code.nanos("order", 0, 0)));
         storage.end();
         rows.end();
         code.end();

@@ -89,6 +89,10 @@ class ScenarioReaderTest {
             topology: {local: {latency: 1ms}}|topology.local.latency is wrong
             order: {kind: groups}           |order.kind is 'groups'; did you mean group?
             order: {kind: group, waits-for: all} |order.waits-for is 'all', but real group communication delivers what a majority has; write majority, or kind: sequencer
+            {topology: {machines: 2}, order: {kind: group}}|topology.machines is 2 for 9 sites, but members of real group communication have processors of their own; write order.kind: sequencer, or as many machines as sites
+            topology: {machines: 10}        |topology.machines is '10'; valid: a whole number from 1 to 9
+            {topology: {machines: 2}, faults: [{kind: crash, sites: 1}]}|faults crash a site whose machine is another's, too
+            {database: {with: {code: {order: 9us}}}, faults: [{kind: random-loss}]}|faults are given, but an order whose members compute (code.order of the calibration) has none; write
             order: {members: first-cluster} |order.members is 'first-cluster', but protocol si needs an order that all sites are delivered; write all
             faults: [{kind: crash}]         |my.yaml:2: faults crash 9 of the 9 sites that take part in the order
             faults: [{kind: random-loss, rate: 1}]|my.yaml:2: faults[0].rate is '1'

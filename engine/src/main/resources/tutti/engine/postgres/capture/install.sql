@@ -1686,6 +1686,9 @@ DECLARE
     before text := current_setting('<mark>');
 BEGIN
     PERFORM set_config('<mark>', 'tutti adopting', true);
+    <<tables>>
+    BEGIN
+    EXIT tables WHEN changed = '{}'; -- the queries would find nothing, and take longer than a request that all nodes execute
     IF EXISTS (SELECT FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
             WHERE (changed IS NULL OR g.tgrelid = ANY (changed))
                 AND NOT g.tgisinternal AND g.tgname LIKE 'tutti\_%' AND p.pronamespace <> 'tutti'::regnamespace) THEN
@@ -1749,6 +1752,7 @@ BEGIN
         DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = f.name AND deptype = 'i';
         EXECUTE format('DROP FUNCTION IF EXISTS %s CASCADE', f.name);
     END LOOP;
+    END;
     UPDATE pg_trigger SET tgisinternal = true WHERE tgname LIKE 'tutti\_%' AND NOT tgisinternal;
     PERFORM tutti.adopt_sequences();
     IF EXISTS (SELECT FROM tutti.placed) THEN

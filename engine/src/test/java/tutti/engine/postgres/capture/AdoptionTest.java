@@ -25,6 +25,24 @@ class AdoptionTest {
                 + new Statement(statement, TestServer.USER, Map.of()).toText() + "')", statement);
     }
 
+    /** As behind each request that every node executes: to look for triggers and functions of all would take longer than most requests. */
+    @Test
+    void whereNoTableIsConcernedNoneIsLookedAt() throws Exception {
+        String database = TestServer.database("CREATE TABLE t (id int PRIMARY KEY)");
+        TestServer.install(database, 0);
+        BackendConnection admin = TestServer.connect(database);
+        for (String concerned : List.of("'{}'", "NULL")) {
+            admin.execute("BEGIN", PATIENCE);
+            admin.execute("SELECT tutti.adopt(" + concerned + ")", PATIENCE);
+            String scans = String.valueOf(
+                    admin.execute("SELECT pg_stat_get_xact_numscans('pg_trigger'::regclass)", PATIENCE).value());
+            admin.execute("ROLLBACK", PATIENCE);
+            // the one is the update that marks triggers as the server's own
+            assertEquals(concerned.equals("'{}'"), scans.equals("1"), concerned + ": " + scans);
+        }
+        admin.close();
+    }
+
     @Test
     void whatAChangeConcernsIsLookedAt() throws Exception {
         String database = TestServer.database("CREATE TABLE parent (id int PRIMARY KEY, code int UNIQUE, other text)",
