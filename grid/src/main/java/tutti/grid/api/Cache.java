@@ -124,6 +124,15 @@ public final class Cache<K, V> {
     }
 
     /**
+     * The keys that a transaction of this grid has put, and not removed since.
+     *
+     * @return in the order in which they were written first
+     */
+    public List<K> written(Transaction in) {
+        return in.written(number).stream().map(key -> keys.read(key.bytes())).toList();
+    }
+
+    /**
      * Removes a key in a transaction of this grid.
      *
      * @throws tutti.grid.GridException if that cannot be done

@@ -206,6 +206,12 @@ public final class GridTransaction {
         writes.put(key, write);
     }
 
+    /** The keys of a cache that it has given a value, in the order in which they were written first. */
+    public List<Key> written(int cache) {
+        return writes.values().stream().filter(write -> write.value() != null).map(CommitRequest.Write::key)
+                .filter(key -> key.cache() == cache).toList();
+    }
+
     private static long bytes(CommitRequest.Write write) {
         byte[] value = write.value();
         return bytes(write.key()) + (value == null ? 0 : value.length);
