@@ -5,10 +5,13 @@ import java.net.BindException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 
@@ -36,6 +39,29 @@ public final class BenchFiles {
         } catch (IOException e) {
             throw new Failure("cannot write " + file + ": " + e.getMessage(), "choose another file", e);
         }
+    }
+
+    /**
+     * Reads what was written as JSON.
+     *
+     * @param what it is about, in words
+     * @param origin how to get such a file
+     * @param whole whether nothing is missing of it
+     * @throws Failure if there is no such file
+     */
+    public static <T> T readJson(Path file, Class<T> type, String what, String origin, Predicate<T> whole)
+            throws IOException {
+        try {
+            T read = JsonMapper.shared().readValue(Files.readString(file), type);
+            if (read != null && whole.test(read)) {
+                return read;
+            }
+        } catch (NoSuchFileException missing) {
+            throw Failure.usage("there is no file " + file, origin);
+        } catch (JacksonException unreadable) {
+            throw Failure.usage(file + " is no file of " + what + ": " + unreadable.getOriginalMessage(), origin);
+        }
+        throw Failure.usage(file + " is no file of " + what + ": it lacks numbers", origin);
     }
 
     /** Writes a text; missing directories are made. */

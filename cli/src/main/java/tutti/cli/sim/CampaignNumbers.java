@@ -1,15 +1,11 @@
 package tutti.cli.sim;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.json.JsonMapper;
 import tutti.command.Failure;
 import tutti.core.protocol.Protocols;
 import tutti.report.BenchFiles;
@@ -57,20 +53,9 @@ record CampaignNumbers(String build, Map<String, String> rooms, int parts, Strin
      * @throws Failure if it is none
      */
     static CampaignNumbers read(Path file) throws IOException {
-        try {
-            CampaignNumbers read = JsonMapper.shared().readValue(Files.readString(file), CampaignNumbers.class);
-            if (read.series == null || read.series.isEmpty() || read.build == null || read.failures == null) {
-                throw Failure.usage(file + " is no file of a campaign: it has no series",
-                        "name one that `tutti sim check --minutes N` or `--json FILE` has written");
-            }
-            return read;
-        } catch (NoSuchFileException missing) {
-            throw Failure.usage("there is no file " + file,
-                    "name one that `tutti sim check --minutes N` or `--json FILE` has written");
-        } catch (JacksonException unreadable) {
-            throw Failure.usage(file + " is no file of a campaign: " + unreadable.getOriginalMessage(),
-                    "name one that `tutti sim check --minutes N` or `--json FILE` has written");
-        }
+        return BenchFiles.readJson(file, CampaignNumbers.class, "a campaign",
+                "name one that `tutti sim check --minutes N` or `--json FILE` has written",
+                read -> read.build != null && read.failures != null && read.series != null && !read.series.isEmpty());
     }
 
     /** Writes it in place of what was there; whoever reads finds the one or the other. */

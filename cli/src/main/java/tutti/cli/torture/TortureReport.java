@@ -1,8 +1,6 @@
 package tutti.cli.torture;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.time.ZoneOffset;
@@ -15,8 +13,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import tools.jackson.core.JacksonException;
-import tools.jackson.databind.json.JsonMapper;
 import tutti.check.CheckResult;
 import tutti.command.Failure;
 import tutti.command.Screen;
@@ -44,7 +40,6 @@ public record TortureReport(String build, List<Long> seeds, Map<String, String> 
         double seconds,
         long committed, List<Done> faults, List<CheckResult> checks, List<String> findings) {
     private static final double SECONDS_A_MINUTE = 60;
-    private static final String NO_FILE = "name one that `tutti torture --json FILE` has written";
 
     public TortureReport {
         seeds = List.copyOf(seeds);
@@ -76,15 +71,9 @@ public record TortureReport(String build, List<Long> seeds, Map<String, String> 
      * @throws Failure if it is none
      */
     public static TortureReport read(Path file) throws IOException {
-        try {
-            return JsonMapper.shared().readValue(Files.readString(file), TortureReport.class);
-        } catch (NoSuchFileException missing) {
-            throw Failure.usage("there is no file " + file, NO_FILE);
-        } catch (JacksonException unreadable) {
-            throw Failure.usage(file + " is no file of torture: " + unreadable.getOriginalMessage(), NO_FILE);
-        } catch (NullPointerException incomplete) {
-            throw Failure.usage(file + " is no file of torture: it lacks numbers", NO_FILE);
-        }
+        return BenchFiles.readJson(file, TortureReport.class, "torture",
+                "name one that `tutti torture --json FILE` has written",
+                read -> read.build != null && read.settings != null);
     }
 
     /** Writes it in place of what was there; whoever reads finds the one or the other. */
