@@ -89,6 +89,9 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
     private @Nullable Path json;
 
+    @Option(names = "--resume", paramLabel = "FILE", description = "What another run has written by --json: what was measured there is not measured again, and stands beside what is.")
+    private @Nullable Path resume;
+
     @Option(names = "--plots", paramLabel = "DIR", description = "Where to draw each figure over the number of nodes.")
     private @Nullable Path plots;
 
@@ -123,6 +126,7 @@ final class GridBenchCommand implements Callable<Integer> {
                 throw Failure.usage(protocol + " can be measured in one process only", "--worlds real");
             }
         }
+        Numbers before = resume == null ? numbers(List.of(), List.of()) : resumed(resume);
         Screen screen = Screen.standard(spec.commandLine().getOut());
         MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
         conditions.lines().forEach(screen::line);
@@ -131,11 +135,17 @@ final class GridBenchCommand implements Callable<Integer> {
                 "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
         List<GridMeasurement> plan = plan();
         int toMeasure = plan.stream().mapToInt(each -> worldsOf(each).size()).sum();
-        List<GridFigures.Measured> all = new ArrayList<>();
+        List<List<String>> parts = new ArrayList<>(before.parts());
+        parts.add(conditions.lines());
+        List<GridFigures.Measured> all = new ArrayList<>(before.measurements());
+        int done = 0;
         try (QuietLog _ = new QuietLog()) {
             for (GridMeasurement next : plan) {
                 for (GridFigures.World world : worldsOf(next)) {
-                    screen.live(List.of(bar(all.size(), toMeasure, next)));
+                    screen.live(List.of(bar(done++, toMeasure, next)));
+                    if (before.measurements().stream().anyMatch(one -> one.isOf(next, world))) {
+                        continue;
+                    }
                     GridFigures.Measured measured = switch (world) {
                         case REAL -> next.run();
                         case PROCESSES -> GridProcesses.run(next);
@@ -144,24 +154,50 @@ final class GridBenchCommand implements Callable<Integer> {
                     all.add(measured);
                     screen.line(line(measured));
                     // A later one may end the process: for want of memory, or of patience.
-                    write(conditions, all, Screen.standard(new PrintWriter(Writer.nullWriter())));
+                    write(conditions, numbers(parts, all), Screen.standard(new PrintWriter(Writer.nullWriter())));
                 }
             }
         }
         screen.live(List.of());
-        write(conditions, all, screen);
+        write(conditions, numbers(parts, all), screen);
         return 0;
     }
 
-    private void write(MeasurementConditions conditions, List<GridFigures.Measured> all, Screen screen)
-            throws IOException {
-        conditions.writeNumbers(json, "grid", Map.of("measurements", all, "threads", threads, "seconds", seconds,
-                "crashes", crashes, "lockTimeoutMillis", lockTimeoutMillis, "seed", seed), screen);
+    /**
+     * What stands in the file beside the conditions of the last part.
+     *
+     * @param parts the conditions under which each part was measured, as lines
+     */
+    private record Numbers(int threads, double seconds, double simulatedSeconds, int crashes, int lockTimeoutMillis,
+            long seed, List<List<String>> parts, List<GridFigures.Measured> measurements) {}
+
+    private Numbers numbers(List<List<String>> parts, List<GridFigures.Measured> measurements) {
+        return new Numbers(threads, seconds, inSimulation(), crashes, lockTimeoutMillis, seed, parts, measurements);
+    }
+
+    private Numbers resumed(Path file) throws IOException {
+        Numbers read = BenchFiles.readJson(file, Numbers.class, "grid bench",
+                "name one that `tutti grid bench --json FILE` has written",
+                found -> found.parts != null && found.measurements != null);
+        if (!read.equals(numbers(read.parts, read.measurements))) {
+            throw Failure.usage(file + " was measured with --threads " + read.threads + " --seconds " + read.seconds
+                    + " --simulated-seconds " + read.simulatedSeconds + " --crashes " + read.crashes
+                    + " --lock-timeout " + read.lockTimeoutMillis + " --seed " + read.seed,
+                    "give the same");
+        }
+        return read;
+    }
+
+    private void write(MeasurementConditions conditions, Numbers numbers, Screen screen) throws IOException {
+        List<GridFigures.Measured> all = numbers.measurements();
+        conditions.writeNumbers(json, "grid", Map.of("measurements", all, "parts", numbers.parts, "threads", threads,
+                "seconds", seconds, "simulatedSeconds", inSimulation(), "crashes", crashes, "lockTimeoutMillis",
+                lockTimeoutMillis, "seed", seed), screen);
         if (plots != null) {
             draw(plots, all, screen);
         }
         if (docs != null) {
-            GridSweepPage.write(docs, conditions.lines(), threads + " clients on each node; " + seconds + " s each"
+            GridSweepPage.write(docs, numbers.parts(), threads + " clients on each node; " + seconds + " s each"
                     + (inSimulation() == seconds ? "" : ", " + inSimulation() + " s in simulation"), all, plots);
             screen.line("page: " + docs);
         }

@@ -32,7 +32,14 @@ final class GridFigures {
             int degree, int nodes,
             double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
             long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,
-            double commitMillisMax, double messagesPerTransaction) {}
+            double commitMillisMax, double messagesPerTransaction) {
+        /** Whether it is what a measurement in this world is to find. */
+        boolean isOf(GridMeasurement plan, World where) {
+            return world == where && workload == plan.workload() && protocol == plan.protocol()
+                    && level == plan.level() && keys == plan.keys() && degree == plan.degree()
+                    && nodes == plan.nodes();
+        }
+    }
 
     /** A transaction has committed; so long after it was asked to. */
     void committed(long nanos) {

@@ -29,20 +29,20 @@ final class GridSweepPage {
     /**
      * Replaces the section.
      *
-     * @param conditions of the measurement, one a line
+     * @param parts the conditions of each part of the measurement, as lines
      * @param seconds of each measurement, by what it is called
      * @param figures where those are that were drawn; null if none were
      */
-    static void write(Path page, List<String> conditions, String seconds, List<GridFigures.Measured> all,
+    static void write(Path page, List<List<String>> parts, String seconds, List<GridFigures.Measured> all,
             @Nullable Path figures) throws IOException {
-        SECTION.replace(page, lines(page, conditions, seconds, all, figures));
+        SECTION.replace(page, lines(page, parts, seconds, all, figures));
     }
 
-    static List<String> lines(Path page, List<String> conditions, String seconds, List<GridFigures.Measured> all,
+    static List<String> lines(Path page, List<List<String>> parts, String seconds, List<GridFigures.Measured> all,
             @Nullable Path figures) {
         List<String> lines = new ArrayList<>();
         lines.add("");
-        conditions.forEach(line -> lines.add(line + "  "));
+        parts.stream().flatMap(List::stream).distinct().forEach(line -> lines.add(line + "  "));
         lines.add(seconds
                 + ". Each cell: commits in a second (aborts in percent); median and 99th percentile of a commit in ms.");
         List<GridFigures.World> worlds = all.stream().map(GridFigures.Measured::world).distinct().sorted().toList();

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -40,14 +41,12 @@ class GridBenchTest {
         Path json = directory.resolve("grid.json");
         Path page = Files.writeString(directory.resolve("page.md"),
                 "before\n<!-- grid sweep: made by ./tutti grid bench --docs docs/grid-sweep.md -->\n<!-- end of grid sweep -->\nbehind\n");
-        StringWriter out = new StringWriter();
-        int status = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true)
-                .setOut(new PrintWriter(out)).setErr(new PrintWriter(out)).execute("--nodes", "3", "--workloads",
-                        "radargun,tpcc", "--worlds", "real,simulated", "--degrees", "2",
-                        "--keys", "20", "--threads",
-                        "2", "--seconds", "0.1", "--lock-timeout", "200", "--json", json.toString(), "--plots",
-                        directory.toString(), "--simulated-seconds", "0.05", "--docs", page.toString());
-        assertEquals(0, status, out::toString);
+        List<String> options = List.of("--nodes", "3", "--workloads", "radargun,tpcc", "--worlds", "real,simulated",
+                "--degrees", "2", "--keys", "20", "--threads", "2", "--seconds", "0.1", "--lock-timeout", "200",
+                "--json",
+                json.toString(), "--plots", directory.toString(), "--simulated-seconds", "0.05", "--docs",
+                page.toString());
+        executed(0, options, List.of());
         JsonNode measured = JsonMapper.shared().readTree(Files.readString(json)).get("measurements");
         assertEquals(2 * 2 * 3 * 2, measured.size());
         for (JsonNode one : measured) {
@@ -64,6 +63,29 @@ class GridBenchTest {
         assertTrue(written.contains("| 3 | real |") && written.contains("| 3 | simulated |"), written);
         assertTrue(written.contains("(grid-simulated-20-keys-degree-2-read-committed-throughput.svg)"), written);
         assertTrue(written.startsWith("before\n") && written.endsWith("behind\n"), written);
+
+        // Gone on with, nothing is left to measure.
+        executed(0, options, List.of("--resume", json.toString()));
+        JsonNode again = JsonMapper.shared().readTree(Files.readString(json));
+        assertEquals(measured, again.get("measurements"));
+        assertEquals(2, again.get("parts").size());
+        assertTrue(
+                executed(2, options, List.of("--resume", json.toString(), "--crashes", "1")).contains("--crashes 0"));
+        assertTrue(executed(2, options, List.of("--resume", page.toString())).contains("is no file of grid bench"));
+    }
+
+    /** What the command says. */
+    private static String executed(int status, List<String> options, List<String> more) {
+        StringWriter out = new StringWriter();
+        CommandLine command = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true)
+                .setOut(new PrintWriter(out)).setErr(new PrintWriter(out));
+        command.setExecutionExceptionHandler((failure, _, _) -> {
+            out.append(failure.toString());
+            return 2;
+        });
+        assertEquals(status, command.execute(Stream.concat(options.stream(), more.stream()).toArray(String[]::new)),
+                out::toString);
+        return out.toString();
     }
 
     @Test
@@ -173,17 +195,10 @@ class GridBenchTest {
 
     @Test
     void aMeasurementThatCannotBeIsRefused() {
-        StringWriter errors = new StringWriter();
-        CommandLine command = new CommandLine(new GridBenchCommand()).setCaseInsensitiveEnumValuesAllowed(true);
-        command.setExecutionExceptionHandler((failure, _, _) -> {
-            errors.append(failure.getMessage());
-            return 2;
-        });
-        assertEquals(2, command.execute("--threads", "0"));
-        assertTrue(errors.toString().contains("--threads"), errors::toString);
-        assertEquals(2, command.execute("--protocols", "infinispan", "--levels", "serializable"));
-        assertTrue(errors.toString().contains("INFINISPAN has no level SERIALIZABLE"), errors::toString);
-        assertEquals(2, command.execute("--protocols", "infinispan", "--worlds", "simulated"));
-        assertTrue(errors.toString().contains("in one process only"), errors::toString);
+        assertTrue(executed(2, List.of("--threads", "0"), List.of()).contains("--threads"));
+        assertTrue(executed(2, List.of("--protocols", "infinispan", "--levels", "serializable"), List.of())
+                .contains("INFINISPAN has no level SERIALIZABLE"));
+        assertTrue(executed(2, List.of("--protocols", "infinispan", "--worlds", "simulated"), List.of())
+                .contains("in one process only"));
     }
 }

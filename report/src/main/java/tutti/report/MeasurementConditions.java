@@ -47,7 +47,7 @@ public record MeasurementConditions(String startedAt, Map<String, String> machin
     }
 
     /**
-     * Writes the numbers that a benchmark has found here as JSON, and says so.
+     * Writes the numbers that a benchmark has found here as JSON, in place of what was there, and says so.
      *
      * @param file null if nobody wants them
      */
@@ -60,7 +60,7 @@ public record MeasurementConditions(String startedAt, Map<String, String> machin
         all.put("startedAt", startedAt);
         all.put("machine", machine);
         all.putAll(new TreeMap<>(found));
-        BenchFiles.writeJson(file, all);
+        BenchFiles.replaceJson(file, all);
         screen.line("numbers: " + file.toAbsolutePath().normalize());
     }
 

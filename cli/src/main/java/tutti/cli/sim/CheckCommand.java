@@ -197,9 +197,13 @@ final class CheckCommand implements Callable<Integer> {
         long first = fresh
                 ? new SecureRandom().nextLong(1L << FRESH_SEED_BITS)
                 : firstSeed == null ? 1 : firstSeed;
-        BuildFingerprint build = new BuildFingerprint();
+        BuildFingerprint build = fingerprint(series);
         return new CampaignNumbers(build.text(), build.rooms(), 1, mutant, transactions, pinned, partial, first,
                 fresh, timed ? 0 : seeds, minutes == null ? 0 : minutes, 0, 0, series, List.of());
+    }
+
+    private static BuildFingerprint fingerprint(List<ScenarioSeries> series) {
+        return new BuildFingerprint(series.stream().map(ScenarioSeries::protocol).toList());
     }
 
     private CampaignNumbers resumed(Path from) throws IOException {
@@ -207,7 +211,7 @@ final class CheckCommand implements Callable<Integer> {
             require(!isGiven(option), option + " cannot be given with --resume: " + from + " says it");
         }
         CampaignNumbers read = CampaignNumbers.read(from);
-        BuildFingerprint build = new BuildFingerprint();
+        BuildFingerprint build = fingerprint(read.series());
         if (!read.build().equals(build.text())) {
             throw Failure.usage(from + " was begun by build " + read.build() + ", this is " + build.text()
                     + ": classes that scenarios run through differ, in "

@@ -13,6 +13,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.HexFormat;
@@ -23,6 +24,7 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.Protocols;
 
@@ -33,7 +35,9 @@ import tutti.core.protocol.Protocols;
  * <p>
  * <b>Which classes.</b> Those that {@link ScenarioRun}, {@link Scenario} and {@link Protocols} mention anywhere in their class files (in code,
  * types, signatures and annotations), those that these mention, and so on, of Tutti and of libraries, without the JDK. Nothing that runs is
- * left out: scenarios find no class by a name that is put together while they run.
+ * left out: scenarios find no class by a name that is put together while they run. Of some protocols alone, it is without what is reached
+ * only because something lists what all protocols have ({@link Protocols}, and the formats of their snapshots): of the others that is made, to be
+ * listed, and does nothing else.
  *
  * <p>
  * <b>What of them.</b> All but what is there for people who debug: numbers of lines, names of local variables and of the source file, and the
@@ -47,6 +51,9 @@ public final class BuildFingerprint {
     /** Under which classes of libraries are counted. */
     private static final String LIBRARIES = "libraries";
     private static final List<Class<?>> ROOTS = List.of(ScenarioRun.class, Scenario.class, Protocols.class);
+    private static final String PROTOCOLS = "tutti/core/protocol/";
+    /** What mentions something of every protocol. */
+    private static final Set<String> LISTS = Set.of(file(Protocols.class), PROTOCOLS + "Snapshots");
     /** The name of a class, as class files have it: alone, or within the text of a type. */
     private static final Pattern NAME = Pattern
             .compile("^([a-z][\\w$]*(?:/[\\w$]+)+)$|L([a-z][\\w$]*(?:/[\\w$]+)+)[;<]");
@@ -63,14 +70,28 @@ public final class BuildFingerprint {
      * @throws UncheckedIOException if they cannot be read
      */
     public BuildFingerprint() {
-        this(ROOTS);
+        this(Protocols.STANDARD.names());
     }
 
-    BuildFingerprint(List<Class<?>> roots) {
+    /**
+     * Looks at those that scenarios of some protocols can run through.
+     *
+     * @param protocols their names
+     * @throws UncheckedIOException if they cannot be read
+     */
+    public BuildFingerprint(Collection<String> protocols) {
+        this(ROOTS, protocols);
+    }
+
+    BuildFingerprint(List<Class<?>> roots, Collection<String> protocols) {
+        boolean all = protocols.containsAll(Protocols.STANDARD.names());
+        Set<String> descriptors = protocols.stream()
+                .map(protocol -> file(Protocols.STANDARD.descriptor(protocol).getClass()))
+                .collect(Collectors.toSet());
         SortedMap<String, byte[]> found = new TreeMap<>();
         Set<String> met = new HashSet<>();
         Deque<String> toLookAt = new ArrayDeque<>();
-        roots.forEach(root -> toLookAt.add(root.getName().replace('.', '/')));
+        roots.forEach(root -> toLookAt.add(file(root)));
         met.addAll(toLookAt);
         while (!toLookAt.isEmpty()) {
             String name = toLookAt.remove();
@@ -78,19 +99,27 @@ public final class BuildFingerprint {
             if (content != null) {
                 ClassModel model = FILES.parse(content);
                 found.put(name, digest(normal(content)));
-                mentioned(model).stream().filter(met::add).forEach(toLookAt::add);
+                Set<String> mentioned = mentioned(model);
+                if (!all && LISTS.contains(name)) {
+                    mentioned.removeIf(one -> one.startsWith(PROTOCOLS) && !descriptors.contains(one));
+                }
+                mentioned.stream().filter(met::add).forEach(toLookAt::add);
             }
         }
-        SortedMap<String, MessageDigest> all = new TreeMap<>();
+        SortedMap<String, MessageDigest> byRoom = new TreeMap<>();
         found.forEach((name, digest) -> {
-            MessageDigest room = all.computeIfAbsent(room(name), _ -> sha256());
+            MessageDigest room = byRoom.computeIfAbsent(room(name), _ -> sha256());
             room.update(name.getBytes(StandardCharsets.UTF_8));
             room.update(digest);
         });
         SortedMap<String, String> texts = new TreeMap<>();
-        all.forEach((room, digest) -> texts.put(room, HexFormat.of().formatHex(digest.digest(), 0, ROOM_BYTES)));
+        byRoom.forEach((room, digest) -> texts.put(room, HexFormat.of().formatHex(digest.digest(), 0, ROOM_BYTES)));
         rooms = texts;
         classes = Set.copyOf(found.keySet());
+    }
+
+    private static String file(Class<?> type) {
+        return type.getName().replace('.', '/');
     }
 
     /** A class file without what is there for people who debug. */

@@ -19,6 +19,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.function.Consumer;
 import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
@@ -33,6 +34,8 @@ import tutti.sim.fault.FaultProfile;
 
 class BuildFingerprintTest {
     private static final String CODE = "class Some { int twice(int count) { int sum = count + count; return sum; } }";
+
+    private static final List<String> ALL = Protocols.STANDARD.names();
 
     @TempDir
     private Path directory = Path.of("");
@@ -103,15 +106,15 @@ class BuildFingerprintTest {
         }
     }
 
-    /** Runs scenarios; loaded by {@link Noting}. */
-    public static final class Runs implements Runnable {
+    /** Runs scenarios of protocols; loaded by {@link Noting}. */
+    public static final class Runs implements Consumer<List<String>> {
         /** For {@link Noting}. */
         public Runs() {}
 
         @Override
-        public void run() {
+        public void accept(List<String> protocols) {
             for (Scenario.OrderKind order : Scenario.OrderKind.values()) {
-                for (String protocol : Protocols.STANDARD.names()) {
+                for (String protocol : protocols) {
                     ScenarioRun.run(Scenario.random(7, Protocols.STANDARD.descriptor(protocol), Map.of(), order, 100,
                             FaultProfile.parse("all,rare,disks,rows,beyond,parameters")));
                 }
@@ -119,15 +122,52 @@ class BuildFingerprintTest {
         }
     }
 
+    /** Lists protocols and nothing else; loaded by {@link Noting}. */
+    public static final class Lists implements Consumer<List<String>> {
+        /** For {@link Noting}. */
+        public Lists() {}
+
+        @Override
+        public void accept(List<String> protocols) {
+            protocols.forEach(Protocols.STANDARD::descriptor);
+            try {
+                Class.forName(Protocols.class.getPackageName() + ".Snapshots", true, getClass().getClassLoader());
+            } catch (ClassNotFoundException missing) {
+                throw new IllegalStateException(missing);
+            }
+        }
+    }
+
+    /** What is loaded for these protocols. */
+    @SuppressWarnings("unchecked")
+    private static Set<String> loaded(Class<? extends Consumer<List<String>>> what, List<String> protocols)
+            throws ReflectiveOperationException {
+        Noting loader = new Noting();
+        ((Consumer<List<String>>) loader.loadClass(what.getName()).getConstructor().newInstance()).accept(protocols);
+        Set<String> all = new TreeSet<>(loader.loaded);
+        all.remove(what.getName().replace('.', '/'));
+        return all;
+    }
+
     @Test
     void nothingThatScenariosLoadIsMissing() throws ReflectiveOperationException {
-        Noting loader = new Noting();
-        ((Runnable) loader.loadClass(Runs.class.getName()).getConstructor().newInstance()).run();
-        Set<String> missing = new TreeSet<>(loader.loaded);
+        Set<String> missing = loaded(Runs.class, ALL);
+        assertTrue(missing.contains(RaftOrder.class.getName().replace('.', '/')));
         missing.removeAll(new BuildFingerprint().classes());
-        missing.remove(Runs.class.getName().replace('.', '/'));
         assertEquals(Set.of(), missing);
-        assertTrue(loader.loaded.contains(RaftOrder.class.getName().replace('.', '/')));
+    }
+
+    @Test
+    void ofOneProtocolOnlyWhatListsTheOthersIsMissing() throws ReflectiveOperationException {
+        List<String> one = List.of(Protocols.DEFAULT);
+        BuildFingerprint its = new BuildFingerprint(one);
+        Set<String> missing = loaded(Runs.class, one);
+        missing.removeAll(its.classes());
+        missing.removeAll(loaded(Lists.class, one));
+        assertEquals(Set.of(), missing);
+        assertNotEquals(new BuildFingerprint().text(), its.text());
+        assertTrue(its.classes().contains("tutti/core/protocol/SnapshotIsolation"));
+        assertFalse(its.classes().contains("tutti/core/protocol/Hybrid"), "Hybrid is in it");
     }
 
     @Test
@@ -140,9 +180,9 @@ class BuildFingerprintTest {
 
     @Test
     void itSaysWhichRoomsDiffer() {
-        BuildFingerprint few = new BuildFingerprint(List.of(Engine.class));
-        assertEquals(few.text(), new BuildFingerprint(List.of(Engine.class)).text());
-        assertNotEquals(few.text(), new BuildFingerprint(List.of(Engine.class, ReplicaNode.class)).text());
+        BuildFingerprint few = new BuildFingerprint(List.of(Engine.class), ALL);
+        assertEquals(few.text(), new BuildFingerprint(List.of(Engine.class), ALL).text());
+        assertNotEquals(few.text(), new BuildFingerprint(List.of(Engine.class, ReplicaNode.class), ALL).text());
         Map<String, String> other = new TreeMap<>(few.rooms());
         assertEquals(List.of(), few.differsIn(other));
         other.put("core", "0");

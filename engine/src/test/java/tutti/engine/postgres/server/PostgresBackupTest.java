@@ -46,6 +46,10 @@ class PostgresBackupTest {
                 assertFalse(backup.end().wal().isEmpty());
                 backup.check();
             }
+            // Its own is gone when the process of its session has ended.
+            while (!client.execute("SELECT count(*) FROM pg_replication_slots", PATIENCE).value().equals("1")) {
+                Thread.onSpinWait();
+            }
             client.execute("SELECT pg_create_physical_replication_slot('taken_' || n) FROM generate_series(1, 9) n",
                     PATIENCE);
             assertTrue(assertThrows(IOException.class,
