@@ -222,6 +222,7 @@ public class GroupMulticast {
     /** A node has crashed for good, and nothing of it comes any more. */
     public void gone(int node) {
         reports.gone(node);
+        parts.gone(node);
         forget();
     }
 

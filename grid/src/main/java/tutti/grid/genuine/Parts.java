@@ -50,6 +50,11 @@ class Parts {
                 : new Coming(part.ballot(), new ArrayList<>())).entries.addAll(part.entries());
     }
 
+    /** A node has crashed for good: what has come of it belongs to a message that will not. */
+    void gone(int node) {
+        coming.remove(node);
+    }
+
     /** With all parts that have come before. */
     GenuineMessage.Promise whole(int from, GenuineMessage.Promise last) {
         return new GenuineMessage.Promise(last.ballot(), last.joined(), last.clock(),

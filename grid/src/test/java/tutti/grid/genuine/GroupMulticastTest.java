@@ -183,6 +183,23 @@ class GroupMulticastTest {
         }), "thrown", "uniform prefix", "uniform acyclic");
     }
 
+    @Test
+    void partsOfAMessageThatWillNotComeAreDropped() {
+        List<GenuineMessage.Entry> entries = List.of(
+                new GenuineMessage.Entry(new TransactionId(1, 1), new int[]{0}, new byte[0], 1, 0));
+        Parts parts = new Parts(PART_BYTES);
+        parts.came(1, new GenuineMessage.Part(4, entries));
+        assertEquals(2, parts.whole(1, 4, entries).size());
+        parts.came(1, new GenuineMessage.Part(4, entries));
+        assertEquals(1, parts.whole(1, 5, entries).size());
+        parts.came(1, new GenuineMessage.Part(4, entries));
+        parts.came(1, new GenuineMessage.Part(5, entries));
+        assertEquals(2, parts.whole(1, 5, entries).size());
+        parts.came(1, new GenuineMessage.Part(5, entries));
+        parts.gone(1);
+        assertEquals(1, parts.whole(1, 5, entries).size());
+    }
+
     /** What a member remembers of so many messages is more than a connection takes at a time. */
     @Test
     void whatIsRememberedOfManyLargeMessagesIsToldInParts() {
