@@ -83,7 +83,7 @@ final class BackendReply {
 
     /** A failed transaction's COMMIT is completed as a ROLLBACK. */
     void completed(SentMessage asked, ByteBuf tag) {
-        committed |= asked == SentMessage.OWN_COMMIT && Fields.cString(tag).equals("COMMIT");
+        committed |= asked.commits() && Fields.cString(tag).equals("COMMIT");
     }
 
     void collect(byte type, ByteBuf body) {

@@ -338,6 +338,12 @@ final class BackendRequests {
             return sent(SentMessage.OWN_COMMIT);
         }
 
+        /** COMMIT by a simple query, which ends the client's unnamed statement as a query of its own does. */
+        void commitByQuery(Answered then) {
+            own.commitQuery(out);
+            end(SentMessage.OWN_COMMIT_QUERY, then);
+        }
+
         /** A Parse of the client's whose answer is not for it. */
         Batch parse(byte[] message) {
             out.writeBytes(message);

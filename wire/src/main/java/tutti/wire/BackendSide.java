@@ -69,7 +69,7 @@ final class BackendSide implements FrameSink {
                 return first != null && first.closes() ? session.changes().wanted(bodyLength) : bodyLength;
             }
             case Backend.COMMAND_COMPLETE -> {
-                return first == SentMessage.OWN_COMMIT ? bodyLength : 0;
+                return first != null && first.commits() ? bodyLength : 0;
             }
             default -> {
                 return Backend.wanted(type, 0);
@@ -141,7 +141,7 @@ final class BackendSide implements FrameSink {
                 }
             }
             case Backend.COMMAND_COMPLETE, Backend.EMPTY_QUERY, Backend.PORTAL_SUSPENDED -> {
-                if (first == SentMessage.OWN_COMMIT && type == Backend.COMMAND_COMPLETE) {
+                if (first.commits() && type == Backend.COMMAND_COMPLETE) {
                     backend.reply().completed(first, buffer.slice(start, bodyLength));
                 }
                 return complete(first, type);

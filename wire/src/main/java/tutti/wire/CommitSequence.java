@@ -28,10 +28,22 @@ final class CommitSequence {
     enum Form {
         /** The end of a cycle outside of a transaction block. */
         IMPLICIT,
+        /** The same, where that is a simple query. */
+        QUERY,
         /** COMMIT as a simple query. */
         SIMPLE,
         /** COMMIT by Execute. */
-        EXTENDED
+        EXTENDED;
+
+        /** Whether the client has asked for it. */
+        boolean asked() {
+            return this == SIMPLE || this == EXTENDED;
+        }
+
+        /** Whether the client has sent a simple query, so that it knows of no unnamed statement any more. */
+        boolean byQuery() {
+            return this == SIMPLE || this == QUERY;
+        }
     }
 
     /**
@@ -98,14 +110,14 @@ final class CommitSequence {
     /** The client hears that what has asked to commit has, though the engine is gone. */
     void tellDone() {
         Commit done = commit;
-        if (done != null && done.form() != Form.IMPLICIT) {
+        if (done != null && done.form().asked()) {
             client.complete(done.tag());
         }
     }
 
     /** Whether the client has asked for the commit that is under way. */
     boolean askedByClient() {
-        return commit != null && commit.form() != Form.IMPLICIT;
+        return commit != null && commit.form().asked();
     }
 
     /** The transaction is rolled back and does not commit, or not this time. */
@@ -154,7 +166,7 @@ final class CommitSequence {
         serializable = false;
         // rows that come in band do not tell at which level the transaction is
         awaitsRows = rows.proven() && rows.complete() && (!session.notedReads().on() || session.node().needsReads());
-        if (form != Form.IMPLICIT) {
+        if (form.asked()) {
             transaction.becomes(SessionState.CLOSING);
         }
         boolean nothingFails = alone || backend.idle();
@@ -402,13 +414,14 @@ final class CommitSequence {
         }
         if (committing.writes().isEmpty()) {
             transaction.becomes(SessionState.COMMITTING);
-            BackendRequests.Batch last = backend.batch();
+            BackendRequests.Answered then = reply -> finish(reply.committed() ? null : reply.error(), false);
             if (rowsInBand < 0) {
-                // COMMIT executes the queries of cursors WITH HOLD, behind the capture
-                last = last.once("SET LOCAL transaction_read_only = on", SentMessage.OWN_EXECUTE);
+                // COMMIT executes the queries of cursors WITH HOLD, behind the capture; after an error the engine would skip a simple query
+                backend.batch().once("SET LOCAL transaction_read_only = on", SentMessage.OWN_EXECUTE).commit(null)
+                        .sync(then);
+            } else {
+                commit(backend.batch(), then);
             }
-            last.commit(portal())
-                    .sync(reply -> finish(reply.committed() ? null : reply.error(), false));
             return;
         }
         ErrorFields refusal = refusal(committing);
@@ -465,8 +478,8 @@ final class CommitSequence {
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
                 ended = session.limitCommit();
-                backend.batch().record(position, rowsInBand).commit(portal())
-                        .sync(reply -> backend.whenNoCancels(() -> committed(reply)));
+                commit(backend.batch().record(position, rowsInBand),
+                        reply -> backend.whenNoCancels(() -> committed(reply)));
                 if (rowsInBand < 0) {
                     limit = session.unlessCancelled(COMMIT_MILLIS_MAX,
                             () -> backend.interrupt(() -> !whenDone.equals(done)));
@@ -474,6 +487,14 @@ final class CommitSequence {
             }
         });
         session.settle();
+    }
+
+    private void commit(BackendRequests.Batch last, BackendRequests.Answered then) {
+        if (form().byQuery()) {
+            last.commitByQuery(then);
+        } else {
+            last.commit(portal()).sync(then);
+        }
     }
 
     /** The client's own COMMIT, if nothing has run that might have put something else in its place, or nothing there: a query of the node's own ends an unnamed one. */
@@ -583,7 +604,7 @@ final class CommitSequence {
             client.drop();
             session.error(cause);
         }
-        if (over == null || over.form() == Form.IMPLICIT) {
+        if (over == null || !over.form().asked()) {
             session.finishCycle(Backend.IDLE);
             return;
         }

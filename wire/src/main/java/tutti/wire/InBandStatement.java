@@ -21,8 +21,8 @@ import tutti.wire.sql.SqlTokens;
  * query that only locks rows. Immutable.
  *
  * <p>
- * <b>What is proven.</b> INSERT, UPDATE or DELETE of one table, without WITH, ON CONFLICT and further changing words, in which nothing
- * is called but functions of the server's that are known to change nothing, and which names no function of a user's. The table
+ * <b>What is proven.</b> INSERT, also with ON CONFLICT, UPDATE or DELETE of one table, before which WITH may name queries that only read, without further changing words, in which
+ * nothing is called but functions of the server's that are known to change nothing, and which names no function of a user's. The table
  * ({@link InBandTables}) has no triggers, rules, policies, partitions, or referential actions that could change others, and no constraint
  * that is checked later. Everything that a statement could call without naming it has been looked at there. If a proof should be
  * wrong, the captures count one row more than the node has seen, and refuse the commit.
@@ -31,7 +31,7 @@ import tutti.wire.sql.SqlTokens;
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
  * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
- * tell them whole (docs/decisions/0047). It begins with a letter that not every encoding has,
+ * tell them whole (docs/decisions/0047). Of ON CONFLICT DO UPDATE the letter is that of an insertion where there is no old row. It begins with a letter that not every encoding has,
  * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}), or that the session has
  * nothing temporary,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
@@ -150,6 +150,9 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private boolean namesVersions;
         private boolean several;
         private int depth;
+        /** Whether it inserts into one table, and where the UPDATE of its ON CONFLICT is; 0 if there is none. */
+        private boolean inserts;
+        private int updatesAt;
         /** The columns that an update assigns. */
         private final Set<String> assigned = new HashSet<>();
 
@@ -237,14 +240,59 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         @Nullable
         InBandStatement statement(Object version) {
             return switch (several ? "" : word(0)) {
-                case "insert", "update", "delete" -> change(version);
+                case "insert", "update", "delete" -> change(0, version);
                 case "select" -> {
                     at = 1;
-                    yield harmless("") && !returning ? unchanged(0, version) : null;
+                    yield harmless("", count) && !returning ? unchanged(0, version) : null;
                 }
-                case "with" -> targets() && harmless("") ? unchanged(UNTOLD, version) : null;
+                case "with" -> {
+                    int change = behindReads();
+                    InBandStatement told = change == 0 ? null : change(change, version);
+                    yield told != null
+                            ? told
+                            : new Proof(sql, length, speaker, tables, catalog, leaveOut).several(version);
+                }
                 default -> null;
             };
+        }
+
+        /** Of one that may change several tables. */
+        private @Nullable InBandStatement several(Object version) {
+            return targets() && harmless("", count) ? unchanged(UNTOLD, version) : null;
+        }
+
+        /** Where an INSERT, UPDATE or DELETE begins behind queries that WITH names and that only read; 0 if there is something else. */
+        private int behindReads() {
+            at = word(1).equals("recursive") && !word(2).equals("as") && !is(2, '(') ? 2 : 1;
+            do {
+                int as = is(at + 1, '(') ? behind(at + 1) : at + 1;
+                int body = as + 1;
+                if (word(body).equals("not") || word(body).equals("materialized")) {
+                    body += word(body).equals("not") ? 2 : 1;
+                }
+                if (name(at) == null || !word(as).equals("as") || !is(body, '(')
+                        || !Set.of("select", "values").contains(word(body + 1))) {
+                    return 0;
+                }
+                at = body + 1;
+                depth = 1;
+                int end = behind(body);
+                if (!harmless("", end)) {
+                    return 0;
+                }
+            } while (is(at++, ','));
+            return Set.of("insert", "update", "delete").contains(word(at - 1)) ? at - 1 : 0;
+        }
+
+        /** Where what stands in the parentheses that open here is over. */
+        private int behind(int parenthesis) {
+            int inside = 0;
+            int token = parenthesis;
+            do {
+                inside += is(token, '(') ? 1 : is(token, ')') ? -1 : 0;
+                token++;
+            } while (inside > 0 && token < count);
+            return token;
         }
 
         private InBandStatement unchanged(long target, Object version) {
@@ -282,9 +330,11 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             return before.equals("for") || before.equals("key");
         }
 
-        private @Nullable InBandStatement change(Object version) {
-            String operation = word(0);
-            at = 1;
+        /** @param first where it begins */
+        private @Nullable InBandStatement change(int first, Object version) {
+            String operation = word(first);
+            at = first + 1;
+            inserts = operation.equals("insert");
             boolean target = switch (operation) {
                 case "insert" -> accept("into");
                 case "delete" -> accept("from");
@@ -312,26 +362,28 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 at++;
             }
             boolean as = accept("as");
-            if (as || !(operation.equals("insert") || Set.of("set", "using", "where", "returning", "")
+            if (as || !(inserts || Set.of("set", "using", "where", "returning", "")
                     .contains(word(at))) || (at < count && kinds[at] == SqlTokens.QUOTED)) {
-                if (name(at) == null || (operation.equals("insert") && !as)) {
+                if (name(at) == null || (inserts && !as)) {
                     return null;
                 }
                 reference = at++;
             }
-            if (operation.equals("insert") && is(at, '(')) {
+            if (inserts && is(at, '(')) {
                 at++;
                 depth = 1;
             }
             int rest = at;
-            if (!harmless(reference == named ? name : "")) {
+            if (!harmless(reference == named ? name : "", count)) {
                 return null;
             }
             String entry = entry(operation, table, rest);
+            // whether a key has changed is asked by triggers where both rows would be read for it
+            boolean tellsVersions = !leaveOut.test(known) && !namesVersions && !isVersion(name)
+                    && !isVersion(name(reference));
             boolean told = switch (entry) {
-                // whether a key has changed is asked by triggers where both rows would be read for it
-                case "k" -> known.rekeys() && !leaveOut.test(known) && !namesVersions && !isVersion(name)
-                        && !isVersion(name(reference));
+                case "k" -> known.rekeys() && tellsVersions;
+                case "u" -> updatesAt == 0 || tellsVersions;
                 case "d" -> known.deletes();
                 default -> !entry.isEmpty();
             };
@@ -349,10 +401,10 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             return "old".equals(name) || "new".equals(name);
         }
 
-        /** Whether what stands from here to the end calls nothing that could change anything. */
-        private boolean harmless(String target) {
+        /** Whether what stands from here to there calls nothing that could change anything, and closes what is open. */
+        private boolean harmless(String target, int end) {
             boolean catalogued = false;
-            for (; at < count; at++) {
+            for (; at < end; at++) {
                 int kind = kinds[at];
                 depth += kind == '(' || kind == '[' ? 1 : kind == ')' || kind == ']' ? -1 : 0;
                 if (depth < 0) {
@@ -381,6 +433,10 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             }
             String before = word(at - 1);
             if (word.equals("update")) {
+                if (inserts && depth == 0 && before.equals("do") && updatesAt == 0) {
+                    updatesAt = at;
+                    return true;
+                }
                 return severalTargets || locks(before);
             }
             if (REFUSED.contains(word)) {
@@ -388,6 +444,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                     case "with" -> is(at - 1, ')') && word(at + 1).equals("ordinality");
                     case "into" -> severalTargets && before.equals("insert");
                     case "insert", "delete" -> severalTargets;
+                    case "conflict" -> inserts && depth == 0 && before.equals("on");
                     default -> false;
                 };
             }
@@ -414,10 +471,11 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         /** The letter of its entries; empty if it is not understood. */
         private String entry(String operation, Table table, int from) {
-            if (!operation.equals("update")) {
+            if (!operation.equals("update") && updatesAt == 0) {
                 return operation.substring(0, 1);
             }
-            if (!word(from).equals("set") || !assignments(from + 1)) {
+            int set = updatesAt == 0 ? from : updatesAt + 1;
+            if (!word(set).equals("set") || !assignments(set + 1)) {
                 return "";
             }
             List<Table.Column> columns = table.columns();
@@ -475,7 +533,12 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             if (entry.equals("u") && leaveOut.test(table)) {
                 return assigned(out, columns, reference).append(')').toString();
             }
-            out.append(entry).append("', ").append(reference).append(".tableoid, ");
+            if (updatesAt == 0) {
+                out.append(entry).append("', ");
+            } else {
+                out.append("', CASE WHEN old.tableoid IS NULL THEN 'i' ELSE '").append(entry).append("' END, ");
+            }
+            out.append(reference).append(".tableoid, ");
             return (entry.equals("k") ? out.append("old.*, new.*") : out.append(reference).append(".*")).append(')')
                     .toString();
         }

@@ -23,6 +23,7 @@ final class OwnMessages {
     private static final String INVALID = "tutti_refused";
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
+    private static final byte[] COMMIT_QUERY = encode(out -> Frontend.query(out, "COMMIT"));
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
     private final String name = "tutti_" + new String(random(16), StandardCharsets.US_ASCII);
@@ -105,6 +106,11 @@ final class OwnMessages {
     /** COMMIT, as {@link #once}. */
     void commit(ByteBuf out) {
         out.writeBytes(commit);
+    }
+
+    /** COMMIT by a simple query. */
+    void commitQuery(ByteBuf out) {
+        out.writeBytes(COMMIT_QUERY);
     }
 
     /**

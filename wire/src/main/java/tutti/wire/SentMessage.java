@@ -58,6 +58,8 @@ enum SentMessage {
     OWN_BEGIN,
     /** The node's Execute of COMMIT. */
     OWN_COMMIT,
+    /** The node's COMMIT by a simple query. */
+    OWN_COMMIT_QUERY,
     /** The node's call of a function. */
     OWN_CALL,
     /** The node's call of the function that closes the capture and returns what was changed. */
@@ -109,7 +111,7 @@ enum SentMessage {
     boolean query() {
         return this == QUERY || this == FUNCTION_CALL || this == QUERY_IN_BAND || this == FORGETTING_QUERY
                 || this == ENDING_QUERY
-                || this == OWN_QUERY
+                || this == OWN_QUERY || this == OWN_COMMIT_QUERY
                 || this == REFUSED_QUERY || this == OWN_CLOSING_ALONE || call();
     }
 
@@ -123,6 +125,11 @@ enum SentMessage {
         return this == OWN_CLOSING || this == OWN_CLOSING_ALONE;
     }
 
+    /** Whether it commits the open transaction. */
+    boolean commits() {
+        return this == OWN_COMMIT || this == OWN_COMMIT_QUERY;
+    }
+
     /** Whether the engine, which skips messages after an error, goes on with it. */
     boolean synchronizes() {
         return this == SYNC || this == OWN_SYNC || this == OWN_COLLECTED;
@@ -130,6 +137,7 @@ enum SentMessage {
 
     /** Whether its ReadyForQuery ends what the node itself has asked. */
     boolean endsOwn() {
-        return this == OWN_SYNC || this == OWN_QUERY || this == OWN_COLLECTED || this == OWN_CLOSING_ALONE;
+        return this == OWN_SYNC || this == OWN_QUERY || this == OWN_COMMIT_QUERY || this == OWN_COLLECTED
+                || this == OWN_CLOSING_ALONE;
     }
 }

@@ -388,7 +388,7 @@ final class SimpleQueries {
             return false;
         }
         if (kind != StatementKind.COPY_IN) {
-            session.commit().begin(Form.IMPLICIT, false, false);
+            session.commit().begin(Form.QUERY, false, false);
         }
         return false;
     }

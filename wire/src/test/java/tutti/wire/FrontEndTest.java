@@ -64,6 +64,27 @@ class FrontEndTest extends OnFrontEnd {
         client.close();
     }
 
+    /** The engine itself forgets it at each simple query. */
+    @Test
+    void aSimpleQueryEndsTheUnnamedStatement() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String last : List.of("commit", "insert into account values (2, 2)")) {
+            assertEquals("C(BEGIN)/T", simple(client, "begin"));
+            assertEquals("12C(INSERT 0 1)/T",
+                    extended(client, "insert into account values (" + last.length() + ", 1)"));
+            if (!last.equals("commit")) {
+                assertEquals("12C(COMMIT)/I", extended(client, "commit"));
+            }
+            assertTrue(simple(client, last).endsWith("/I"));
+            assertEquals("E(26000)/I", Conversation.get(send(client, out -> {
+                Frontend.bind(out, "", "");
+                Frontend.execute(out, "", 0);
+                Frontend.sync(out);
+            })));
+        }
+        client.close();
+    }
+
     @Test
     void everyFormOfCommitGoesThroughTheNode() throws Exception {
         BackendConnection client = fixture.client();

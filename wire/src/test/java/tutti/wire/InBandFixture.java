@@ -191,11 +191,17 @@ final class InBandFixture implements AutoCloseable {
         return new OneWay(Way.EITHER).schemaVersion();
     }
 
-    /** Whether a statement is proven, for alice. */
-    boolean proven(String sql) {
+    /** What is proven of a statement, for alice; null if nothing is. */
+    @Nullable
+    InBandStatement proof(String sql) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
         return InBandStatement.of(text, text.length, ALICE, engine.inBandTables(), engine.catalog(), _ -> false,
-                "now") != null;
+                "now");
+    }
+
+    /** Whether a statement is proven, for alice. */
+    boolean proven(String sql) {
+        return proof(sql) != null;
     }
 
     BackendConnection client(Way way) throws Exception {

@@ -64,7 +64,14 @@ class InBandTest extends InBandTables {
             "with x as (insert into watched values (1)) delete from log",
             "with x as (select 1) select * into y from x", "with x as (update nothing set x = 1) delete from log",
             "with x as (insert into log values (1) on conflict do nothing) delete from child",
-            "insert into account (id, balance) values (1, 1) on conflict do nothing",
+            "insert into dir values (1) on conflict (id) do update set id = 2",
+            "insert into watched values (1) on conflict do nothing",
+            "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = writes(1)",
+            "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 1 returning old.balance",
+            "insert into account new (id, balance) values (1, 1) on conflict (id) do update set balance = 1",
+            "insert into account as new (id, balance) values (1, 1) on conflict (id) do update set balance = 1",
+            "insert into copied select id, balance, (select 1 on conflict) from account",
+            "update account set balance = 1 on conflict do nothing",
             "update secret set word = 'y'",
             "update account set note = query_to_xml('delete from log', true, true, '')::text",
             "select writes(1)", "select id into x from account for update",
@@ -81,6 +88,36 @@ class InBandTest extends InBandTables {
             "update account set note = set_config('a.b', 'c', true)"})
     void isNotProven(String sql) {
         assertFalse(fixture.proven(sql), sql);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"insert into account (id, balance) values (1, 1) on conflict do nothing",
+            "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 2",
+            "insert into child as c (account, code) values (1, 'x') on conflict (code) do update set account = excluded.account",
+            "with x as (select 1) delete from log",
+            "with x (i) as (values (1)), y as not materialized (select i from x)"
+                    + " insert into copied select i, i, 'y' from y",
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) update account set balance = i from n where id = i",
+            "with account as (select 1 as id) update account set balance = 1",
+            "with a as (select 1 as id) update account a set balance = 1",
+            "with next as (select id from account order by id for update skip locked limit 1)"
+                    + " update account a set balance = 0 from next where a.id = next.id returning a.id"})
+    void tellsItsRows(String sql) {
+        InBandStatement proof = fixture.proof(sql);
+        assertTrue(proof != null && proof.tellsChanges(), sql);
+    }
+
+    /** What WITH names changes rows, or something is called that may. */
+    @ParameterizedTest
+    @ValueSource(strings = {"with x as (delete from log returning id) delete from account",
+            "with x as (select 1), y as (insert into copied values (1) returning id) delete from log",
+            "with x as (select 1) select * from x",
+            "with x as (select 1) insert into log select 1 from x on conflict do nothing; select 1",
+            "with x as (select writes(1)) delete from log",
+            "with x as (with y as (select 1) select 1) delete from log"})
+    void doesNotTellItsRows(String sql) {
+        InBandStatement proof = fixture.proof(sql);
+        assertFalse(proof != null && proof.tellsChanges(), sql);
     }
 
     /** The node asks before the engine has answered the client's Bind of COMMIT, which the client hears when the transaction has lost. */
@@ -117,8 +154,7 @@ class InBandTest extends InBandTables {
     @ParameterizedTest
     @ValueSource(strings = {"with x as (delete from log returning id) delete from account where id = 99",
             "with a as (update account set balance = 1 where id = 1 returning id), c as (insert into copied (id, account)"
-                    + " select id + 50, id from a) select * from a",
-            "with x as (select 1) delete from log"})
+                    + " select id + 50, id from a) select * from a"})
     void whatChangesSeveralTablesLeavesTheProofsOfOthers(String several) throws Exception {
         BackendConnection client = fixture.client(Way.IN_BAND);
         assertEquals("1/I", Conversation.get(Conversation.send(client, out -> {
@@ -275,7 +311,23 @@ class InBandTest extends InBandTables {
             "insert into event values (2, 7.5, 'ä (x,y)', 0.1, timestamptz '2026-05-01 10:00+02'), (9, 1, null, null, null)",
             "update event set amount = amount + 1 where note = 'same'",
             "update event set note = 'other' where odd = 9 returning *",
-            "update event set odd = 2 where false", "delete from event where amount > 7 returning amount"};
+            "update event set odd = 2 where false", "delete from event where amount > 7 returning amount",
+            "insert into account (id, balance) values (1, 5), (30, 6) on conflict do nothing",
+            "insert into account (id, balance) values (2, 5), (31, 6) on conflict (id) do update"
+                    + " set balance = account.balance + excluded.balance, note = 'ä (upsert)' returning id, balance",
+            "insert into account as a (id, balance) values (3, 1) on conflict (id) do update set balance = 0 where a.balance < -5000",
+            "insert into account (id, balance) select i, i from generate_series(28, 33) i on conflict on constraint account_pkey"
+                    + " do update set (balance, note) = (7, excluded.balance::text)",
+            "insert into child (account, code) values (5, 'c1'), (4, 'new, too') on conflict (code)"
+                    + " do update set account = excluded.account returning *",
+            "insert into \"Odd Name\" as o values (10, 'z'), (11, 'y') on conflict (\"Key\") do update set \"Key\" = o.\"Key\" + 100",
+            "with x as (select id from account where id < 3 for update) update account a set note = 'w' from x where a.id = x.id returning a.id",
+            "with recursive n(i) as (values (200) union all select i + 1 from n where i < 203) insert into copied select i, i, 'n'"
+                    + " from n on conflict do nothing returning id",
+            "with account as (select 1 as id) update account set note = 'of the table' where id = 3 returning *",
+            "with a as (select 40 as id, 1 as balance) insert into account as a (id, balance) select id, balance from a returning a.*",
+            "with few as materialized (select id from copied where id in (201, 202)) delete from copied using few"
+                    + " where copied.id = few.id"};
 
     @Test
     void statementsTellWhatTriggersCapture() throws Exception {
@@ -316,7 +368,8 @@ class InBandTest extends InBandTables {
                         "update public.account set balance = 9 where id = 1"},
                 new String[]{"update account set note = repeat('x', 600000) where id < 3"},
                 new String[]{
-                        "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = 11"},
+                        "insert into account (id, balance) values (1, 1) on conflict (id) do update set balance = writes(11)"},
+                new String[]{"insert into document values (1, 1) on conflict (id) do update set reads = 11"},
                 new String[]{
                         "with gone as (delete from child returning id) update account set balance = (select count(*) from gone) where id = 1"},
                 new String[]{"set constraints all immediate", "update account set balance = 1 where id = 1"})) {
@@ -341,7 +394,12 @@ class InBandTest extends InBandTables {
                 "delete from account where id = 1",
                 "update account set balance = 1 where id = 'x'", "insert into account (id, balance) values (1,",
                 "update account set balance = 1 returning new.balance, nope",
-                "update account balance = 1"};
+                "update account balance = 1", "insert into account (id, balance) values (1, 1) on conflict",
+                "insert into account (id, balance) values (1, 1) on conflict (id) do update set nothing = 1",
+                "insert into account (id, balance) values (1, 1) on conflict (note) do nothing",
+                "insert into account (id, balance) values (1, 1), (1, 2) on conflict (id) do update set balance = 1 returning",
+                "insert into account (id, balance) values (77, 1), (77, 2) on conflict (id) do update set balance = 1",
+                "with x as (select nothing) delete from log", "with x as (select 1) delete from log where"};
         simple(Way.EITHER, wrong);
         reset();
         extended(Way.EITHER, wrong);
@@ -582,7 +640,12 @@ class InBandTest extends InBandTables {
                 default -> "id = id, balance = 3";
             };
             String returning = random.nextInt(3) == 0 ? " returning id, note, *" : "";
-            all.add(switch (random.nextInt(8)) {
+            all.add(switch (random.nextInt(10)) {
+                case 8 -> "insert into account (id, balance) select i, i from generate_series(" + id + ", " + (id + 3)
+                        + ") i on conflict (id) do "
+                        + (random.nextBoolean() ? "nothing" : "update set balance = account.balance + 1") + returning;
+                case 9 -> "with x as (select id from account" + condition + ") update account a set " + set
+                        + " from x where x.id = a.id";
                 case 0 -> "insert into account (id, balance, rate) values (" + (100 * i + id) + ", 1, " + id + " / 3.0)"
                         + returning;
                 case 1 -> "insert into child (account, code) select id, 'i" + i + "-' || id from account" + condition;
