@@ -101,10 +101,10 @@ final class GridBenchCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         if (seconds < 0.01 || seconds > 3600 || inSimulation() < 0.01 || inSimulation() > 3600 || threads < 1
-                || threads > 256 || lockTimeoutMillis < 1 || crashes < 0) {
+                || threads > 256 || lockTimeoutMillis < 1 || crashes < 0 || crashes > 255) {
             throw Failure.usage(
                     "--seconds and --simulated-seconds must be 0.01 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
-                            + " --crashes at least 0",
+                            + " --crashes 0 to 255",
                     "");
         }
         if (nodes.stream().anyMatch(count -> count < 1 || count > 100) || keys.stream().anyMatch(count -> count < 1)

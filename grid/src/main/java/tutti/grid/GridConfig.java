@@ -19,9 +19,9 @@ import tutti.grid.store.Key;
  *            anew must be given the same as before
  * @param caches with different names; their order counts
  * @param protocol how transactions commit
- * @param crashes how many nodes may crash at a time without anything being undone that somebody has seen; with 0 the
+ * @param crashes how many nodes may crash at a time without anything being undone that somebody has seen, 0 to 255; with 0 the
  *            protocols are those of the paper
- * @param heartbeat how often nodes hear of each other
+ * @param heartbeat how often nodes hear of each other; like all times, a millisecond at least and 365 days at most
  * @param failureTimeout after which a node that is not heard any more is taken for dead, by a majority; one that was never heard
  *            gets the operation timeout besides, to be started
  * @param lockTimeout for locks of two-phase commit
@@ -37,6 +37,10 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
         CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
         Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
         long storedBytesMax, boolean findsDeadlocks) {
+    private static final Duration TIME_MIN = Duration.ofMillis(1);
+    /** So that ten times as much can be counted in nanoseconds. */
+    private static final Duration TIME_MAX = Duration.ofDays(365);
+
     /**
      * A cache.
      *
@@ -120,12 +124,31 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
                     "with GROUPS nothing can be kept of other nodes' entries, since any member of a"
                             + " group answers for what others of it have proposed: leave l1BytesMax at 0, or use TOM_2, TOM_3 or TWO_PHASE");
         }
-        if (crashes < 0) {
-            throw new IllegalArgumentException("crashes: " + crashes);
+        if (name.isEmpty()) {
+            throw new IllegalArgumentException("a grid needs a name, by which nodes of another one are refused");
+        }
+        if (crashes < 0 || crashes >= LamportClock.NODES_MAX) {
+            throw new IllegalArgumentException("crashes: " + crashes + ", which may be 0 to "
+                    + (LamportClock.NODES_MAX - 1));
+        }
+        checkTime("heartbeat", heartbeat);
+        checkTime("failureTimeout", failureTimeout);
+        checkTime("lockTimeout", lockTimeout);
+        checkTime("operationTimeout", operationTimeout);
+        checkTime("transactionTimeout", transactionTimeout);
+        if (transactionsMax < 1 || unsentBytesMax < 1 || storedBytesMax < 1) {
+            throw new IllegalArgumentException("transactionsMax " + transactionsMax + ", unsentBytesMax "
+                    + unsentBytesMax + ", storedBytesMax " + storedBytesMax + ": each must be 1 at least");
         }
         if (heartbeat.multipliedBy(3).compareTo(failureTimeout) > 0) {
             throw new IllegalArgumentException("a failure timeout of " + failureTimeout
                     + " is too short for a heartbeat of " + heartbeat + ": it must be three times as long at least");
+        }
+    }
+
+    private static void checkTime(String what, Duration time) {
+        if (time.compareTo(TIME_MIN) < 0 || time.compareTo(TIME_MAX) > 0) {
+            throw new IllegalArgumentException(what + ": " + time + ", which may be " + TIME_MIN + " to " + TIME_MAX);
         }
     }
 

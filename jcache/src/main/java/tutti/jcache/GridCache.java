@@ -232,11 +232,21 @@ final class GridCache<K, V> implements Cache<K, V> {
             }
         }
         if (!missing.isEmpty()) {
-            Map<K, V> loaded = backing.readThrough(missing);
-            loaded.forEach((key, value) -> change(key, step -> step.write(value)));
-            found.putAll(loaded);
+            backing.readThrough(missing).forEach((key, value) -> found.put(key, fill(key, value)));
         }
         return found;
+    }
+
+    /** Writes what was loaded before, unless something has come to be there meanwhile: that is newer. Returns what is there. */
+    private V fill(K key, V loaded) {
+        return change(key, step -> {
+            V meanwhile = step.old();
+            if (meanwhile != null) {
+                return meanwhile;
+            }
+            step.write(loaded);
+            return loaded;
+        });
     }
 
     /** What is there, counted and renewed as by reading, but not loaded. */
@@ -319,10 +329,10 @@ final class GridCache<K, V> implements Cache<K, V> {
     private void load(List<K> keys, boolean replace) {
         List<K> wanted = keys.stream().filter(key -> replace || !containsKey(key)).toList();
         if (backing.hasLoader() && !wanted.isEmpty()) {
-            backing.load(wanted).forEach((key, value) -> change(key, step -> {
+            backing.load(wanted).forEach((key, value) -> {
                 check(key, value);
-                return step.write(value);
-            }));
+                var _ = replace ? change(key, step -> step.write(value)) : fill(key, value);
+            });
         }
     }
 

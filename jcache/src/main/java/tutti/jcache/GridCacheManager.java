@@ -68,6 +68,15 @@ final class GridCacheManager implements CacheManager {
         }
     }
 
+    /** Throws if somebody asks for this manager and gives another grid, which it would not use. */
+    void checkGrid(@Nullable Properties given) {
+        Object asked = given == null ? null : given.get(GridCachingProvider.GRID);
+        if (asked != null && !asked.equals(grid)) {
+            throw new CacheException("cache manager " + uri + " is over another grid than that of property "
+                    + GridCachingProvider.GRID + ": close it first, or ask for one of another URI");
+        }
+    }
+
     @Override
     public CachingProvider getCachingProvider() {
         return provider;
@@ -100,6 +109,10 @@ final class GridCacheManager implements CacheManager {
         checkOpen();
         Objects.requireNonNull(cacheName, "cacheName");
         Objects.requireNonNull(configuration, "configuration");
+        if (cacheName.indexOf('\0') >= 0) {
+            throw new IllegalArgumentException("the name of a cache ends at character 0 in the keys of the grid, and '"
+                    + cacheName.replace("\0", "\\0") + "' has one");
+        }
         if (!configuration.isStoreByValue()) {
             throw new UnsupportedOperationException(
                     "cache '" + cacheName + "': entries of a grid are stored by value");

@@ -44,6 +44,7 @@ public final class GridCachingProvider implements CachingProvider {
         Map<URI, GridCacheManager> ofLoader = managers.computeIfAbsent(loader, _ -> new HashMap<>());
         GridCacheManager known = ofLoader.get(named);
         if (known != null && !known.isClosed()) {
+            known.checkGrid(properties);
             return known;
         }
         GridCacheManager made = new GridCacheManager(this, named, loader,

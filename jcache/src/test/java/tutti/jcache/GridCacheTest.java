@@ -31,8 +31,10 @@ import javax.cache.configuration.Factory;
 import javax.cache.configuration.MutableCacheEntryListenerConfiguration;
 import javax.cache.configuration.MutableConfiguration;
 import javax.cache.event.CacheEntryUpdatedListener;
+import javax.cache.integration.CacheLoader;
 import javax.cache.integration.CacheWriter;
 import javax.cache.integration.CacheWriterException;
+import javax.cache.integration.CompletionListenerFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -149,6 +151,39 @@ class GridCacheTest {
         assertEquals(List.of("a 1 2"), told);
     }
 
+    /** What was put while a loader was at work is newer than what it brings. */
+    @Test
+    void whatWasLoadedDoesNotReplaceWhatWasPutMeanwhile() throws InterruptedException, ExecutionException {
+        Cache<String, Integer> there = cache(1, "loaded", String.class, Integer.class);
+        Factory<CacheLoader<String, Integer>> loaders = () -> new CacheLoader<>() {
+            @Override
+            public Integer load(String key) {
+                there.put(key, 2);
+                return 1;
+            }
+
+            @Override
+            public Map<String, Integer> loadAll(Iterable<? extends String> keys) {
+                Map<String, Integer> loaded = new HashMap<>();
+                keys.forEach(key -> loaded.put(key, load(key)));
+                return loaded;
+            }
+        };
+        Cache<String, Integer> here = manager(0).createCache("loaded", new MutableConfiguration<String, Integer>()
+                .setTypes(String.class, Integer.class).setReadThrough(true).setCacheLoaderFactory(loaders));
+        assertEquals(2, here.get("one"));
+        assertEquals(Map.of("two", 2, "three", 2), here.getAll(Set.of("two", "three")));
+        assertEquals(2, here.get("two"));
+        CompletionListenerFuture loaded = new CompletionListenerFuture();
+        here.loadAll(Set.of("four"), false, loaded);
+        loaded.get();
+        assertEquals(2, here.get("four"));
+        CompletionListenerFuture replaced = new CompletionListenerFuture();
+        here.loadAll(Set.of("four"), true, replaced);
+        replaced.get();
+        assertEquals(1, here.get("four"));
+    }
+
     @Test
     void whatTheWriterRefusesIsNotInTheGrid() {
         Factory<CacheWriter<String, String>> writers = () -> new CacheWriter<>() {
@@ -196,7 +231,12 @@ class GridCacheTest {
         unknown.put(GridCachingProvider.GRID_CACHE, "none");
         assertThrows(IllegalArgumentException.class,
                 () -> provider.getCacheManager(URI.create("unknown"), null, unknown));
+        assertThrows(IllegalArgumentException.class, () -> cache(0, "objects\0a", String.class, Object.class));
         Cache<String, Object> cache = cache(0, "objects", String.class, Object.class);
+        Properties other = new Properties();
+        other.put(GridCachingProvider.GRID, grids.getLast());
+        assertThrows(CacheException.class, () -> provider.getCacheManager(URI.create("node:0"), null, other));
+        assertEquals(manager(0), provider.getCacheManager(URI.create("node:0"), null, new Properties()));
         assertThrows(CacheException.class, () -> cache.put("key", new Object()));
         grids.getFirst().close();
         CacheException closed = assertThrows(CacheException.class, () -> cache.put("key", 1));

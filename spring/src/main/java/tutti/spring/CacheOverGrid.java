@@ -1,5 +1,6 @@
 package tutti.spring;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -180,7 +181,7 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
         });
     }
 
-    /** Removes the keys that a snapshot has; every node is asked. Outside of a transaction some at a time. */
+    /** Removes the keys that a snapshot has, and those that this transaction has put; every node is asked. Outside of a transaction some at a time. */
     @Override
     public void clear() {
         boolean _ = invalidate();
@@ -188,9 +189,13 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
 
     @Override
     public boolean invalidate() {
-        List<Object> keys;
+        List<Object> keys = new ArrayList<>();
         try {
-            keys = grid.readOnly(cache::keys);
+            keys.addAll(grid.readOnly(cache::keys));
+            Held held = Held.of(grid);
+            if (held != null && !held.isReadOnly()) {
+                keys.addAll(cache.written(held.use()));
+            }
         } catch (GridException why) {
             throw GridExceptions.of(why);
         }

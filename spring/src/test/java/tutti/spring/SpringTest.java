@@ -218,6 +218,25 @@ class SpringTest {
     }
 
     @Test
+    void whatATransactionHasPutIsEvictedWithAllElse() {
+        here.setPrice("plums", 8);
+        here.doAll(() -> {
+            here.setPrice("pears", 7);
+            here.forgetAll();
+            assertEquals(5, here.price("pears"));
+            here.setPrice("plums", 9);
+        });
+        assertEquals(5, here.price("pears"));
+        assertEquals(9, here.price("plums"));
+        here.doAll(() -> {
+            here.setPrice("pears", 7);
+            here.forgetAll();
+        });
+        assertEquals(5, here.price("pears"));
+        assertEquals(2, here.looked().get());
+    }
+
+    @Test
     void whatIsPutInATransactionIsRolledBackWithIt() {
         assertThrows(IllegalStateException.class, () -> here.doAll(() -> {
             here.setPrice("pears", 7);

@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import tutti.grid.node.GridTransaction;
 import tutti.grid.store.Key;
@@ -29,7 +30,11 @@ public final class Cache<K, V> {
     }
 
     private Key key(K key) {
-        return new Key(number, keys.write(key));
+        return new Key(number, keys.write(Objects.requireNonNull(key, "key")));
+    }
+
+    private byte[] bytes(V value) {
+        return values.write(Objects.requireNonNull(value, "value: to have none, remove the key"));
     }
 
     /**
@@ -48,7 +53,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void put(Transaction in, K key, V value) {
-        in.write(key(key), values.write(value));
+        in.write(key(key), bytes(value));
     }
 
     /**
@@ -59,7 +64,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void put(Transaction in, K key, V value, Duration timeToLive) {
-        in.write(key(key), values.write(value), timeToLive);
+        in.write(key(key), bytes(value), timeToLive);
     }
 
     /**
@@ -69,7 +74,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void put(Transaction in, K key, V value, Instant expiry) {
-        in.write(key(key), values.write(value), millis(expiry));
+        in.write(key(key), bytes(value), millis(expiry));
     }
 
     private static long millis(Instant expiry) {
@@ -116,6 +121,15 @@ public final class Cache<K, V> {
     /** All keys; see {@link #keys(Transaction, byte[])}. */
     public List<K> keys(Transaction in) {
         return keys(in, new byte[0]);
+    }
+
+    /**
+     * The keys that a transaction of this grid has put, and not removed since.
+     *
+     * @return in the order in which they were written first
+     */
+    public List<K> written(Transaction in) {
+        return in.written(number).stream().map(key -> keys.read(key.bytes())).toList();
     }
 
     /**

@@ -34,6 +34,10 @@ public final class Transaction implements AutoCloseable {
         return grid.<List<Key>>ask(answer -> transaction.keys(cache, prefix, answer));
     }
 
+    List<Key> written(int cache) {
+        return grid.<List<Key>>ask(answer -> answer.is(transaction.written(cache)));
+    }
+
     /**
      * The time by which this transaction judges what has expired, to the millisecond: its node's when it began. It never goes back on a node.
      */

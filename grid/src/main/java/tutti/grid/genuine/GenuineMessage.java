@@ -17,7 +17,7 @@ public sealed interface GenuineMessage extends Encoded {
     /** All of them. */
     static List<Schema<? extends GenuineMessage>> schemas() {
         return List.of(Data.SCHEMA, Accept.SCHEMA, Ack.SCHEMA, Delivered.SCHEMA, Prepare.SCHEMA, Promise.SCHEMA,
-                Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA);
+                Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA, Part.SCHEMA);
     }
 
     /** The message itself, to the leaders of the groups that it goes to. */
@@ -113,6 +113,18 @@ public sealed interface GenuineMessage extends Encoded {
         }
     }
 
+    /** A part of what the sender's next promise or install of this ballot says, before it: together they may be too much for one message. */
+    record Part(long ballot, List<Entry> entries) implements GenuineMessage {
+        static final Schema<Part> SCHEMA = Schema.message("group part", 71, Part.class,
+                "Entries that belong to the sender's next promise or install of this ballot.").of(
+                        Field.of("ballot", Types.POSITIVE, Part::ballot),
+                        Field.of("entries", Entry.LIST, Part::entries), Part::new);
+
+        public Part {
+            entries = List.copyOf(entries);
+        }
+    }
+
     /** With what a group goes on in a ballot. */
     record Install(long ballot, long clock, List<Entry> entries) implements GenuineMessage {
         static final Schema<Install> SCHEMA = Schema
@@ -164,5 +176,12 @@ public sealed interface GenuineMessage extends Encoded {
                 Field.of("proposal", Types.POSITIVE, Entry::proposal),
                 Field.of("stamp", Types.NATURAL, Entry::stamp), Entry::new);
         static final Type<List<Entry>> LIST = Types.list(SCHEMA, 1 << 20);
+        /** What it takes besides groups and payload, at least. */
+        private static final int FIXED_BYTES = 64;
+
+        /** How many bytes it takes in a message, about. */
+        long size() {
+            return FIXED_BYTES + (long) Integer.BYTES * groups.length + payload.length;
+        }
     }
 }

@@ -119,10 +119,16 @@ public class GroupMulticast {
     private long deliveredStamp;
     private final Outbox outbox = new Outbox();
     private final Reports reports = new Reports();
+    private final Parts parts;
 
     /** With a clock of its own. */
     public GroupMulticast(int self, Groups groups, World world) {
-        this(self, groups, new LamportClock(Math.max(groups.groupOf(self), 0)), world);
+        this(self, groups, world, new Parts(Parts.BYTES));
+    }
+
+    /** The same, for tests with other parts. */
+    GroupMulticast(int self, Groups groups, World world, Parts parts) {
+        this(self, groups, new LamportClock(Math.max(groups.groupOf(self), 0)), world, parts);
     }
 
     /**
@@ -131,7 +137,12 @@ public class GroupMulticast {
      * @param clock of this node's group, so that stamps of different groups differ; it may see other stamps besides
      */
     public GroupMulticast(int self, Groups groups, LamportClock clock, World world) {
+        this(self, groups, clock, world, new Parts(Parts.BYTES));
+    }
+
+    private GroupMulticast(int self, Groups groups, LamportClock clock, World world, Parts parts) {
         this.self = self;
+        this.parts = parts;
         this.groups = groups;
         this.group = groups.groupOf(self);
         this.world = world;
@@ -211,6 +222,7 @@ public class GroupMulticast {
     /** A node has crashed for good, and nothing of it comes any more. */
     public void gone(int node) {
         reports.gone(node);
+        parts.gone(node);
         forget();
     }
 
@@ -289,8 +301,9 @@ public class GroupMulticast {
                 finish(done.id(), done.stamp());
             }
             case GenuineMessage.Prepare prepare -> prepare(from, prepare);
-            case GenuineMessage.Promise promise -> promised(from, promise);
-            case GenuineMessage.Install install -> install(from, install);
+            case GenuineMessage.Part part -> parts.came(from, part);
+            case GenuineMessage.Promise promise -> promised(from, parts.whole(from, promise));
+            case GenuineMessage.Install install -> install(from, parts.whole(from, install));
             case GenuineMessage.Installed done -> installed(from, done.ballot());
             case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
             case GenuineMessage.Progress how -> {
@@ -490,7 +503,8 @@ public class GroupMulticast {
         heard = Math.max(heard, promised);
         leading = false;
         promises.clear();
-        send(from, new GenuineMessage.Promise(promised, joined, clock.latest(), remembered()));
+        List<GenuineMessage.Entry> rest = parts.ahead(promised, remembered(), part -> send(from, part));
+        send(from, new GenuineMessage.Promise(promised, joined, clock.latest(), rest));
     }
 
     /** What this node has accepted or knows to be final. What was only proposed to it may be proposed otherwise. */
@@ -506,7 +520,8 @@ public class GroupMulticast {
         promises.put(from, promise);
         if (promises.size() >= groups.quorum(group)) {
             long latest = promises.values().stream().mapToLong(GenuineMessage.Promise::clock).max().orElseThrow();
-            sendToGroup(new GenuineMessage.Install(promised, latest, List.copyOf(chosen(promises.values()))));
+            List<GenuineMessage.Entry> rest = parts.ahead(promised, chosen(promises.values()), this::sendToGroup);
+            sendToGroup(new GenuineMessage.Install(promised, latest, rest));
         }
     }
 

@@ -431,7 +431,7 @@ public class Multicast {
         if (!message.goesTo(message.sender()) && view.contains(message.sender())) {
             left++;
         }
-        return message.holders.size() >= Math.min(crashes + 1, left);
+        return message.holders.size() > Math.min(crashes, left - 1);
     }
 
     // ------------------------------------------------------------------------------------------ crashes

@@ -56,6 +56,8 @@ public final class GridNode implements AutoCloseable {
     private final GridCounts counts = new GridCounts();
     private final List<Waiting> waiting = new ArrayList<>();
     private final List<Waiting> leaving = new ArrayList<>();
+    /** Whether it leaves: also when nobody waits for it any more. */
+    private boolean isLeaving;
     private final RandomGenerator random;
     private long process;
     /** What the clock had seen when this node was a member the last time: what its transactions have committed is below. */
@@ -283,6 +285,7 @@ public final class GridNode implements AutoCloseable {
      */
     public void leave(GridTransaction.Answer<GridNode> answer) {
         member().leave();
+        isLeaving = true;
         leaving.add(new Waiting(answer, clock.nanoTime() + 10 * config.operationTimeout().toNanos()));
     }
 
@@ -349,7 +352,7 @@ public final class GridNode implements AutoCloseable {
         if (over != null || which != process) {
             return;
         }
-        if (!leaving.isEmpty()) {
+        if (isLeaving) {
             LOGGER.info("node {} of grid {} has left", config.self(), config.name());
             end("the node has left");
             return;

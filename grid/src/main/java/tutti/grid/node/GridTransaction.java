@@ -104,9 +104,17 @@ public final class GridTransaction {
                 : new GridException(GridException.Reason.ENDED, "the transaction has ended");
     }
 
+    /** Why a key, or what keys begin with, cannot be asked for. */
+    private @Nullable GridException unusableFor(byte[] keyBytes) {
+        GridException unusable = unusable();
+        return unusable == null && keyBytes.length > Key.BYTES_MAX
+                ? tooLarge("key " + keyBytes.length + " bytes")
+                : unusable;
+    }
+
     /** Reads a key: what this transaction wrote, or else as its isolation level says. */
     public void read(Key key, Answer<Value> answer) {
-        GridException unusable = unusable();
+        GridException unusable = unusableFor(key.bytes());
         CommitRequest.Write written = writes.get(key);
         Version known = reads.get(key);
         if (unusable != null) {
@@ -140,7 +148,7 @@ public final class GridTransaction {
      */
     public void keys(int cache, byte[] prefix, Answer<List<Key>> answer) {
         GridException unusable = readOnly || unusable() != null
-                ? unusable()
+                ? unusableFor(prefix)
                 : new GridException(GridException.Reason.ENDED,
                         "only a read-only transaction can ask for keys: a commit cannot check that there are no others");
         if (unusable != null) {
@@ -196,6 +204,12 @@ public final class GridTransaction {
         }
         bytes = then;
         writes.put(key, write);
+    }
+
+    /** The keys of a cache that it has given a value, in the order in which they were written first. */
+    public List<Key> written(int cache) {
+        return writes.values().stream().filter(write -> write.value() != null).map(CommitRequest.Write::key)
+                .filter(key -> key.cache() == cache).toList();
     }
 
     private static long bytes(CommitRequest.Write write) {

@@ -116,6 +116,52 @@ class GridTest {
         assertEquals(1 << 20, raw.get(new byte[1]).orElseThrow().length);
     }
 
+    /** No other node is asked for what it could not be told, nor could answer. */
+    @Test
+    void aKeyThatIsTooLongIsToldSoWhateverIsAskedAndTheNodeGoesOn() throws IOException {
+        nodeCount = 2;
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 1));
+        Grid grid = grids.getFirst();
+        for (int i = 0; i < 10; i++) {
+            String key = "k".repeat(Key.BYTES_MAX) + i;
+            assertEquals(Reason.TOO_LARGE, reason(() -> stock(grid).get(key)));
+            assertEquals(Reason.TOO_LARGE, reason(() -> stock(grid).remove(key)));
+        }
+        assertEquals(Reason.TOO_LARGE,
+                reason(() -> grid.readOnly(in -> stock(grid).keys(in, new byte[Key.BYTES_MAX + 1]))));
+        stock(grid).put("key", 1);
+        assertEquals(List.of("key"), grid.readOnly(stock(grid)::keys));
+    }
+
+    @Test
+    void nothingIsNoValue() throws IOException {
+        nodeCount = 1;
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 1));
+        Cache<String, Integer> stock = stock(grids.getFirst());
+        stock.put("key", 1);
+        assertThrows(NullPointerException.class, () -> stock.put("key", null));
+        assertThrows(NullPointerException.class, () -> stock.put(null, 1));
+        assertEquals(Optional.of(1), stock.get("key"));
+    }
+
+    @Test
+    void aTransactionTellsWhichKeysItHasPut() throws IOException {
+        nodeCount = 1;
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 1), CacheConfig.of("more", 1));
+        Cache<String, Integer> stock = stock(grids.getFirst());
+        Cache<String, Integer> more = grids.getFirst().cache("more", Serializers.TEXT,
+                Serializers.compact(Integer.class));
+        stock.put("before", 1);
+        grids.getFirst().run(in -> {
+            stock.put(in, "apples", 1);
+            stock.put(in, "pears", 2);
+            more.put(in, "plums", 2);
+            stock.remove(in, "apples");
+            stock.remove(in, "before");
+            assertEquals(List.of("pears"), stock.written(in));
+        });
+    }
+
     @ParameterizedTest
     @EnumSource(CommitProtocol.class)
     void noUpdateIsLostWhenAllNodesCountUpTheSameKey(CommitProtocol protocol)
@@ -460,6 +506,21 @@ class GridTest {
         assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(() -> GridConfig.of("test", 0,
                 Map.of(0, new InetSocketAddress("localhost", 1)), List.of(CacheConfig.of("stock", 2)),
                 CommitProtocol.TOM_2)));
+    }
+
+    @Test
+    void aConfigurationThatCannotBeIsRefusedWithWhatMayBe() {
+        GridConfig right = GridConfig.of("test", 0, Map.of(0, new InetSocketAddress("localhost", 1)),
+                List.of(CacheConfig.of("stock", 1)), CommitProtocol.TOM_2);
+        Duration minute = Duration.ofMinutes(1);
+        for (Runnable wrong : List.<Runnable>of(() -> right.withCrashes(256), () -> right.withCrashes(-1),
+                () -> right.withHeartbeat(Duration.ZERO, minute), () -> right.withHeartbeat(minute, minute),
+                () -> right.withTimeouts(Duration.ZERO, minute, minute),
+                () -> right.withTimeouts(minute, Duration.ofDays(200_000), minute),
+                () -> right.withTimeouts(minute, minute, Duration.ofSeconds(-1)), () -> right.withStoredBytesMax(0),
+                () -> GridConfig.of("", 0, right.nodes(), right.caches(), CommitProtocol.TOM_2))) {
+            assertThrows(IllegalArgumentException.class, wrong::run);
+        }
     }
 
     @Test

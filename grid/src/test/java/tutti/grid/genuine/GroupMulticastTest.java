@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -27,6 +28,8 @@ import tutti.core.txn.TransactionId;
 class GroupMulticastTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 300);
     private static final int SEEDS_FOR_MUTANTS = 1000;
+    /** Room for one entry. */
+    private static final int PART_BYTES = 100;
     private static final Groups PAIR_OF_THREES = new Groups(Map.of(0, List.of(0, 1, 2), 1, List.of(3, 4, 5)));
 
     @Test
@@ -45,7 +48,8 @@ class GroupMulticastTest {
         int crashes = 0;
         long ballots = 0;
         for (long seed = 1; seed <= seeds; seed++) {
-            GroupRun run = new GroupRun(seed, GroupMulticast::new);
+            GroupRun run = new GroupRun(seed,
+                    seed % 2 == 0 ? GroupMulticast::new : inParts(() -> new Parts(PART_BYTES)));
             List<String> failures = run.run();
             assertEquals(List.of(), failures, "seed " + seed + ": " + run);
             deliveries += run.deliveries();
@@ -55,6 +59,11 @@ class GroupMulticastTest {
         String figures = deliveries + " deliveries, " + crashes + " crashes, " + ballots + " runs with other leaders";
         System.getLogger("grid").log(System.Logger.Level.INFO, figures);
         assertTrue(deliveries > 20 * seeds && crashes > seeds / 2 && ballots > seeds / 3, figures);
+    }
+
+    /** Where what is remembered of a few messages is more than one message holds. */
+    private static GroupRun.Factory inParts(Supplier<Parts> parts) {
+        return (self, groups, world) -> new GroupMulticast(self, groups, world, parts.get());
     }
 
     private static void isFound(GroupRun.Factory mutant, String... rules) {
@@ -162,6 +171,58 @@ class GroupMulticastTest {
                 return super.remembered().stream().filter(entry -> entry.stamp() > 0).toList();
             }
         }, "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    @Test
+    void forgettingAllPartsButTheLastIsFound() {
+        isFound(inParts(() -> new Parts(PART_BYTES) {
+            @Override
+            List<GenuineMessage.Entry> whole(int from, long ballot, List<GenuineMessage.Entry> last) {
+                return last;
+            }
+        }), "thrown", "uniform prefix", "uniform acyclic");
+    }
+
+    @Test
+    void partsOfAMessageThatWillNotComeAreDropped() {
+        List<GenuineMessage.Entry> entries = List.of(
+                new GenuineMessage.Entry(new TransactionId(1, 1), new int[]{0}, new byte[0], 1, 0));
+        Parts parts = new Parts(PART_BYTES);
+        parts.came(1, new GenuineMessage.Part(4, entries));
+        assertEquals(2, parts.whole(1, 4, entries).size());
+        parts.came(1, new GenuineMessage.Part(4, entries));
+        assertEquals(1, parts.whole(1, 5, entries).size());
+        parts.came(1, new GenuineMessage.Part(4, entries));
+        parts.came(1, new GenuineMessage.Part(5, entries));
+        assertEquals(2, parts.whole(1, 5, entries).size());
+        parts.came(1, new GenuineMessage.Part(5, entries));
+        parts.gone(1);
+        assertEquals(1, parts.whole(1, 5, entries).size());
+    }
+
+    /** What a member remembers of so many messages is more than a connection takes at a time. */
+    @Test
+    void whatIsRememberedOfManyLargeMessagesIsToldInParts() {
+        Wire wire = new Wire(new Groups(Map.of(0, List.of(0, 1, 2))), GroupMulticast::new);
+        byte[] payload = new byte[Parts.BYTES / 2 + 1];
+        for (int i = 1; i <= 6; i++) {
+            wire.nodes.get(0).send(new TransactionId(0, i), Set.of(0), payload);
+        }
+        wire.carry(0, 1);
+        wire.carry(0, 2);
+        wire.nodes.get(1).lead();
+        while (wire.nodes.get(1).ballot() == 0 || wire.nodes.get(2).ballot() == 0) {
+            wire.worlds.forEach(world -> world.sent.values().stream().flatMap(Deque::stream)
+                    .forEach(message -> assertTrue(message.bytes().length < 2 * Parts.BYTES, "a message too large")));
+            boolean some = wire.carry(1, 2);
+            some |= wire.carry(2, 1);
+            assertTrue(some, "nothing is on its way");
+        }
+        wire.carry(1, 2);
+        wire.carry(2, 1);
+        wire.carry(1, 2);
+        wire.carry(2, 1);
+        assertEquals(6, wire.worlds.get(2).delivered.size());
     }
 
     /** It takes an order of events that few seeds have. */

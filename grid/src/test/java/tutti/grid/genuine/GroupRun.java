@@ -139,7 +139,7 @@ final class GroupRun {
             case GenuineMessage.Accept of -> concerns(of.id(), from) && concerns(of.id(), to);
             case GenuineMessage.Ack of -> concerns(of.id(), from) && concerns(of.id(), to);
             case GenuineMessage.Delivered of -> concerns(of.id(), from) && of.id().node() == to;
-            case GenuineMessage.Prepare _,GenuineMessage.Promise _,GenuineMessage.Install _,GenuineMessage.Installed _,GenuineMessage.Passed _ ->
+            case GenuineMessage.Prepare _,GenuineMessage.Part _,GenuineMessage.Promise _,GenuineMessage.Install _,GenuineMessage.Installed _,GenuineMessage.Passed _ ->
                 groups.groupOf(from) == groups.groupOf(to);
             case GenuineMessage.Progress _ ->
                 destinations.keySet().stream().anyMatch(id -> concerns(id, from) && concerns(id, to));

@@ -37,6 +37,7 @@ final class GridHistory implements Witness {
     private final Map<TransactionId, Begun> open = new HashMap<>();
     private final Map<TransactionId, GridException.Reason> failed = new HashMap<>();
     private final List<CheckedWrite> checkedWrites = new ArrayList<>();
+    private final List<SnapshotRead> snapshotReads = new ArrayList<>();
     private final List<String> failures = new ArrayList<>();
     private int committed;
     private int conflicts;
@@ -48,6 +49,9 @@ final class GridHistory implements Witness {
 
     /** A transaction has read a version of a key and written the key. */
     private record CheckedWrite(TransactionId id, Key key, long read) {}
+
+    /** A read-only transaction has read a version of a key: that of its snapshot, at any level. */
+    private record SnapshotRead(TransactionId id, Key key, long begin, long read) {}
 
     GridHistory(IsolationLevel level) {
         this.level = level;
@@ -118,6 +122,10 @@ final class GridHistory implements Witness {
             failures.add(id + " has read a version of " + key + " that nobody has applied");
         }
         recorder.read(id, key.hash(), writer);
+        if (reader.readOnly) {
+            snapshotReads.add(
+                    new SnapshotRead(id, key, reader.begin, stamp == INITIAL ? dropped(key, reader) : stamp));
+        }
     }
 
     private static boolean isThere(CommitRequest.Write version, Begun at) {
@@ -225,6 +233,21 @@ final class GridHistory implements Witness {
                 .forEach(violation -> wrong.add(violation.toString()));
         if (level == IsolationLevel.REPEATABLE_READ_WRITE_SKEW) {
             lostUpdates(wrong);
+        }
+        return wrong;
+    }
+
+    /**
+     * What read-only transactions have read is the newest that was ever applied up to the stamp of their snapshots. Of nodes that were not left out: the others' snapshots are before all that is
+     * decided without them, whatever its stamps.
+     */
+    List<String> snapshots(Set<Integer> nodes) {
+        List<String> wrong = new ArrayList<>();
+        for (SnapshotRead one : snapshotReads) {
+            var newest = versions.getOrDefault(one.key, new TreeMap<>()).floorEntry(one.begin);
+            if (nodes.contains(one.id.node()) && one.read != (newest == null ? INITIAL : newest.getKey())) {
+                wrong.add("no snapshot: " + one + " instead of " + newest);
+            }
         }
         return wrong;
     }

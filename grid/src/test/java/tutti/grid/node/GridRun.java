@@ -294,5 +294,8 @@ final class GridRun {
         failures.addAll(history.owners(left, nodes.firstEntry().getValue().owners(),
                 (node, key) -> nodes.get(node).newest(key).stamp()));
         failures.addAll(history.judge());
+        if (!setting.faults && setting.moves == 0) {
+            failures.addAll(history.snapshots(left));
+        }
     }
 }

@@ -24,6 +24,8 @@ import tutti.grid.IsolationLevel;
  * @param protocol by which transactions commit, the same at all nodes
  * @param isolation of transactions that ask for none
  * @param crashes how many nodes may crash at a time, the same at all nodes
+ * @param heartbeat how often nodes hear of each other
+ * @param failureTimeout after which a node that is not heard is taken for dead, at least three heartbeats
  * @param operationTimeout how long an operation, a commit included, waits for an answer
  * @param transactionTimeout how long a transaction may stay open
  * @param storedBytesMax what this node stores at most, keys and values of all versions; nothing for no limit
@@ -32,6 +34,7 @@ import tutti.grid.IsolationLevel;
 public record GridProperties(@DefaultValue("tutti") String name, int self, Map<Integer, String> nodes,
         Map<String, CacheProperties> caches, @DefaultValue("tom_3") CommitProtocol protocol,
         @DefaultValue("serializable") IsolationLevel isolation, @DefaultValue("1") int crashes,
+        @DefaultValue("50ms") Duration heartbeat, @DefaultValue("2s") Duration failureTimeout,
         @DefaultValue("30s") Duration operationTimeout, @DefaultValue("60s") Duration transactionTimeout,
         @Nullable DataSize storedBytesMax) {
     /**
@@ -62,7 +65,8 @@ public record GridProperties(@DefaultValue("tutti") String name, int self, Map<I
         new TreeMap<>(caches).forEach((cache, of) -> all
                 .add(new GridConfig.CacheConfig(cache, of.degree, of.ownersMin, of.timeToLive,
                         of.l1BytesMax.toBytes())));
-        GridConfig usual = GridConfig.of(name, self, addresses, all, protocol).withCrashes(crashes);
+        GridConfig usual = GridConfig.of(name, self, addresses, all, protocol).withCrashes(crashes)
+                .withHeartbeat(heartbeat, failureTimeout);
         GridConfig timed = usual.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout);
         return storedBytesMax == null ? timed : timed.withStoredBytesMax(storedBytesMax.toBytes());
     }

@@ -19,6 +19,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.transaction.PlatformTransactionManager;
+import tutti.grid.GridConfig;
 import tutti.grid.api.Grid;
 import tutti.runtime.real.FreePorts;
 import tutti.spring.GridCacheManager;
@@ -56,15 +57,18 @@ class GridAutoConfigurationTest {
     void aGridIsOpenedAndServesCachesAndTransactions() throws IOException {
         try (ConfigurableApplicationContext context = run(Application.class,
                 node("tutti.grid.caches.prices.time-to-live=10m",
-                        "tutti.grid.protocol=tom-2", "tutti.grid.stored-bytes-max=1MB", "tutti.grid.name=shop"))) {
+                        "tutti.grid.protocol=tom-2", "tutti.grid.stored-bytes-max=1MB", "tutti.grid.name=shop",
+                        "tutti.grid.heartbeat=100ms", "tutti.grid.failure-timeout=5s"))) {
             assertTrue(context.getBean(CacheManager.class) instanceof GridCacheManager);
             assertTrue(context.getBean(PlatformTransactionManager.class) instanceof GridTransactionManager);
             context.getBean(CacheManager.class).getCache("prices").put("pears", 5);
             assertEquals(5, context.getBean(CacheManager.class).getCache("prices").get("pears").get());
             assertTrue(context.getBean(Grid.class).metrics().contains("shop"), context.getBean(Grid.class).metrics());
-            assertEquals(1 << 20, context.getBean(GridProperties.class).config().storedBytesMax());
-            assertEquals(600,
-                    context.getBean(GridProperties.class).config().caches().getFirst().timeToLive().toSeconds());
+            GridConfig config = context.getBean(GridProperties.class).config();
+            assertEquals(1 << 20, config.storedBytesMax());
+            assertEquals(600, config.caches().getFirst().timeToLive().toSeconds());
+            assertEquals(100, config.heartbeat().toMillis());
+            assertEquals(5, config.failureTimeout().toSeconds());
         }
     }
 
