@@ -112,6 +112,25 @@ CREATE TABLE IF NOT EXISTS tutti.prepared (
     changes bytea NOT NULL
 );
 
+-- Functions of the server's that write what nothing else tells, or tell it at one node only: large objects, sequences, notifications. They get other names, which
+-- only superusers may call, and others that other nodes hear of take their places. (The server calls its own functions by their object ids, whatever the
+-- catalog says of them.)
+DO $block$
+DECLARE
+    f record;
+BEGIN
+    FOR f IN SELECT p.oid, p.proname FROM pg_proc p WHERE p.oid = ANY (ARRAY[952, 715, 957, 3457, 3460, 964, 764, 767, 1576, 1765, 3036]) LOOP
+        IF NOT f.proname LIKE '%\_here' THEN
+            EXECUTE format('ALTER FUNCTION %s RENAME TO %I', f.oid::regprocedure, f.proname || '_here');
+        END IF;
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f.oid::regprocedure);
+        -- as if it had always been so: dumps contain nothing of that
+        DELETE FROM pg_init_privs WHERE objoid = f.oid AND classoid = 'pg_proc'::regclass;
+        INSERT INTO pg_init_privs SELECT oid, 'pg_proc'::regclass, 0, 'i', proacl FROM pg_proc WHERE oid = f.oid;
+    END LOOP;
+END
+$block$;
+
 -- Numbers what a session notes; no number comes again in it. The sequence is not asked for its next value: lastval() would be that.
 CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.noted;
 CREATE OR REPLACE FUNCTION tutti.next_number() RETURNS bigint LANGUAGE plpgsql <fixed settings> AS $function$
@@ -553,15 +572,7 @@ END
 $function$;
 
 -- What a notification tells is told at every node, when the transaction is visible there. So that functions and triggers need not know,
--- the server's own function gets another name, and one that records it besides takes its place; dumps contain nothing of that. (The
--- server calls its own functions by their object ids, whatever the catalog says of them.) Appliers' sessions record nothing.
-DO $block$
-BEGIN
-    IF EXISTS (SELECT FROM pg_proc WHERE oid = 3036 AND proname = 'pg_notify') THEN
-        ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO pg_notify_here;
-    END IF;
-END
-$block$;
+-- one that records it besides takes the place of the server's own function. Appliers' sessions record nothing.
 CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void LANGUAGE plpgsql PARALLEL RESTRICTED SECURITY DEFINER
     <fixed settings> AS $function$
 BEGIN
@@ -732,7 +743,8 @@ CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS v
     AS $function$
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
-                AND (pg_catalog.starts_with(SESSION_USER, 'tutti_')
+                AND (pg_catalog.starts_with(SESSION_USER, 'tutti_node') OR pg_catalog.starts_with(SESSION_USER, 'tutti_applier_')
+                    OR pg_catalog.starts_with(SESSION_USER, 'tutti_executor_')
                     OR pg_catalog.set_config('transaction_read_only', 'on', true) IS NOT NULL)
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;
@@ -1573,6 +1585,7 @@ CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid) RETURNS void L
 DECLARE
     applied record := tutti.applied_as(table_oid);
     f record;
+    given record;
     parameters text;
 BEGIN
     FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid) a
@@ -1580,7 +1593,9 @@ BEGIN
                     THEN applied.settings ELSE a.settings[:4] || applied.settings END AS settings) s
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
             WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
-                OR pg_get_userbyid(p.proowner) <> applied.owner OR has_function_privilege('public', p.oid, 'EXECUTE') = starts_with(a.name, 'apply_check_') LOOP
+                OR pg_get_userbyid(p.proowner) <> applied.owner
+                OR EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g WHERE g.grantee NOT IN (p.proowner, '<applier>'::regrole))
+                OR has_function_privilege('<applier>', p.oid, 'EXECUTE') = starts_with(a.name, 'apply_check_') LOOP
         parameters := CASE WHEN starts_with(f.name, 'apply_check_') THEN ''
             WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
         EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS %s LANGUAGE plpgsql '
@@ -1589,9 +1604,16 @@ BEGIN
             (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
                     THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
-        -- A trigger's function is called by its trigger; who might call it could make one of his own with it.
-        EXECUTE format('%s EXECUTE ON FUNCTION tutti.%I(%s) %s PUBLIC', CASE parameters WHEN '' THEN 'REVOKE' ELSE 'GRANT' END, f.name, parameters,
-            CASE parameters WHEN '' THEN 'FROM' ELSE 'TO' END);
+        -- Whoever else may call one has the table's triggers and rules for statements run with its owner's rights, though it has no rows without the secret. A
+        -- trigger's function is called by its trigger; who might call it could make one of his own with it.
+        FOR given IN SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END AS role
+                FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g
+                WHERE p.oid = format('tutti.%I(%s)', f.name, parameters)::regprocedure AND g.grantee <> p.proowner LOOP
+            EXECUTE format('REVOKE ALL ON FUNCTION tutti.%I(%s) FROM %s CASCADE', f.name, parameters, given.role);
+        END LOOP;
+        IF parameters <> '' THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(%s) TO %I', f.name, parameters, '<applier>');
+        END IF;
         EXECUTE format('ALTER FUNCTION tutti.%I(%s) OWNER TO %I', f.name, parameters, applied.owner);
         PERFORM tutti.make_part(format('tutti.%I(%s)', f.name, parameters)::regprocedure, table_oid);
     END LOOP;
@@ -1821,12 +1843,26 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
     tutti.apply_large_object(bytea, text, text, text), tutti.apply_large_pages(bytea, text, text, bytea),
     tutti.lo_open(int4, oid), tutti.lo_create(oid), tutti.lo_from_bytea(bytea, oid), tutti.lo_put(int8, bytea, oid), tutti.lo_unlink(oid),
-    tutti.refuse_import(), tutti.give_up_session_locks(),
+    tutti.refuse_import(), tutti.setval(int8, bool, regclass), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text), tutti.nodes(text),
     tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
     tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
+
+-- Roles that may read, or write, the tables of all (pg_read_all_data, pg_write_all_data) see no rows of these and add none; their owner is bound by no policy. Not of
+-- restarts, which has no rows and whose trigger asks for the caller's rights: a policy would refuse setval() where row_security is off, as in what pg_dump writes.
+DO $block$
+DECLARE
+    t record;
+BEGIN
+    FOR t IN SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'tutti'::regnamespace AND relkind = 'r' AND relname <> 'restarts' LOOP
+        EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', t.name);
+    END LOOP;
+END
+$block$;
+DROP POLICY IF EXISTS shown ON tutti.placed;
+CREATE POLICY shown ON tutti.placed FOR SELECT USING (true);
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();
