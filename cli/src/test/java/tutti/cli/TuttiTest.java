@@ -10,6 +10,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -82,6 +83,11 @@ class TuttiTest {
         assertEquals(Program.OK, run("node", "--print-config"));
         Path file = Files.writeString(directory.resolve("node.yaml"), out.toString());
         assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
+        assertEquals("", err.toString());
+        Files.writeString(file, out.toString().replaceFirst("(?m)^( *)password: .*$", "$1password: another"));
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+        assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
+        assertTrue(err.toString().contains("others may read or change it"), err.toString());
     }
 
     @Test
