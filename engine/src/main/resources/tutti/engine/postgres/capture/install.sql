@@ -1544,6 +1544,13 @@ DECLARE
 BEGIN
     SELECT * INTO STRICT t FROM pg_class WHERE oid = table_oid;
     owner := pg_get_userbyid(t.relowner);
+    IF EXISTS (SELECT FROM pg_cast k JOIN pg_type y ON y.oid = t.reltype
+            WHERE k.castsource = 'text'::regtype AND k.casttarget IN (y.oid, y.typarray)) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('a cast from text to rows of table %s cannot be replicated', t.oid::regclass),
+            DETAIL = 'Replicas get its rows as texts, and would read them by this cast.',
+            HINT = 'Call the function by its name instead.';
+    END IF;
     IF NOT plain THEN
         SELECT substr(entry, 13) INTO path FROM pg_db_role_setting s, unnest(s.setconfig) entry
             WHERE starts_with(entry, 'search_path=') AND s.setrole IN (0, t.relowner)
