@@ -9,12 +9,14 @@
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
+--        tutti aw...                           rows go to variables of which it does not tell (tutti.begin_aside)
 --        tutti gathered                        the node has all that is to be committed
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.counted counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
 --                                              if all nodes make it at a position of its own
 --        tutti adopting                        our own schema changes
---    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
+--    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere. Members of pg_read_all_settings can
+--    read it, too: where there are such roles, no code of a client's runs while it has a name (tutti.exposed).
 --    The rows' order and limit, and that they vanish with a savepoint, come with transaction-local variables.
 --  * Functions that read or set it are SECURITY DEFINER. Nobody but their owner may call them, except for those that are
 --    given the cluster's secret by the node, which calls them by their object id, so that no name can be redirected.
@@ -211,7 +213,9 @@ DECLARE
         CASE WHEN pg_catalog.octet_length(pg_catalog.current_setting(total, true)) OPERATOR(pg_catalog.>) 0
             THEN pg_catalog.current_setting(total)::pg_catalog.int8 ELSE 0 END;
 BEGIN
-    IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
+    IF pg_catalog.starts_with(name, 'tutti aw') THEN
+        RETURN name;
+    ELSIF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     END IF;
     told := pg_catalog.set_config(total, bytes::pg_catalog.text, true);
@@ -376,7 +380,9 @@ $function$;
 -- Runs as the client's role, since its triggers run inside.
 CREATE OR REPLACE FUNCTION tutti.finish(secret bytea, session_key text) RETURNS bytea LANGUAGE plpgsql AS $function$
 BEGIN
-    IF tutti.open_capture(secret, session_key) THEN
+    IF tutti.exposed() THEN
+        RETURN tutti.finish_aside(secret, session_key);
+    ELSIF tutti.open_capture(secret, session_key) THEN
         SET CONSTRAINTS ALL IMMEDIATE;
     ELSE
         PERFORM tutti.finish_pinned();
@@ -451,9 +457,12 @@ $function$;
 -- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else. Rows are told whole: whether that need not be only
 -- the node knows.
 CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql <fixed settings> AS $function$
-    SELECT set_config('<mark>', concat('tutti.gw',
-            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_1'), true)
-        FROM tutti.node n
+    SELECT set_config('<mark>', concat(tutti.own_variables(), '1'), true)
+$function$;
+
+-- What the names of these variables begin with.
+CREATE OR REPLACE FUNCTION tutti.own_variables() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT concat('tutti.gw', left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_') FROM tutti.node n
 $function$;
 
 -- Brings what is gathered into the order of statements: deferred captures so far are run, and may run unarmed no more.
@@ -466,6 +475,9 @@ DECLARE
     large_objects text;
 BEGIN
     IF starts_with(before, 'tutti.g') THEN
+        RETURN;
+    ELSIF starts_with(before, 'tutti aw') THEN
+        PERFORM tutti.note_aside();
         RETURN;
     END IF;
     IF constraints IS NOT NULL THEN
@@ -508,7 +520,9 @@ CREATE OR REPLACE FUNCTION tutti.check_pending() RETURNS trigger LANGUAGE plpgsq
 DECLARE
     name text := current_setting('<mark>');
 BEGIN
-    IF NOT starts_with(name, 'tutti.g') THEN
+    IF starts_with(name, 'tutti aw') THEN
+        RETURN NULL; -- end_aside() sees to it
+    ELSIF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
     DELETE FROM tutti.pending WHERE transaction = NEW.transaction AND number = NEW.number;
@@ -528,7 +542,11 @@ CREATE OR REPLACE FUNCTION tutti.before_set_constraints(secret bytea) RETURNS vo
 BEGIN
     <refuse without the secret>
     PERFORM tutti.flush();
-    PERFORM tutti.arm();
+    IF tutti.exposed() THEN
+        PERFORM tutti.begin_aside(secret);
+    ELSE
+        PERFORM tutti.arm();
+    END IF;
 END
 $function$;
 
@@ -538,9 +556,117 @@ DECLARE
     constraints text := tutti.constraints();
 BEGIN
     <refuse without the secret>
-    PERFORM tutti.set_aside();
+    IF starts_with(current_setting('<mark>'), 'tutti aw') THEN
+        PERFORM tutti.end_aside(secret);
+    ELSE
+        PERFORM tutti.set_aside();
+    END IF;
     IF constraints IS NOT NULL THEN
         EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
+    END IF;
+END
+$function$;
+
+-- Whether anybody but superusers can read <mark>: whether pg_read_all_settings (3374) has members. A constant, since it is asked at each commit; adopt_exposed()
+-- makes it what it should be.
+CREATE OR REPLACE FUNCTION tutti.exposed() RETURNS boolean LANGUAGE sql IMMUTABLE AS $function$ SELECT false $function$;
+CREATE OR REPLACE FUNCTION tutti.adopt_exposed() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    before text := current_setting('<mark>');
+    answer text;
+BEGIN
+    WITH RECURSIVE reader(id) AS (
+        SELECT m.member FROM pg_auth_members m WHERE m.roleid = 3374
+        UNION SELECT m.member FROM reader r JOIN pg_auth_members m ON m.roleid = r.id
+    )
+    SELECT CASE WHEN EXISTS (SELECT FROM reader r JOIN pg_roles o ON o.oid = r.id WHERE NOT o.rolsuper AND o.oid >= 16384)
+        THEN ' SELECT true ' ELSE ' SELECT false ' END INTO answer;
+    IF answer <> (SELECT p.prosrc FROM pg_proc p WHERE p.oid = 'tutti.exposed()'::regprocedure) THEN
+        PERFORM set_config('<mark>', 'tutti adopting', true);
+        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.exposed() RETURNS boolean LANGUAGE sql IMMUTABLE AS %L', answer);
+        PERFORM set_config('<mark>', before, true);
+    END IF;
+END
+$function$;
+
+-- What finish() does then. Captures so far are run while no code of a client's runs. Those of the rows that deferred triggers of clients' change, when these run,
+-- leave them in variables of which <mark> does not tell, one for each row. What such code has deferred once more is run when all is gathered, and may change
+-- nothing.
+CREATE OR REPLACE FUNCTION tutti.finish_aside(secret bytea, session_key text) RETURNS bytea LANGUAGE plpgsql
+    SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
+    SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
+DECLARE
+    all_of_it pg_catalog.bytea;
+BEGIN
+    PERFORM tutti.begin_aside(secret);
+    SET CONSTRAINTS ALL IMMEDIATE;
+    PERFORM tutti.end_aside(secret), tutti.open_capture(secret, session_key);
+    SET CONSTRAINTS tutti.pending, tutti.touched IMMEDIATE;
+    all_of_it := tutti.gathered(secret);
+    SET CONSTRAINTS ALL IMMEDIATE;
+    RETURN all_of_it;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.begin_aside(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    <fixed settings> AS $function$
+BEGIN
+    <refuse without the secret>
+    PERFORM tutti.flush();
+    -- as long as the name of a variable whose successor is asked for, and rows are told whole
+    PERFORM set_config('<mark>', rpad('tutti aw', 32, '.'), true);
+END
+$function$;
+
+-- The variable for a row that is captured while <mark> names none.
+CREATE OR REPLACE FUNCTION tutti.unarmed(name text) RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    own text;
+    rows text;
+BEGIN
+    IF NOT starts_with(name, 'tutti aw') THEN
+        PERFORM tutti.refuse_commit();
+    END IF;
+    own := tutti.own_variables();
+    rows := coalesce(nullif(current_setting(concat(own, 'rows'), true), ''), '0')::int + 1;
+    PERFORM set_config(concat(own, 'rows'), rows, true);
+    RETURN concat(own, rows);
+END
+$function$;
+
+-- Makes an entry of the rows in these variables.
+CREATE OR REPLACE FUNCTION tutti.note_aside() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    own text := tutti.own_variables();
+    rows text := nullif(current_setting(concat(own, 'rows'), true), '');
+BEGIN
+    IF rows IS NOT NULL THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), tutti.collect(concat(own, rows)));
+        PERFORM set_config(concat(own, i), '', true) FROM generate_series(1, rows::int) i;
+        PERFORM set_config(concat(own, 'rows'), '', true);
+    END IF;
+END
+$function$;
+
+-- Makes one entry of all that there are, in their order, whose place is to come.
+CREATE OR REPLACE FUNCTION tutti.end_aside(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    <fixed settings> AS $function$
+DECLARE
+    entries text;
+BEGIN
+    <refuse without the secret>
+    IF NOT starts_with(current_setting('<mark>'), 'tutti aw') THEN
+        PERFORM tutti.refuse_commit();
+    END IF;
+    PERFORM tutti.note_aside();
+    PERFORM set_config('<mark>', '', true);
+    SET CONSTRAINTS tutti.pending, tutti.touched DEFERRED;
+    WITH taken AS (DELETE FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() RETURNING p.*)
+        SELECT string_agg(entry, '' ORDER BY number) INTO entries FROM taken;
+    IF octet_length(entries) > <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    ELSIF entries <> '' THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), entries);
     END IF;
 END
 $function$;
@@ -1780,6 +1906,7 @@ BEGIN
     END LOOP;
     UPDATE pg_trigger SET tgisinternal = true WHERE tgname LIKE 'tutti\_%' AND NOT tgisinternal;
     PERFORM tutti.adopt_sequences();
+    PERFORM tutti.adopt_exposed();
     IF EXISTS (SELECT FROM tutti.placed) THEN
         PERFORM tutti.settle_placed();
     END IF;
@@ -1843,7 +1970,8 @@ GRANT SELECT ON tutti.declared_sequences, tutti.placed, tutti.placed_elsewhere T
 GRANT INSERT (sequence, last, called) ON tutti.restarts TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
-    tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
+    tutti.finish(bytea, text), tutti.finish_pinned(), tutti.exposed(), tutti.finish_aside(bytea, text),
+    tutti.begin_aside(bytea), tutti.end_aside(bytea), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
     tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
