@@ -229,6 +229,48 @@ class ForgedCaptureTest {
                 "rows that they write are captured");
     }
 
+    /** Members of pg_read_all_settings can read what others cannot: under which name rows are gathered. */
+    @Test
+    void whoReadsAllSettingsFindsNoNameToForgeUnder() throws Exception {
+        admin.execute("GRANT pg_monitor TO clerk; GRANT clerk TO mallory", PATIENCE);
+        try {
+            mallory.execute("""
+                    CREATE OR REPLACE FUNCTION evil.forge() RETURNS void LANGUAGE plpgsql AS $$
+                        DECLARE name text := current_setting('session_preload_libraries');
+                        BEGIN
+                            IF name <> '' THEN
+                                PERFORM set_config('evil.seen', name, false);
+                            END IF;
+                            IF name LIKE 'tutti.%' THEN
+                                PERFORM set_config(name, 'i16384(1,forged)', true);
+                            END IF;
+                            INSERT INTO evil.mine VALUES (2, 'two');
+                            TRUNCATE evil.columns;
+                            PERFORM pg_notify('told', 'three');
+                            INSERT INTO evil.mine VALUES (4, repeat('four', 2000));
+                            UPDATE evil.mine SET word = 'five' WHERE id = 1;
+                        END $$""", PATIENCE);
+            NODE.drainCommitted();
+            for (String end : List.of("SELECT 1", "SET CONSTRAINTS ALL IMMEDIATE",
+                    "SET CONSTRAINTS evil.late IMMEDIATE")) {
+                String told = committed(order("SELECT evil.forge()"), end, order("SELECT 6"));
+                assertFalse(told.contains("forged"), told);
+                String forged = "two.*t\\d+;.*4:told.*fourfour.*five";
+                assertTrue(told.matches("(?s).*one.*evil\\.forge.*(SELECT 6.*" + forged + "|" + forged + ".*SELECT 6).*"),
+                        told);
+                assertTrue(String.valueOf(mallory.execute("SELECT current_setting('evil.seen')", PATIENCE).value())
+                        .startsWith("tutti aw"));
+            }
+            assertEquals("55000", assertThrows(PostgresException.class,
+                    () -> committed(order("SET CONSTRAINTS evil.late DEFERRED; " + order("SELECT evil.forge()"))),
+                    "what is deferred once more would change rows when all has been gathered").sqlState());
+            mallory.execute("ROLLBACK", PATIENCE);
+            assertTrue(committed(order("SELECT pg_notify('a', 'b')")).contains("1:a1:b"));
+        } finally {
+            admin.execute("REVOKE clerk FROM mallory; REVOKE pg_monitor FROM clerk", PATIENCE);
+        }
+    }
+
     private static String order(String sql) {
         return "INSERT INTO evil.orders VALUES ('" + sql.replace("'", "''") + "')";
     }

@@ -541,10 +541,10 @@ CREATE OR REPLACE FUNCTION tutti.before_set_constraints(secret bytea) RETURNS vo
     <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
-    PERFORM tutti.flush();
     IF tutti.exposed() THEN
         PERFORM tutti.begin_aside(secret);
     ELSE
+        PERFORM tutti.flush();
         PERFORM tutti.arm();
     END IF;
 END
@@ -600,7 +600,8 @@ DECLARE
 BEGIN
     PERFORM tutti.begin_aside(secret);
     SET CONSTRAINTS ALL IMMEDIATE;
-    PERFORM tutti.end_aside(secret), tutti.open_capture(secret, session_key);
+    PERFORM tutti.end_aside(secret);
+    PERFORM tutti.open_capture(secret, session_key);
     SET CONSTRAINTS tutti.pending, tutti.touched IMMEDIATE;
     all_of_it := tutti.gathered(secret);
     SET CONSTRAINTS ALL IMMEDIATE;
@@ -622,15 +623,15 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.unarmed(name text) RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     own text;
-    rows text;
+    number int;
 BEGIN
     IF NOT starts_with(name, 'tutti aw') THEN
         PERFORM tutti.refuse_commit();
     END IF;
     own := tutti.own_variables();
-    rows := coalesce(nullif(current_setting(concat(own, 'rows'), true), ''), '0')::int + 1;
-    PERFORM set_config(concat(own, 'rows'), rows, true);
-    RETURN concat(own, rows);
+    number := coalesce(nullif(current_setting(concat(own, 'rows'), true), ''), '0')::int + 1;
+    PERFORM set_config(concat(own, 'rows'), number::text, true);
+    RETURN concat(own, number);
 END
 $function$;
 
@@ -638,11 +639,11 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.note_aside() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     own text := tutti.own_variables();
-    rows text := nullif(current_setting(concat(own, 'rows'), true), '');
+    number text := nullif(current_setting(concat(own, 'rows'), true), '');
 BEGIN
-    IF rows IS NOT NULL THEN
-        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), tutti.collect(concat(own, rows)));
-        PERFORM set_config(concat(own, i), '', true) FROM generate_series(1, rows::int) i;
+    IF number IS NOT NULL THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), tutti.collect(concat(own, number)));
+        PERFORM set_config(concat(own, i), '', true) FROM generate_series(1, number::int) i;
         PERFORM set_config(concat(own, 'rows'), '', true);
     END IF;
 END
@@ -661,6 +662,11 @@ BEGIN
     PERFORM tutti.note_aside();
     PERFORM set_config('<mark>', '', true);
     SET CONSTRAINTS tutti.pending, tutti.touched DEFERRED;
+    -- a serializable transaction that looked would meet the entries of others
+    IF pg_stat_get_xact_tuples_inserted('tutti.pending'::regclass) = 0 AND current_setting('track_counts') = 'on'
+            OR NOT EXISTS (SELECT FROM tutti.pending p WHERE p.transaction = pg_current_xact_id_if_assigned()) THEN
+        RETURN;
+    END IF;
     WITH taken AS (DELETE FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() RETURNING p.*)
         SELECT string_agg(entry, '' ORDER BY number) INTO entries FROM taken;
     IF octet_length(entries) > <limit_bytes> THEN
