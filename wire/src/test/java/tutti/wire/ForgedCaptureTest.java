@@ -271,6 +271,17 @@ class ForgedCaptureTest {
         }
     }
 
+    /** The node's triggers belong to the table, and so to its owner, who can drop them where no statement of his names them. */
+    @Test
+    void triggersOfTheNodeComeBack() throws Exception {
+        for (String name : List.of("insert", "truncate")) {
+            String told = committed(
+                    "DO $$ BEGIN EXECUTE 'DROP TRIGGER tutti_" + name + " ON evil.mine'; END $$",
+                    "TRUNCATE evil.mine", "INSERT INTO evil.mine VALUES (3, 'three')");
+            assertTrue(told.matches("(?s).*DROP TRIGGER.*t\\d+;.*three.*"), told);
+        }
+    }
+
     private static String order(String sql) {
         return "INSERT INTO evil.orders VALUES ('" + sql.replace("'", "''") + "')";
     }

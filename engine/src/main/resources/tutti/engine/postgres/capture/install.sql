@@ -1312,7 +1312,8 @@ BEGIN
                 OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
             PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);
         END IF;
-        tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column');
+        tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column')
+            OR dropped.object_type = 'trigger' AND dropped.address_names[3] LIKE 'tutti\_%';
     END LOOP;
     IF permanent AND split_part(mark, chr(10), 4) <> '' THEN
         IF temporary AND starts_with(TG_TAG, 'DROP') THEN
