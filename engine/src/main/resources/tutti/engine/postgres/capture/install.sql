@@ -1066,6 +1066,10 @@ BEGIN
             mark := current_setting('<mark>');
         END IF;
     END IF;
+    IF TG_TAG IN ('CREATE TABLE', 'ALTER TABLE')
+            AND (current_setting('session_replication_role') <> 'replica' OR starts_with(mark, 'tutti allowed ordered')) THEN
+        PERFORM tutti.check_bounds(TG_TAG, coalesce(nested, current_query()));
+    END IF;
     IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
     ELSIF TG_TAG = 'ALTER TABLE' AND starts_with(mark, 'tutti allowed') AND mark <> 'tutti allowed extension' THEN
