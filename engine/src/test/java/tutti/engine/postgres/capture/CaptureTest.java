@@ -438,6 +438,21 @@ class CaptureTest {
         }
     }
 
+    /** Only the node's own roles go on to change something when the position has been recorded. */
+    @Test
+    void namesOfRolesDoNotTellWhatCommitMayChange() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY)",
+                "DO $$ BEGIN CREATE ROLE tutti_clerk; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+                "GRANT ALL ON t TO tutti_clerk");
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("SET SESSION AUTHORIZATION tutti_clerk", "INSERT INTO t VALUES (1)");
+            session.gather();
+            session.execute("SELECT tutti.record('" + TestServer.CLUSTER_SECRET + "', 7)");
+            assertEquals("25006", assertThrows(SQLException.class,
+                    () -> session.execute("INSERT INTO t VALUES (2)")).getSQLState());
+        }
+    }
+
     @Test
     void temporaryTablesHaveTriggersAndRulesOfTheirOwn() throws Exception {
         String database = installed("CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
