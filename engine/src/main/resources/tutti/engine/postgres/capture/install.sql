@@ -1659,10 +1659,9 @@ CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LAN
                     OR t.typnamespace <> 'pg_catalog'::regnamespace OR t.typname IN ('interval', 'money', 'xml'))))
         AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype IN ('c', 'x'))
         AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid
-            AND i.indexrelid IS DISTINCT FROM (SELECT x.oid FROM pg_class x JOIN pg_class c ON c.oid = table_oid AND c.relnamespace = x.relnamespace
-                WHERE x.relname = tutti.guard_name(table_oid))
             AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM pg_opclass o
-                WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace)))
+                WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace))
+            AND NOT tutti.is_guard(i))
         AND NOT EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = table_oid AND s.stxexprs IS NOT NULL)
         AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal
             AND g.tgenabled IN ('R', 'A'))

@@ -263,6 +263,16 @@ class LeastRightsTest {
         }
     }
 
+    /** The index by which a node refuses a table that it does not keep is no code of a client's; one of its name is. */
+    @Test
+    void indexesThatLookLikeTheNodes() throws Exception {
+        table("CREATE TABLE evil.mine (id int PRIMARY KEY, word text); SELECT tutti.allow_statement('" + engine.secret()
+                + "', NULL); ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY");
+        Object oid = ((List<?>) rows(other, "SELECT 'evil.mine'::regclass::oid").getFirst()).getFirst();
+        assertEquals("0A000", assertThrows(PostgresException.class, () -> table("CREATE INDEX tutti_elsewhere_" + oid
+                + " ON evil.mine ((id * evil.code()))", other)).sqlState());
+    }
+
     /** Code that runs for some rows leaves settings, by which the functions that write others do not go. */
     @Test
     void operatorsThatShadowTheServersOwn() throws Exception {
