@@ -454,15 +454,15 @@ BEGIN
 END
 $function$;
 
--- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else. Rows are told whole: whether that need not be only
+-- What the names of variables begin with that this server process uses for nothing else.
+CREATE OR REPLACE FUNCTION tutti.own_variables() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT concat('tutti.gw', left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_') FROM tutti.node n
+$function$;
+
+-- Arms capture outside of tutti.finish(), with those variables. Rows are told whole: whether that need not be only
 -- the node knows.
 CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql <fixed settings> AS $function$
     SELECT set_config('<mark>', concat(tutti.own_variables(), '1'), true)
-$function$;
-
--- What the names of these variables begin with.
-CREATE OR REPLACE FUNCTION tutti.own_variables() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT concat('tutti.gw', left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_') FROM tutti.node n
 $function$;
 
 -- Brings what is gathered into the order of statements: deferred captures so far are run, and may run unarmed no more.
