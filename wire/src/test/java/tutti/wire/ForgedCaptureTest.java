@@ -446,8 +446,9 @@ class ForgedCaptureTest {
      */
     @Test
     void functionsThatApplyAreNobodyElsesToCall() throws Exception {
-        List<List<String>> functions = List.copyOf(admin.execute("SELECT proname, pronargs, proowner::regrole FROM pg_proc"
-                + " WHERE pronamespace = 'tutti'::regnamespace AND proname LIKE 'apply\\_%' AND prorettype = 'int8'::regtype",
+        List<List<String>> functions = List.copyOf(admin.execute(
+                "SELECT proname, pronargs, proowner::regrole FROM pg_proc"
+                        + " WHERE pronamespace = 'tutti'::regnamespace AND proname LIKE 'apply\\_%' AND prorettype = 'int8'::regtype",
                 PATIENCE).rows());
         assertTrue(functions.size() >= 20, functions.toString());
         boolean forced = false;
@@ -455,7 +456,8 @@ class ForgedCaptureTest {
             if (function.get(2).equals("mallory")) {
                 continue;
             }
-            forced |= function.getFirst().endsWith("_" + admin.execute("SELECT 'evil.forced'::regclass::oid", PATIENCE).value());
+            forced |= function.getFirst()
+                    .endsWith("_" + admin.execute("SELECT 'evil.forced'::regclass::oid", PATIENCE).value());
             String call = "SELECT tutti." + function.getFirst() + "('guess', '[1:0]={}'"
                     + (function.get(1).equals("3") ? ", 'x'" : "") + ")";
             assertEquals("42501", refused(call), call);
@@ -463,31 +465,40 @@ class ForgedCaptureTest {
         assertTrue(forced, "a table of mallory's that the node writes");
         String mine = "tutti.apply_insert_" + admin.execute("SELECT 'evil.mine'::regclass::oid", PATIENCE).value();
         mallory.execute("DO $$ BEGIN EXECUTE 'GRANT EXECUTE ON FUNCTION " + mine + " TO clerk'; END $$", PATIENCE);
-        assertEquals("f", admin.execute("SELECT has_function_privilege('clerk', '" + mine + "(bytea, bytea)', 'EXECUTE')",
-                PATIENCE).value(), "not even by who owns one");
+        assertEquals("f",
+                admin.execute("SELECT has_function_privilege('clerk', '" + mine + "(bytea, bytea)', 'EXECUTE')",
+                        PATIENCE).value(),
+                "not even by who owns one");
     }
 
     /** Who may read and write the tables of all is bound by row level security, which the node's tables have. */
     @Test
     void theNodesTablesAreNobodyElsesToReadOrWrite() throws Exception {
-        BackendConnection clerk = connect(BackendSettings.of(address, "clerk", "postgres", new Credentials.Password("sesame")));
-        List<List<String>> tables = List.copyOf(admin.execute("SELECT relname FROM pg_class WHERE relnamespace = 'tutti'::regnamespace"
-                + " AND relkind = 'r'", PATIENCE).rows());
+        BackendConnection clerk = connect(
+                BackendSettings.of(address, "clerk", "postgres", new Credentials.Password("sesame")));
+        List<List<String>> tables = List
+                .copyOf(admin.execute("SELECT relname FROM pg_class WHERE relnamespace = 'tutti'::regnamespace"
+                        + " AND relkind = 'r'", PATIENCE).rows());
         for (List<String> table : tables) {
             String name = "tutti." + table.getFirst();
             if (!name.equals("tutti.placed")) {
-                assertEquals("0", clerk.execute("SELECT evil.call('SELECT count(*) FROM " + name + "')", PATIENCE).value(), name);
+                assertEquals("0",
+                        clerk.execute("SELECT evil.call('SELECT count(*) FROM " + name + "')", PATIENCE).value(), name);
             }
-            assertEquals("0", clerk.execute("WITH gone AS (DELETE FROM " + name + " RETURNING 1) SELECT count(*) FROM gone",
-                    PATIENCE).value(), name);
+            assertEquals("0",
+                    clerk.execute("WITH gone AS (DELETE FROM " + name + " RETURNING 1) SELECT count(*) FROM gone",
+                            PATIENCE).value(),
+                    name);
         }
         for (String sql : List.of("INSERT INTO tutti.pending VALUES (pg_current_xact_id(), ''s1:x'')",
-                "INSERT INTO tutti.applied VALUES (1000000)", "INSERT INTO tutti.placed VALUES (''evil'', ''mine'', ''7'')")) {
+                "INSERT INTO tutti.applied VALUES (1000000)",
+                "INSERT INTO tutti.placed VALUES (''evil'', ''mine'', ''7'')")) {
             assertEquals("42501", assertThrows(PostgresException.class,
                     () -> clerk.execute("SELECT evil.call('" + sql + "')", PATIENCE), sql).sqlState(), sql);
         }
         clerk.execute("SET row_security = off", PATIENCE);
-        assertEquals("7", clerk.execute("SELECT setval('evil.count', 7)", PATIENCE).value(), "as in what pg_dump writes");
+        assertEquals("7", clerk.execute("SELECT setval('evil.count', 7)", PATIENCE).value(),
+                "as in what pg_dump writes");
         clerk.close();
     }
 
@@ -495,7 +506,8 @@ class ForgedCaptureTest {
     @Test
     void theServersOwnFunctionsAreOutOfReach() throws Exception {
         for (String sql : List.of("SELECT setval_here('evil.count', 5)", "SELECT setval_here('evil.count', 5, false)",
-                "SELECT pg_notify_here('told', 'here')", "SELECT evil.call('SELECT pg_catalog.pg_notify_here(''told'', ''here'')')",
+                "SELECT pg_notify_here('told', 'here')",
+                "SELECT evil.call('SELECT pg_catalog.pg_notify_here(''told'', ''here'')')",
                 "SELECT lo_create_here(7)")) {
             assertEquals("42501", refused(sql), sql);
         }

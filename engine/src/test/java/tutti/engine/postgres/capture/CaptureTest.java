@@ -399,7 +399,8 @@ class CaptureTest {
                     "CREATE TABLE p2 PARTITION OF p FOR VALUES FROM ('2026-01-01 00:00+00') TO (make_date(2027, 1, 1))");
             session.gather();
             session.connection().commit();
-            for (String from : List.of("now()", "'tomorrow'", "current_date + 3", "date_trunc('month', clock_timestamp())")) {
+            for (String from : List.of("now()", "'tomorrow'", "current_date + 3",
+                    "date_trunc('month', clock_timestamp())")) {
                 String sql = "CREATE TABLE p3 PARTITION OF p FOR VALUES FROM (" + from + ") TO (MAXVALUE)";
                 for (String each : List.of(sql, "DO $$ BEGIN EXECUTE " + "'" + sql.replace("'", "''") + "'; END $$")) {
                     assertEquals("0A000", assertThrows(SQLException.class, () -> session.execute(allow, each), each)
