@@ -81,10 +81,11 @@ class TuttiTest {
     @Test
     void thePrintedConfigurationIsAccepted(@TempDir Path directory) throws Exception {
         assertEquals(Program.OK, run("node", "--print-config"));
-        Path file = Files.writeString(directory.resolve("node.yaml"), out.toString());
+        String printed = out.toString();
+        Path file = Files.writeString(directory.resolve("node.yaml"), printed);
         assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
         assertEquals("", err.toString());
-        Files.writeString(file, out.toString().replaceFirst("(?m)^( *)password: .*$", "$1password: another"));
+        Files.writeString(file, printed.replaceFirst("(?m)^( *)password: .*$", "$1password: another"));
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
         assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
         assertTrue(err.toString().contains("others may read or change it"), err.toString());
