@@ -85,7 +85,7 @@ class TuttiTest {
         Path file = Files.writeString(directory.resolve("node.yaml"), printed);
         assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
         assertEquals("", err.toString());
-        Files.writeString(file, printed.replaceFirst("(?m)^( *)password: .*$", "$1password: another"));
+        Files.writeString(file, printed.replaceAll("(?m)^( *)password: .*$", "$1password: another"));
         Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
         assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
         assertTrue(err.toString().contains("others may read or change it"), err.toString());
