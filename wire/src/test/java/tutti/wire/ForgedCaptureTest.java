@@ -271,6 +271,14 @@ class ForgedCaptureTest {
         }
     }
 
+    /** It decides whom a role is given to that somebody makes who is no superuser. */
+    @Test
+    void whatRolesAreGivenToIsTold() throws Exception {
+        String told = committed("SET createrole_self_grant = 'set'",
+                "DO $$ BEGIN CREATE TABLE evil.granted (id int PRIMARY KEY); END $$");
+        assertTrue(told.contains("21:createrole_self_grant3:set"), told);
+    }
+
     /** The node's triggers belong to the table, and so to its owner, who can drop them where no statement of his names them. */
     @Test
     void triggersOfTheNodeComeBack() throws Exception {
