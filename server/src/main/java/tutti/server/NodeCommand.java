@@ -80,7 +80,7 @@ public final class NodeCommand implements Callable<Integer> {
             }
             String open = readable(config, read);
             if (open != null) {
-                spec.commandLine().getErr().println(open);
+                spec.commandLine().getErr().println("warning: " + open);
                 spec.commandLine().getErr().flush();
             }
             spec.commandLine().getOut().println(config + ": valid, node " + read.self().name());
@@ -123,7 +123,7 @@ public final class NodeCommand implements Callable<Integer> {
             PrivateFiles.requirePrivate(file);
             return null;
         } catch (IOException open) {
-            return "warning: " + open.getMessage();
+            return open.getMessage();
         }
     }
 
@@ -161,7 +161,7 @@ public final class NodeCommand implements Callable<Integer> {
         Path file = Objects.requireNonNull(config, "it was read");
         String open = readable(file, read);
         if (open != null) {
-            LoggerFactory.getLogger(NodeCommand.class).warn(open);
+            LoggerFactory.getLogger(NodeCommand.class).warn("{}", open);
         }
         NodeRuntime.RunningNode node = new NodeServer().start(read, () -> {
             try {
