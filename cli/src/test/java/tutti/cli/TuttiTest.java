@@ -10,6 +10,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -80,8 +81,14 @@ class TuttiTest {
     @Test
     void thePrintedConfigurationIsAccepted(@TempDir Path directory) throws Exception {
         assertEquals(Program.OK, run("node", "--print-config"));
-        Path file = Files.writeString(directory.resolve("node.yaml"), out.toString());
+        String printed = out.toString();
+        Path file = Files.writeString(directory.resolve("node.yaml"), printed);
         assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
+        assertEquals("", err.toString());
+        Files.writeString(file, printed.replaceAll("(?m)^( *)password: .*$", "$1password: another"));
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-r--r--"));
+        assertEquals(Program.OK, run("node", "--config", file.toString(), "--check"));
+        assertTrue(err.toString().contains("others may read or change it"), err.toString());
     }
 
     @Test

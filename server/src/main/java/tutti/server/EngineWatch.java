@@ -81,7 +81,7 @@ final class EngineWatch implements Closeable {
         }
     }
 
-    /** Asks once, and waits for the answer; if nothing is applied, also who holds that up, which is logged. */
+    /** Asks once, and waits for the answer; if nothing is applied, also who holds that up. Logs if there is no answer, and who it is. */
     void ask() throws InterruptedException {
         try {
             question.get().get();
@@ -96,6 +96,13 @@ final class EngineWatch implements Closeable {
             } else {
                 said = String.valueOf(cause == null ? failed.getMessage() : cause.getMessage());
             }
+        }
+        String silence = silence();
+        if (silence != null) {
+            if (mayTell()) {
+                LOG.warn("{}", silence);
+            }
+            return;
         }
         if (stalledNanos() <= HELD_UP_NANOS_MAX) {
             goesOn();
@@ -112,21 +119,38 @@ final class EngineWatch implements Closeable {
         holders = "";
         if (told) {
             told = false;
-            LOG.info("the node's database applies what is ordered again, up to position {}", shown.getAsLong());
+            LOG.info("the node's database answers and applies what is ordered again, up to position {}", shown.getAsLong());
         }
     }
 
     private void heldUp(String by) {
         holders = by;
-        long now = nanoTime.getAsLong();
-        if (!by.isEmpty() && (!told || now - toldAt > TOLD_AGAIN_NANOS)) {
-            told = true;
-            toldAt = now;
+        if (!by.isEmpty() && mayTell()) {
             LOG.warn(
                     "the node's database has applied nothing behind position {} for {} s, though position {} is ordered: {}",
                     shown.getAsLong(),
                     stalledNanos() / 1_000_000_000, delivered.getAsLong(), by);
         }
+    }
+
+    /** Whether nothing has been told of this trouble, or not for long; then it is. */
+    private boolean mayTell() {
+        long now = nanoTime.getAsLong();
+        boolean may = !told || now - toldAt > TOLD_AGAIN_NANOS;
+        if (may) {
+            told = true;
+            toldAt = now;
+        }
+        return may;
+    }
+
+    private @Nullable String silence() {
+        long silent = nanoTime.getAsLong() - answered;
+        String why = said;
+        return silent > SILENCE_NANOS_MAX
+                ? "the node's database has not answered for " + silent / 1_000_000_000 + " s"
+                        + (why == null ? "" : " (" + why + ")") + ": it hangs, or its disk does"
+                : null;
     }
 
     /** For how long nothing has been applied of what should be. */
@@ -144,11 +168,9 @@ final class EngineWatch implements Closeable {
     @Nullable
     String trouble() {
         long stalled = stalledNanos();
-        long silent = nanoTime.getAsLong() - answered;
-        if (silent > SILENCE_NANOS_MAX) {
-            String why = said;
-            return "the node's database has not answered for " + silent / 1_000_000_000 + " s"
-                    + (why == null ? "" : " (" + why + ")") + ": it hangs, or its disk does; use another node";
+        String silence = silence();
+        if (silence != null) {
+            return silence + "; use another node";
         }
         String by = holders;
         return stalled > STALL_NANOS_MAX

@@ -18,6 +18,7 @@ import tutti.command.Failure;
 import tutti.command.JsonLog;
 import tutti.command.Program;
 import tutti.runtime.real.PathDirectory;
+import tutti.runtime.real.PrivateFiles;
 import tutti.server.config.ConfigManual;
 import tutti.server.config.ConfigReader;
 import tutti.server.config.NodeConfig;
@@ -73,8 +74,14 @@ public final class NodeCommand implements Callable<Integer> {
         if (check) {
             try {
                 NodeKeys.open(read);
+                NodeDatabase.tls(read);
             } catch (IOException unusable) {
                 throw new Failure(String.valueOf(unusable.getMessage()), "docs/keys.md", unusable);
+            }
+            String open = readable(config, read);
+            if (open != null) {
+                spec.commandLine().getErr().println("warning: " + open);
+                spec.commandLine().getErr().flush();
             }
             spec.commandLine().getOut().println(config + ": valid, node " + read.self().name());
             return Program.OK;
@@ -105,6 +112,19 @@ public final class NodeCommand implements Callable<Integer> {
             JsonLog.use(Map.of("service.name", "tutti", "service.node.name", read.self().name()));
         }
         return run(read);
+    }
+
+    /** What is said of a file that tells others a password; null if it does not. */
+    private static @Nullable String readable(Path file, NodeConfig read) {
+        if (read.hasDefaultPassword()) {
+            return null;
+        }
+        try {
+            PrivateFiles.requirePrivate(file);
+            return null;
+        } catch (IOException open) {
+            return open.getMessage();
+        }
     }
 
     private static NodeConfig read(Path file) {
@@ -139,6 +159,10 @@ public final class NodeCommand implements Callable<Integer> {
 
     private int run(NodeConfig read) throws Exception {
         Path file = Objects.requireNonNull(config, "it was read");
+        String open = readable(file, read);
+        if (open != null) {
+            LoggerFactory.getLogger(NodeCommand.class).warn("{}", open);
+        }
         NodeRuntime.RunningNode node = new NodeServer().start(read, () -> {
             try {
                 return ConfigReader.read(file);

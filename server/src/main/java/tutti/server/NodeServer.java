@@ -7,14 +7,11 @@ import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashSet;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -53,7 +50,6 @@ public final class NodeServer implements NodeRuntime {
     private static final Logger LOG = LoggerFactory.getLogger(NodeServer.class);
     /** File of the data directory with what whoever asks for a change must show. */
     private static final String TOKEN = "http-token";
-    private static final int TOKEN_BYTES = 16;
     /** So many lives may end within {@link #RESTART_WINDOW}; one more ends the node. */
     private static final int RESTARTS_MAX = 5;
     private static final Duration RESTART_WINDOW = Duration.ofMinutes(2);
@@ -103,17 +99,6 @@ public final class NodeServer implements NodeRuntime {
                 lockFile.close();
             }
         }
-    }
-
-    /** What whoever asks for a change shows, made at the first start. */
-    private static String token(Path file) throws IOException {
-        if (!Files.exists(file)) {
-            byte[] random = new byte[TOKEN_BYTES];
-            new SecureRandom().nextBytes(random);
-            PrivateFiles.write(file, HexFormat.of().formatHex(random) + "\n");
-        }
-        PrivateFiles.requirePrivate(file);
-        return Files.readString(file).strip();
     }
 
     /** By which its admin HTTP may be asked on this machine. */
@@ -188,7 +173,7 @@ public final class NodeServer implements NodeRuntime {
             History history = new History(this::status, metrics.latencies());
             this.watch = new ClusterWatch(history, metrics.activity());
             this.admin = AdminServer.start(new InetSocketAddress(config.http().host(), config.http().port()),
-                    this::status, metrics, this, watch, token(config.data().resolve(TOKEN)), names(config));
+                    this::status, metrics, this, watch, SecretFile.of(config.data().resolve(TOKEN)), names(config));
             history.start();
             this.times = new PositionTimes(config.data(), () -> {
                 NodeLife now = life;

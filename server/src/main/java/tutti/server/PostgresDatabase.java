@@ -13,11 +13,8 @@ import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.attribute.PosixFilePermissions;
-import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -79,7 +76,6 @@ import tutti.wire.sql.StatementClasses;
 /** A PostgreSQL server, the node's own or a given one, and the pass-through front end before it. */
 final class PostgresDatabase implements NodeDatabase {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresDatabase.class);
-    private static final int SECRET_BYTES = 16;
     /** As many as `apply.appliers` can be while the node runs; the server's number of connections is fixed when it starts. */
     private static final int APPLIERS_MAX = 64;
     /** A transaction takes up to ten times the bytes that it has changed while it commits, among which are copies in the order. */
@@ -494,15 +490,6 @@ final class PostgresDatabase implements NodeDatabase {
 
     /** A secret of this node, made at its first start: arms commits, and is the embedded server's password by default. */
     private String secret() throws IOException {
-        Path file = config.data().resolve("secret");
-        if (Files.exists(file)) {
-            return Files.readString(file).trim();
-        }
-        byte[] random = new byte[SECRET_BYTES];
-        new SecureRandom().nextBytes(random);
-        String secret = HexFormat.of().formatHex(random);
-        Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
-        Files.writeString(file, secret);
-        return secret;
+        return SecretFile.of(config.data().resolve("secret"));
     }
 }

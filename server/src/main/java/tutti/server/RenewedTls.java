@@ -22,6 +22,7 @@ import javax.net.ssl.SSLSessionContext;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.runtime.real.PrivateFiles;
 import tutti.server.config.NodeConfig;
 
 /**
@@ -65,6 +66,7 @@ final class RenewedTls extends SslContext {
     }
 
     private SslContext read() throws IOException {
+        PrivateFiles.requirePrivate(files.key());
         try {
             requirePair();
             return SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile()).build();

@@ -5,11 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.slf4j.LoggerFactory;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.PostgresException;
 
@@ -59,6 +65,35 @@ class EngineWatchTest {
                 new PostgresException(ErrorFields.of("FATAL", "53300", "too many connections"))));
         watch.ask();
         assertNull(trouble(7, 7));
+    }
+
+    /** Once, and again after ten minutes. */
+    @Test
+    void oneThatDoesNotAnswerIsLogged() throws InterruptedException {
+        ListAppender<ILoggingEvent> log = new ListAppender<>();
+        log.start();
+        Logger logger = (Logger) LoggerFactory.getLogger(EngineWatch.class);
+        Level level = logger.getLevel();
+        logger.setLevel(Level.INFO);
+        logger.addAppender(log);
+        try {
+            answer.set(CompletableFuture.failedFuture(new java.io.IOException("no answer")));
+            watch.ask();
+            passes(EngineWatch.SILENCE_NANOS_MAX + 1);
+            watch.ask();
+            watch.ask();
+            passes(EngineWatch.TOLD_AGAIN_NANOS + 1);
+            watch.ask();
+            answer.set(CompletableFuture.completedFuture(null));
+            watch.ask();
+            assertEquals(List.of("the node's database has not answered for 5 s (no answer): it hangs, or its disk does",
+                    "the node's database has not answered for 605 s (no answer): it hangs, or its disk does",
+                    "the node's database answers and applies what is ordered again, up to position 0"),
+                    log.list.stream().map(ILoggingEvent::getFormattedMessage).toList());
+        } finally {
+            logger.detachAppender(log);
+            logger.setLevel(level);
+        }
     }
 
     @Test

@@ -13,6 +13,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.cert.X509Certificate;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -40,7 +41,7 @@ class RenewedTlsTest {
 
     private void put(String from, String extension) throws IOException {
         Files.copy(directory.resolve(from + extension), directory.resolve("now.new"),
-                StandardCopyOption.REPLACE_EXISTING);
+                StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.COPY_ATTRIBUTES);
         Files.move(directory.resolve("now.new"), directory.resolve("now" + extension), StandardCopyOption.ATOMIC_MOVE);
         time.addAndGet(TimeUnit.SECONDS.toNanos(2));
     }
@@ -85,6 +86,13 @@ class RenewedTlsTest {
         assertEquals("CN=first.example", shown(tls), "its key is not there yet");
         put("two", ".key");
         assertEquals("CN=second.example", shown(tls));
+        put("one", ".crt");
+        Files.setPosixFilePermissions(directory.resolve("one.key"), PosixFilePermissions.fromString("rw-r--r--"));
+        put("one", ".key");
+        assertEquals("CN=second.example", shown(tls), "others may read its key");
+        assertThrows(IOException.class, () -> new RenewedTls(files, time::get));
+        Files.setPosixFilePermissions(directory.resolve("now.key"), PosixFilePermissions.fromString("rw-r-----"));
+        assertEquals("CN=first.example", shown(new RenewedTls(files, time::get)), "a group of readers may");
         Files.delete(directory.resolve("now.key"));
         time.addAndGet(TimeUnit.SECONDS.toNanos(2));
         assertEquals("CN=second.example", shown(tls));

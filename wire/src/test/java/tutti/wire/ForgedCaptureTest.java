@@ -61,6 +61,7 @@ class ForgedCaptureTest {
         NODE.admin = admin;
         admin.execute("""
                 CREATE ROLE mallory LOGIN PASSWORD 'sesame';
+                CREATE ROLE clerk LOGIN PASSWORD 'sesame' IN ROLE pg_read_all_data, pg_write_all_data;
                 CREATE TABLE public.account (id int PRIMARY KEY, balance int);
                 INSERT INTO account VALUES (1, 100);
                 CREATE SCHEMA evil AUTHORIZATION mallory;
@@ -76,6 +77,11 @@ class ForgedCaptureTest {
                     BEGIN EXECUTE NEW.asked; RETURN NULL; END $$;
                 CREATE CONSTRAINT TRIGGER late AFTER INSERT ON evil.orders DEFERRABLE INITIALLY DEFERRED
                     FOR EACH ROW EXECUTE FUNCTION evil.late();
+                CREATE TABLE evil.forced (id int PRIMARY KEY);
+                CREATE FUNCTION evil.shout() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN RAISE EXCEPTION 'mallory is %', current_user; END $$;
+                CREATE TRIGGER shouts BEFORE INSERT OR UPDATE OR DELETE ON evil.forced EXECUTE FUNCTION evil.shout();
+                ALTER TABLE evil.forced FORCE ROW LEVEL SECURITY;
                 CREATE FUNCTION evil.refuse(who text) RETURNS boolean LANGUAGE plpgsql AS $$
                     BEGIN
                         IF current_user <> 'mallory' THEN
@@ -89,6 +95,22 @@ class ForgedCaptureTest {
                     SELECT 'forged' WHERE evil.refuse('') $$;
                 CREATE FUNCTION evil.current_setting(name text) RETURNS text LANGUAGE sql AS $$
                     SELECT 'forged' WHERE evil.refuse('') $$;
+                GRANT USAGE ON SCHEMA evil TO clerk;
+                CREATE FUNCTION evil.forge() RETURNS void LANGUAGE plpgsql AS $$
+                    DECLARE name text := current_setting('session_preload_libraries');
+                    BEGIN
+                        IF name <> '' THEN
+                            PERFORM set_config('evil.seen', name, false);
+                        END IF;
+                        IF name LIKE 'tutti.%' THEN
+                            PERFORM set_config(name, 'i16384(1,forged)', true);
+                        END IF;
+                        INSERT INTO evil.mine VALUES (2, 'two');
+                        TRUNCATE evil.columns;
+                        PERFORM pg_notify('told', 'three');
+                        INSERT INTO evil.mine VALUES (4, repeat('four', 1200));
+                        UPDATE evil.mine SET word = 'five' WHERE id = 1;
+                    END $$;
                 CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.equal);
                 CREATE OPERATOR evil.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.equal);
                 CREATE OPERATOR evil.> (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.equal);
@@ -221,6 +243,51 @@ class ForgedCaptureTest {
         assertEquals(List.of(), NODE.drainCommitted());
         assertTrue(committed(order("INSERT INTO evil.mine VALUES (2, 'two')")).contains("two"),
                 "rows that they write are captured");
+    }
+
+    /** Members of pg_read_all_settings can read what others cannot: under which name rows are gathered. */
+    @Test
+    void whoReadsAllSettingsFindsNoNameToForgeUnder() throws Exception {
+        admin.execute("GRANT pg_monitor TO clerk; GRANT clerk TO mallory; SELECT tutti.adopt()", PATIENCE);
+        try {
+            NODE.drainCommitted();
+            for (String end : List.of("SELECT 1", "SET CONSTRAINTS ALL IMMEDIATE",
+                    "SET CONSTRAINTS evil.late IMMEDIATE")) {
+                String told = committed(order("SELECT evil.forge() -- " + end), end, order("SELECT 6 -- " + end));
+                assertFalse(told.contains("forged"), told);
+                for (String part : List.of("one", "two", "told", "fourfour", "five", "SELECT 6")) {
+                    assertTrue(told.contains(part), part + " in " + told);
+                }
+                assertTrue(String.valueOf(mallory.execute("SELECT current_setting('evil.seen')", PATIENCE).value())
+                        .startsWith("tutti aw"));
+            }
+            assertEquals("55000", assertThrows(PostgresException.class,
+                    () -> committed(order("SET CONSTRAINTS evil.late DEFERRED; " + order("SELECT evil.forge()"))),
+                    "what is deferred once more would change rows when all has been gathered").sqlState());
+            mallory.execute("ROLLBACK", PATIENCE);
+            assertTrue(committed(order("SELECT pg_notify('a', 'b')")).matches("(?s).*one.*a.*b.*"));
+        } finally {
+            admin.execute("REVOKE clerk FROM mallory; REVOKE pg_monitor FROM clerk; SELECT tutti.adopt()", PATIENCE);
+        }
+    }
+
+    /** It decides whom a role is given to that somebody makes who is no superuser. */
+    @Test
+    void whatRolesAreGivenToIsTold() throws Exception {
+        String told = committed("SET createrole_self_grant = 'set'",
+                "DO $$ BEGIN CREATE TABLE evil.granted (id int PRIMARY KEY); END $$");
+        assertTrue(told.contains("21:createrole_self_grant3:set"), told);
+    }
+
+    /** The node's triggers belong to the table, and so to its owner, who can drop them where no statement of his names them. */
+    @Test
+    void triggersOfTheNodeComeBack() throws Exception {
+        for (String name : List.of("insert", "truncate")) {
+            String told = committed(
+                    "DO $$ BEGIN EXECUTE 'DROP TRIGGER tutti_" + name + " ON evil.mine'; END $$",
+                    "TRUNCATE evil.mine", "INSERT INTO evil.mine VALUES (3, 'three')");
+            assertTrue(told.matches("(?s).*DROP TRIGGER.*content.?t.*three.*"), told);
+        }
     }
 
     private static String order(String sql) {
@@ -379,6 +446,88 @@ class ForgedCaptureTest {
             assertTrue(refused.getMessage().contains("should have met 1 rows, the engine says 0"),
                     call + ": " + refused);
         }
+    }
+
+    /**
+     * Without the secret they write no row, but fire triggers of statements, with the rights of the table's owner, or of the node where its owner may not write
+     * all rows.
+     */
+    @Test
+    void functionsThatApplyAreNobodyElsesToCall() throws Exception {
+        List<List<String>> functions = List.copyOf(admin.execute(
+                "SELECT proname, pronargs, proowner::regrole FROM pg_proc"
+                        + " WHERE pronamespace = 'tutti'::regnamespace AND proname LIKE 'apply\\_%' AND prorettype = 'int8'::regtype",
+                PATIENCE).rows());
+        assertTrue(functions.size() >= 20, functions.toString());
+        boolean forced = false;
+        for (List<String> function : functions) {
+            if (function.get(2).equals("mallory")) {
+                continue;
+            }
+            forced |= function.getFirst()
+                    .endsWith("_" + admin.execute("SELECT 'evil.forced'::regclass::oid", PATIENCE).value());
+            String call = "SELECT tutti." + function.getFirst() + "('guess', '[1:0]={}'"
+                    + (function.get(1).equals("3") ? ", 'x'" : "") + ")";
+            assertEquals("42501", refused(call), call);
+        }
+        assertTrue(forced, "a table of mallory's that the node writes");
+        String mine = "tutti.apply_insert_" + admin.execute("SELECT 'evil.mine'::regclass::oid", PATIENCE).value();
+        mallory.execute("DO $$ BEGIN EXECUTE 'GRANT EXECUTE ON FUNCTION " + mine + " TO clerk'; END $$", PATIENCE);
+        assertEquals("f",
+                admin.execute("SELECT has_function_privilege('clerk', '" + mine + "(bytea, bytea)', 'EXECUTE')",
+                        PATIENCE).value(),
+                "not even by who owns one");
+    }
+
+    /** Who may read and write the tables of all is bound by row level security, which the node's tables have. */
+    @Test
+    void theNodesTablesAreNobodyElsesToReadOrWrite() throws Exception {
+        BackendConnection clerk = connect(
+                BackendSettings.of(address, "clerk", "postgres", new Credentials.Password("sesame")));
+        List<List<String>> tables = List
+                .copyOf(admin.execute("SELECT relname FROM pg_class WHERE relnamespace = 'tutti'::regnamespace"
+                        + " AND relkind = 'r'", PATIENCE).rows());
+        for (List<String> table : tables) {
+            String name = "tutti." + table.getFirst();
+            if (!name.equals("tutti.placed")) {
+                assertEquals("0",
+                        clerk.execute("SELECT evil.call('SELECT count(*) FROM " + name + "')", PATIENCE).value(), name);
+            }
+            assertEquals("0",
+                    clerk.execute("WITH gone AS (DELETE FROM " + name + " RETURNING 1) SELECT count(*) FROM gone",
+                            PATIENCE).value(),
+                    name);
+        }
+        for (String sql : List.of("INSERT INTO tutti.pending VALUES (pg_current_xact_id(), ''s1:x'')",
+                "INSERT INTO tutti.applied VALUES (1000000)",
+                "INSERT INTO tutti.placed VALUES (''evil'', ''mine'', ''7'')")) {
+            assertEquals("42501", assertThrows(PostgresException.class,
+                    () -> clerk.execute("SELECT evil.call('" + sql + "')", PATIENCE), sql).sqlState(), sql);
+        }
+        clerk.execute("SET row_security = off", PATIENCE);
+        assertEquals("7", clerk.execute("SELECT setval('evil.count', 7)", PATIENCE).value(),
+                "as in what pg_dump writes");
+        clerk.close();
+    }
+
+    /** Under their other names nobody would hear of what they do. */
+    @Test
+    void theServersOwnFunctionsAreOutOfReach() throws Exception {
+        for (String sql : List.of("SELECT setval_here('evil.count', 5)", "SELECT setval_here('evil.count', 5, false)",
+                "SELECT pg_notify_here('told', 'here')",
+                "SELECT evil.call('SELECT pg_catalog.pg_notify_here(''told'', ''here'')')",
+                "SELECT lo_create_here(7)")) {
+            assertEquals("42501", refused(sql), sql);
+        }
+        mallory.execute("CREATE TEMPORARY SEQUENCE own", PATIENCE);
+        assertEquals("41", mallory.execute("SELECT setval('own', 41)", PATIENCE).value());
+        assertEquals("42", mallory.execute("SELECT nextval('own')", PATIENCE).value());
+        assertEquals("42", mallory.execute("SELECT setval('own', 42, false)", PATIENCE).value());
+        assertEquals("42", mallory.execute("SELECT nextval('own')", PATIENCE).value());
+        assertEquals("42809", refused("SELECT setval('evil.mine', 1)"));
+        String before = admin.execute("SELECT last_value FROM evil.count", PATIENCE).value();
+        mallory.execute("SELECT tutti.setval(9, true) WITHIN GROUP (ORDER BY 'evil.count'::regclass)", PATIENCE);
+        assertEquals(before, admin.execute("SELECT last_value FROM evil.count", PATIENCE).value());
     }
 
     /** debug_print_plan, which every role may set, shows it the plans of our own statements, with values of variables in them. */

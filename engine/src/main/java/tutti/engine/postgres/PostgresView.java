@@ -66,7 +66,7 @@ public final class PostgresView implements StateView {
             from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
             where c.relkind = 'r' and c.relpersistence <> 't' and n.nspname not like 'pg\\_%'
             and n.nspname not in ('information_schema', 'tutti')
-            and to_regclass(quote_ident(n.nspname) || '.tutti_elsewhere_' || c.oid) is null
+            and not exists (select from tutti.placed_elsewhere as e where e.table_oid = c.oid)
             union all select l.id, l.name, pg_relation_filenode(l.id::oid), l.columns, l.key, null, null from (values
             (2613::bigint, 'pg_catalog.pg_largeobject', 'loid, pageno, data', 'loid, pageno'),
             (2995, 'pg_catalog.pg_largeobject_metadata', 'oid, pg_get_userbyid(lomowner), (select string_agg(concat('

@@ -225,6 +225,11 @@ public record NodeConfig(
         return inProcess(engine);
     }
 
+    /** Whether the password in it is the one that everybody knows. */
+    public boolean hasDefaultPassword() {
+        return isInProcess() ? inProcess.hasDefaultPassword() : postgres.hasDefaultPassword();
+    }
+
     /** Names of engines, those that keep their database in the node's own process, and others. */
     public static List<String> engines() {
         return Engines.INSTALLED.names();
@@ -374,7 +379,7 @@ public record NodeConfig(
     /** A certificate and its key, both PEM. */
     public record Tls(
             @Setting(doc = "Certificate chain, PEM. Read again, with the key, when it has changed. Relative to this file.", example = "server.crt") Path certificate,
-            @Setting(doc = "Its private key, PEM, PKCS #8, without a password. Relative to this file.", example = "server.key") Path key,
+            @Setting(doc = "Its private key, PEM, PKCS #8, without a password; nobody else may read it. Relative to this file.", example = "server.key") Path key,
             @Setting(doc = "Whether clients without encryption are refused; otherwise they choose.", byDefault = "false") boolean required) {
         /** Whether clients must encrypt, by what a configuration says of it or does not. */
         public static boolean isRequired(@Nullable Tls tls) {

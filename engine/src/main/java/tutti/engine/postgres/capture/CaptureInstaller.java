@@ -38,7 +38,7 @@ public final class CaptureInstaller {
     private static final String MARK = "session_preload_libraries";
     /** Appends a text to the variable {@code name}, which stands between this and {@link #APPEND_AFTER}; NULL. */
     private static final String APPEND_BEFORE = "CASE WHEN pg_catalog.octet_length(pg_catalog.set_config("
-            + "CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.refuse_commit() END, ";
+            + "CASE WHEN pg_catalog.starts_with(name, 'tutti.g') THEN name ELSE tutti.unarmed(name) END, ";
     private static final String APPEND_AFTER = """
             , true))
                         OPERATOR(pg_catalog.>)

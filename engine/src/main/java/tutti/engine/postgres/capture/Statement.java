@@ -42,7 +42,7 @@ public record Statement(int place, String sql, String role, Map<String, String> 
             "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
             "IntervalStyle", "TimeZone", "lc_monetary", "lc_numeric", "lc_time", "default_text_search_config",
             "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
-            "array_nulls", "quote_all_identifiers");
+            "array_nulls", "quote_all_identifiers", "createrole_self_grant");
     /** Between texts; no SQL text contains it. */
     public static final String SEPARATOR = "\0";
     /** A setting of a request whose classes are what somebody has declared, and therefore to be checked. */

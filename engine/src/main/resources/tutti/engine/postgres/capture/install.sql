@@ -9,12 +9,14 @@
 --  * Whether capture is armed, or a schema change allowed, is kept in <mark>: a setting of the server's that only superusers
 --    can read and set, and that has no effect once a session has begun. Its value is one of
 --        tutti.g<16 hexadecimal digits>_<n>    (or g, w and 15 digits: rows are told whole) armed; the next row is appended to the session variable of this name
+--        tutti aw...                           rows go to variables of which it does not tell (tutti.begin_aside)
 --        tutti gathered                        the node has all that is to be committed
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.counted counts up to here
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
 --                                              if all nodes make it at a position of its own
 --        tutti adopting                        our own schema changes
---    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere.
+--    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere. Members of pg_read_all_settings can
+--    read it, too: where there are such roles, no code of a client's runs while it has a name (tutti.exposed).
 --    The rows' order and limit, and that they vanish with a savepoint, come with transaction-local variables.
 --  * Functions that read or set it are SECURITY DEFINER. Nobody but their owner may call them, except for those that are
 --    given the cluster's secret by the node, which calls them by their object id, so that no name can be redirected.
@@ -112,6 +114,25 @@ CREATE TABLE IF NOT EXISTS tutti.prepared (
     changes bytea NOT NULL
 );
 
+-- Functions of the server's that write what nothing else tells, or tell it at one node only: large objects, sequences, notifications. They get other names, which
+-- only superusers may call, and others that other nodes hear of take their places. (The server calls its own functions by their object ids, whatever the
+-- catalog says of them.)
+DO $block$
+DECLARE
+    f record;
+BEGIN
+    FOR f IN SELECT p.oid, p.proname FROM pg_proc p WHERE p.oid = ANY (ARRAY[952, 715, 957, 3457, 3460, 964, 764, 767, 1576, 1765, 3036]) LOOP
+        IF NOT f.proname LIKE '%\_here' THEN
+            EXECUTE format('ALTER FUNCTION %s RENAME TO %I', f.oid::regprocedure, f.proname || '_here');
+        END IF;
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f.oid::regprocedure);
+        -- as if it had always been so: dumps contain nothing of that
+        DELETE FROM pg_init_privs WHERE objoid = f.oid AND classoid = 'pg_proc'::regclass;
+        INSERT INTO pg_init_privs SELECT oid, 'pg_proc'::regclass, 0, 'i', proacl FROM pg_proc WHERE oid = f.oid;
+    END LOOP;
+END
+$block$;
+
 -- Numbers what a session notes; no number comes again in it. The sequence is not asked for its next value: lastval() would be that.
 CREATE UNLOGGED SEQUENCE IF NOT EXISTS tutti.noted;
 CREATE OR REPLACE FUNCTION tutti.next_number() RETURNS bigint LANGUAGE plpgsql <fixed settings> AS $function$
@@ -192,7 +213,9 @@ DECLARE
         CASE WHEN pg_catalog.octet_length(pg_catalog.current_setting(total, true)) OPERATOR(pg_catalog.>) 0
             THEN pg_catalog.current_setting(total)::pg_catalog.int8 ELSE 0 END;
 BEGIN
-    IF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
+    IF pg_catalog.starts_with(name, 'tutti aw') THEN
+        RETURN name;
+    ELSIF bytes OPERATOR(pg_catalog.>) <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     END IF;
     told := pg_catalog.set_config(total, bytes::pg_catalog.text, true);
@@ -357,7 +380,9 @@ $function$;
 -- Runs as the client's role, since its triggers run inside.
 CREATE OR REPLACE FUNCTION tutti.finish(secret bytea, session_key text) RETURNS bytea LANGUAGE plpgsql AS $function$
 BEGIN
-    IF tutti.open_capture(secret, session_key) THEN
+    IF tutti.exposed() THEN
+        RETURN tutti.finish_aside(secret, session_key);
+    ELSIF tutti.open_capture(secret, session_key) THEN
         SET CONSTRAINTS ALL IMMEDIATE;
     ELSE
         PERFORM tutti.finish_pinned();
@@ -429,12 +454,15 @@ BEGIN
 END
 $function$;
 
--- Arms capture outside of tutti.finish(), with variables that this server process uses for nothing else. Rows are told whole: whether that need not be only
+-- What the names of variables begin with that this server process uses for nothing else.
+CREATE OR REPLACE FUNCTION tutti.own_variables() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT concat('tutti.gw', left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_') FROM tutti.node n
+$function$;
+
+-- Arms capture outside of tutti.finish(), with those variables. Rows are told whole: whether that need not be only
 -- the node knows.
 CREATE OR REPLACE FUNCTION tutti.arm() RETURNS void LANGUAGE sql <fixed settings> AS $function$
-    SELECT set_config('<mark>', concat('tutti.gw',
-            left(encode(sha256(n.salt || convert_to(pg_backend_pid()::text, 'UTF8')), 'hex'), 15), '_1'), true)
-        FROM tutti.node n
+    SELECT set_config('<mark>', concat(tutti.own_variables(), '1'), true)
 $function$;
 
 -- Brings what is gathered into the order of statements: deferred captures so far are run, and may run unarmed no more.
@@ -447,6 +475,9 @@ DECLARE
     large_objects text;
 BEGIN
     IF starts_with(before, 'tutti.g') THEN
+        RETURN;
+    ELSIF starts_with(before, 'tutti aw') THEN
+        PERFORM tutti.note_aside();
         RETURN;
     END IF;
     IF constraints IS NOT NULL THEN
@@ -489,7 +520,9 @@ CREATE OR REPLACE FUNCTION tutti.check_pending() RETURNS trigger LANGUAGE plpgsq
 DECLARE
     name text := current_setting('<mark>');
 BEGIN
-    IF NOT starts_with(name, 'tutti.g') THEN
+    IF starts_with(name, 'tutti aw') THEN
+        RETURN NULL; -- end_aside() sees to it
+    ELSIF NOT starts_with(name, 'tutti.g') THEN
         PERFORM tutti.refuse_commit();
     END IF;
     DELETE FROM tutti.pending WHERE transaction = NEW.transaction AND number = NEW.number;
@@ -508,8 +541,12 @@ CREATE OR REPLACE FUNCTION tutti.before_set_constraints(secret bytea) RETURNS vo
     <fixed settings> AS $function$
 BEGIN
     <refuse without the secret>
-    PERFORM tutti.flush();
-    PERFORM tutti.arm();
+    IF tutti.exposed() THEN
+        PERFORM tutti.begin_aside(secret);
+    ELSE
+        PERFORM tutti.flush();
+        PERFORM tutti.arm();
+    END IF;
 END
 $function$;
 
@@ -519,9 +556,123 @@ DECLARE
     constraints text := tutti.constraints();
 BEGIN
     <refuse without the secret>
-    PERFORM tutti.set_aside();
+    IF starts_with(current_setting('<mark>'), 'tutti aw') THEN
+        PERFORM tutti.end_aside(secret);
+    ELSE
+        PERFORM tutti.set_aside();
+    END IF;
     IF constraints IS NOT NULL THEN
         EXECUTE concat('SET CONSTRAINTS ', constraints, ' DEFERRED');
+    END IF;
+END
+$function$;
+
+-- Whether anybody but superusers can read <mark>: whether pg_read_all_settings (3374) has members. A constant, since it is asked at each commit; adopt_exposed()
+-- makes it what it should be.
+CREATE OR REPLACE FUNCTION tutti.exposed() RETURNS boolean LANGUAGE sql IMMUTABLE AS $function$ SELECT false $function$;
+CREATE OR REPLACE FUNCTION tutti.adopt_exposed() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    before text := current_setting('<mark>');
+    answer text;
+BEGIN
+    WITH RECURSIVE reader(id) AS (
+        SELECT m.member FROM pg_auth_members m WHERE m.roleid = 3374
+        UNION SELECT m.member FROM reader r JOIN pg_auth_members m ON m.roleid = r.id
+    )
+    SELECT CASE WHEN EXISTS (SELECT FROM reader r JOIN pg_roles o ON o.oid = r.id WHERE NOT o.rolsuper AND o.oid >= 16384)
+        THEN ' SELECT true ' ELSE ' SELECT false ' END INTO answer;
+    IF answer <> (SELECT p.prosrc FROM pg_proc p WHERE p.oid = 'tutti.exposed()'::regprocedure) THEN
+        PERFORM set_config('<mark>', 'tutti adopting', true);
+        EXECUTE format('CREATE OR REPLACE FUNCTION tutti.exposed() RETURNS boolean LANGUAGE sql IMMUTABLE AS %L', answer);
+        PERFORM set_config('<mark>', before, true);
+    END IF;
+END
+$function$;
+
+-- What finish() does then. Captures so far are run while no code of a client's runs. Those of the rows that deferred triggers of clients' change, when these run,
+-- leave them in variables of which <mark> does not tell, one for each row. What such code has deferred once more is run when all is gathered, and may change
+-- nothing.
+CREATE OR REPLACE FUNCTION tutti.finish_aside(secret bytea, session_key text) RETURNS bytea LANGUAGE plpgsql
+    SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
+    SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
+DECLARE
+    all_of_it pg_catalog.bytea;
+BEGIN
+    PERFORM tutti.begin_aside(secret);
+    SET CONSTRAINTS ALL IMMEDIATE;
+    PERFORM tutti.end_aside(secret);
+    PERFORM tutti.open_capture(secret, session_key);
+    SET CONSTRAINTS tutti.pending, tutti.touched IMMEDIATE;
+    all_of_it := tutti.gathered(secret);
+    SET CONSTRAINTS ALL IMMEDIATE;
+    RETURN all_of_it;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.begin_aside(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    <fixed settings> AS $function$
+BEGIN
+    <refuse without the secret>
+    PERFORM tutti.flush();
+    -- as long as the name of a variable whose successor is asked for, and rows are told whole
+    PERFORM set_config('<mark>', rpad('tutti aw', 32, '.'), true);
+END
+$function$;
+
+-- The variable for a row that is captured while <mark> names none.
+CREATE OR REPLACE FUNCTION tutti.unarmed(name text) RETURNS text LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    own text;
+    number int;
+BEGIN
+    IF NOT starts_with(name, 'tutti aw') THEN
+        PERFORM tutti.refuse_commit();
+    END IF;
+    own := tutti.own_variables();
+    number := coalesce(nullif(current_setting(concat(own, 'rows'), true), ''), '0')::int + 1;
+    PERFORM set_config(concat(own, 'rows'), number::text, true);
+    RETURN concat(own, number);
+END
+$function$;
+
+-- Makes an entry of the rows in these variables.
+CREATE OR REPLACE FUNCTION tutti.note_aside() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    own text := tutti.own_variables();
+    number text := nullif(current_setting(concat(own, 'rows'), true), '');
+BEGIN
+    IF number IS NOT NULL THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), tutti.collect(concat(own, number)));
+        PERFORM set_config(concat(own, i), '', true) FROM generate_series(1, number::int) i;
+        PERFORM set_config(concat(own, 'rows'), '', true);
+    END IF;
+END
+$function$;
+
+-- Makes one entry of all that there are, in their order, whose place is to come.
+CREATE OR REPLACE FUNCTION tutti.end_aside(secret bytea) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+    <fixed settings> AS $function$
+DECLARE
+    entries text;
+BEGIN
+    <refuse without the secret>
+    IF NOT starts_with(current_setting('<mark>'), 'tutti aw') THEN
+        PERFORM tutti.refuse_commit();
+    END IF;
+    PERFORM tutti.note_aside();
+    PERFORM set_config('<mark>', '', true);
+    SET CONSTRAINTS tutti.pending, tutti.touched DEFERRED;
+    -- a serializable transaction that looked would meet the entries of others
+    IF pg_stat_get_xact_tuples_inserted('tutti.pending'::regclass) = 0 AND current_setting('track_counts') = 'on'
+            OR NOT EXISTS (SELECT FROM tutti.pending p WHERE p.transaction = pg_current_xact_id_if_assigned()) THEN
+        RETURN;
+    END IF;
+    WITH taken AS (DELETE FROM tutti.pending p WHERE p.transaction = pg_current_xact_id() RETURNING p.*)
+        SELECT string_agg(entry, '' ORDER BY number) INTO entries FROM taken;
+    IF octet_length(entries) > <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    ELSIF entries <> '' THEN
+        INSERT INTO tutti.pending VALUES (pg_current_xact_id(), entries);
     END IF;
 END
 $function$;
@@ -553,15 +704,7 @@ END
 $function$;
 
 -- What a notification tells is told at every node, when the transaction is visible there. So that functions and triggers need not know,
--- the server's own function gets another name, and one that records it besides takes its place; dumps contain nothing of that. (The
--- server calls its own functions by their object ids, whatever the catalog says of them.) Appliers' sessions record nothing.
-DO $block$
-BEGIN
-    IF EXISTS (SELECT FROM pg_proc WHERE oid = 3036 AND proname = 'pg_notify') THEN
-        ALTER FUNCTION pg_catalog.pg_notify(text, text) RENAME TO pg_notify_here;
-    END IF;
-END
-$block$;
+-- one that records it besides takes the place of the server's own function. Appliers' sessions record nothing.
 CREATE OR REPLACE FUNCTION pg_catalog.pg_notify(text, text) RETURNS void LANGUAGE plpgsql PARALLEL RESTRICTED SECURITY DEFINER
     <fixed settings> AS $function$
 BEGIN
@@ -732,7 +875,8 @@ CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS v
     AS $function$
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
-                AND (pg_catalog.starts_with(SESSION_USER, 'tutti_')
+                AND (pg_catalog.starts_with(SESSION_USER, 'tutti_node') OR pg_catalog.starts_with(SESSION_USER, 'tutti_applier_')
+                    OR pg_catalog.starts_with(SESSION_USER, 'tutti_executor_')
                     OR pg_catalog.set_config('transaction_read_only', 'on', true) IS NOT NULL)
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;
@@ -921,6 +1065,10 @@ BEGIN
             PERFORM tutti.begin_nested(TG_TAG, nested);
             mark := current_setting('<mark>');
         END IF;
+    END IF;
+    IF TG_TAG IN ('CREATE TABLE', 'ALTER TABLE')
+            AND (current_setting('session_replication_role') <> 'replica' OR starts_with(mark, 'tutti allowed ordered')) THEN
+        PERFORM tutti.check_bounds(TG_TAG, coalesce(nested, current_query()));
     END IF;
     IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
@@ -1168,7 +1316,8 @@ BEGIN
                 OR dropped.object_type = 'schema' AND dropped.object_name = 'tutti' THEN
             PERFORM tutti.refuse_reserved('DROP', dropped.object_identity);
         END IF;
-        tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column');
+        tables := tables OR dropped.object_type IN ('table', 'index', 'table constraint', 'table column')
+            OR dropped.object_type = 'trigger' AND dropped.address_names[3] LIKE 'tutti\_%';
     END LOOP;
     IF permanent AND split_part(mark, chr(10), 4) <> '' THEN
         IF temporary AND starts_with(TG_TAG, 'DROP') THEN
@@ -1510,10 +1659,9 @@ CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LAN
                     OR t.typnamespace <> 'pg_catalog'::regnamespace OR t.typname IN ('interval', 'money', 'xml'))))
         AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype IN ('c', 'x'))
         AND NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid
-            AND i.indexrelid IS DISTINCT FROM (SELECT x.oid FROM pg_class x JOIN pg_class c ON c.oid = table_oid AND c.relnamespace = x.relnamespace
-                WHERE x.relname = tutti.guard_name(table_oid))
             AND (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL OR EXISTS (SELECT FROM pg_opclass o
-                WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace)))
+                WHERE o.oid = ANY (i.indclass) AND o.opcnamespace <> 'pg_catalog'::regnamespace))
+            AND NOT tutti.is_guard(i))
         AND NOT EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = table_oid AND s.stxexprs IS NOT NULL)
         AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = table_oid AND NOT g.tgisinternal
             AND g.tgenabled IN ('R', 'A'))
@@ -1532,6 +1680,13 @@ DECLARE
 BEGIN
     SELECT * INTO STRICT t FROM pg_class WHERE oid = table_oid;
     owner := pg_get_userbyid(t.relowner);
+    IF EXISTS (SELECT FROM pg_cast k JOIN pg_type y ON y.oid = t.reltype
+            WHERE k.castsource = 'text'::regtype AND k.casttarget IN (y.oid, y.typarray)) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('a cast from text to rows of table %s cannot be replicated', t.oid::regclass),
+            DETAIL = 'Replicas get its rows as texts, and would read them by this cast.',
+            HINT = 'Call the function by its name instead.';
+    END IF;
     IF NOT plain THEN
         SELECT substr(entry, 13) INTO path FROM pg_db_role_setting s, unnest(s.setconfig) entry
             WHERE starts_with(entry, 'search_path=') AND s.setrole IN (0, t.relowner)
@@ -1573,6 +1728,7 @@ CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid) RETURNS void L
 DECLARE
     applied record := tutti.applied_as(table_oid);
     f record;
+    given record;
     parameters text;
 BEGIN
     FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid) a
@@ -1580,7 +1736,9 @@ BEGIN
                     THEN applied.settings ELSE a.settings[:4] || applied.settings END AS settings) s
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
             WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
-                OR pg_get_userbyid(p.proowner) <> applied.owner OR has_function_privilege('public', p.oid, 'EXECUTE') = starts_with(a.name, 'apply_check_') LOOP
+                OR pg_get_userbyid(p.proowner) <> applied.owner
+                OR EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g WHERE g.grantee NOT IN (p.proowner, '<applier>'::regrole))
+                OR has_function_privilege('<applier>', p.oid, 'EXECUTE') = starts_with(a.name, 'apply_check_') LOOP
         parameters := CASE WHEN starts_with(f.name, 'apply_check_') THEN ''
             WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
         EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS %s LANGUAGE plpgsql '
@@ -1589,9 +1747,16 @@ BEGIN
             (SELECT string_agg(format('SET %I = %s', split_part(s, '=', 1), CASE WHEN starts_with(s, 'search_path=')
                     THEN substr(s, 13) ELSE quote_literal(split_part(s, '=', 2)) END), ' ') FROM unnest(f.settings) s),
             f.source);
-        -- A trigger's function is called by its trigger; who might call it could make one of his own with it.
-        EXECUTE format('%s EXECUTE ON FUNCTION tutti.%I(%s) %s PUBLIC', CASE parameters WHEN '' THEN 'REVOKE' ELSE 'GRANT' END, f.name, parameters,
-            CASE parameters WHEN '' THEN 'FROM' ELSE 'TO' END);
+        -- Whoever else may call one has the table's triggers and rules for statements run with its owner's rights, though it has no rows without the secret. A
+        -- trigger's function is called by its trigger; who might call it could make one of his own with it.
+        FOR given IN SELECT DISTINCT CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END AS role
+                FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g
+                WHERE p.oid = format('tutti.%I(%s)', f.name, parameters)::regprocedure AND g.grantee <> p.proowner LOOP
+            EXECUTE format('REVOKE ALL ON FUNCTION tutti.%I(%s) FROM %s CASCADE', f.name, parameters, given.role);
+        END LOOP;
+        IF parameters <> '' THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION tutti.%I(%s) TO %I', f.name, parameters, '<applier>');
+        END IF;
         EXECUTE format('ALTER FUNCTION tutti.%I(%s) OWNER TO %I', f.name, parameters, applied.owner);
         PERFORM tutti.make_part(format('tutti.%I(%s)', f.name, parameters)::regprocedure, table_oid);
     END LOOP;
@@ -1755,6 +1920,7 @@ BEGIN
     END;
     UPDATE pg_trigger SET tgisinternal = true WHERE tgname LIKE 'tutti\_%' AND NOT tgisinternal;
     PERFORM tutti.adopt_sequences();
+    PERFORM tutti.adopt_exposed();
     IF EXISTS (SELECT FROM tutti.placed) THEN
         PERFORM tutti.settle_placed();
     END IF;
@@ -1818,19 +1984,34 @@ GRANT SELECT ON tutti.declared_sequences, tutti.placed, tutti.placed_elsewhere T
 GRANT INSERT (sequence, last, called) ON tutti.restarts TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
-    tutti.finish(bytea, text), tutti.finish_pinned(), tutti.open_capture(bytea, text),
+    tutti.finish(bytea, text), tutti.finish_pinned(), tutti.exposed(), tutti.finish_aside(bytea, text),
+    tutti.begin_aside(bytea), tutti.end_aside(bytea), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),
     tutti.skip(bytea, bigint), tutti.grant_share(bytea, text, text, text, text),
     tutti.apply_restart(bytea, text, text, text, text), tutti.may_prepare(text),
     tutti.apply_large_object(bytea, text, text, text), tutti.apply_large_pages(bytea, text, text, bytea),
     tutti.lo_open(int4, oid), tutti.lo_create(oid), tutti.lo_from_bytea(bytea, oid), tutti.lo_put(int8, bytea, oid), tutti.lo_unlink(oid),
-    tutti.refuse_import(), tutti.give_up_session_locks(),
+    tutti.refuse_import(), tutti.setval(int8, bool, regclass), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text), tutti.nodes(text),
     tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
     tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
+
+-- Roles that may read, or write, the tables of all (pg_read_all_data, pg_write_all_data) see no rows of these and add none; their owner is bound by no policy. Not of
+-- restarts, which has no rows and whose trigger asks for the caller's rights: a policy would refuse setval() where row_security is off, as in what pg_dump writes.
+DO $block$
+DECLARE
+    t record;
+BEGIN
+    FOR t IN SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'tutti'::regnamespace AND relkind = 'r' AND relname <> 'restarts' LOOP
+        EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', t.name);
+    END LOOP;
+END
+$block$;
+DROP POLICY IF EXISTS shown ON tutti.placed;
+CREATE POLICY shown ON tutti.placed FOR SELECT USING (true);
 
 CREATE CONSTRAINT TRIGGER pending AFTER INSERT ON tutti.pending DEFERRABLE INITIALLY DEFERRED
     FOR EACH ROW EXECUTE FUNCTION tutti.check_pending();

@@ -238,6 +238,20 @@ BEGIN
 END
 $function$;
 
+-- The bounds of a partition are computed when it is made, at each node.
+CREATE OR REPLACE FUNCTION tutti.check_bounds(tag text, statement text) RETURNS void LANGUAGE plpgsql <fixed settings>
+    AS $function$
+DECLARE
+    bounds CONSTANT text := substring(statement FROM '(?i)\mfor\s+values\M(.*)$');
+BEGIN
+    IF bounds IS NOT NULL AND tutti.varies(bounds) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('%s with bounds of a partition that may have other values at other nodes cannot be replicated', tag),
+            HINT = 'Write the bounds as literals.';
+    END IF;
+END
+$function$;
+
 -- A part of a recorded statement, after its length in units of UTF-16.
 CREATE OR REPLACE FUNCTION tutti.statement_part(part text) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings>
     AS $function$

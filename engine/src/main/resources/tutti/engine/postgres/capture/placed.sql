@@ -149,7 +149,7 @@ BEGIN
             FROM tutti.placed_elsewhere e
                 LEFT JOIN pg_index g ON g.indexrelid = to_regclass(format('%I.%I', e.schema_name, tutti.guard_name(e.table_oid)))
             WHERE e.table_oid IS NOT NULL AND pg_get_expr(g.indexprs, g.indrelid)
-                IS DISTINCT FROM format('tutti.elsewhere(%L::text, %L::text)', concat(e.schema_name, '.', e.table_name), e.keepers) LOOP
+                IS DISTINCT FROM tutti.guard_expression(e.schema_name, e.table_name, e.keepers) LOOP
         IF t.guard IS NOT NULL THEN
             EXECUTE format('DROP INDEX %s', t.guard::regclass);
         END IF;
@@ -160,6 +160,15 @@ BEGIN
         SELECT to_regclass(format('%I.%I', e.schema_name, tutti.guard_name(e.table_oid))) FROM tutti.placed_elsewhere e);
     PERFORM set_config('<mark>', before, true);
 END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.guard_expression(schema_name text, table_name text, keepers text) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings>
+    AS $function$ SELECT format('tutti.elsewhere(%L::text, %L::text)', concat(schema_name, '.', table_name), keepers) $function$;
+
+-- Whether an index is a guard, and not one that has its name.
+CREATE OR REPLACE FUNCTION tutti.is_guard(i pg_index) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT i.indpred IS NULL AND EXISTS (SELECT FROM tutti.placed_elsewhere e WHERE e.table_oid = i.indrelid
+        AND pg_get_expr(i.indexprs, i.indrelid) = tutti.guard_expression(e.schema_name, e.table_name, e.keepers))
 $function$;
 
 CREATE OR REPLACE FUNCTION tutti.guard_name(table_oid oid) RETURNS text LANGUAGE sql IMMUTABLE

@@ -41,8 +41,6 @@ DO $block$
 BEGIN
     IF EXISTS (SELECT FROM pg_class WHERE oid = 2224 AND relname = 'pg_sequence') THEN
         ALTER TABLE pg_catalog.pg_sequence RENAME TO pg_sequence_here;
-        ALTER FUNCTION pg_catalog.setval(regclass, bigint) RENAME TO setval_here;
-        ALTER FUNCTION pg_catalog.setval(regclass, bigint, boolean) RENAME TO setval_here;
         ALTER FUNCTION pg_catalog.pg_get_sequence_data(regclass) RENAME TO pg_get_sequence_data_here;
         CREATE VIEW pg_catalog.pg_sequence AS
             SELECT q.seqrelid, q.seqtypid, q.seqstart, q.seqincrement, CASE WHEN s.opened IS FALSE THEN s.high ELSE q.seqmax END AS seqmax,
@@ -356,6 +354,14 @@ END
 $function$;
 CREATE OR REPLACE TRIGGER set_value BEFORE INSERT ON tutti.restarts FOR EACH ROW EXECUTE FUNCTION tutti.set_value();
 
+-- A temporary sequence is set as the server does it, by its caller's rights (largeobjects.sql says how an aggregate does that).
+CREATE OR REPLACE FUNCTION tutti.unless_permanent(before regclass, sequence regclass) RETURNS regclass LANGUAGE sql STABLE <fixed settings>
+    AS $function$
+    SELECT CASE WHEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = $2 AND c.relkind = 'S' AND c.relpersistence <> 't') THEN $2 END
+$function$;
+CREATE OR REPLACE AGGREGATE tutti.setval(bigint, boolean ORDER BY regclass)
+    (SFUNC = tutti.unless_permanent, STYPE = regclass, FINALFUNC = setval_here);
+
 CREATE OR REPLACE FUNCTION pg_catalog.setval(regclass, bigint, boolean) RETURNS bigint LANGUAGE plpgsql STRICT
     <fixed settings> AS $function$
 BEGIN
@@ -363,7 +369,7 @@ BEGIN
         INSERT INTO tutti.restarts (sequence, last, called) VALUES ($1, $2, $3);
         RETURN $2;
     END IF;
-    RETURN setval_here($1, $2, $3);
+    RETURN (SELECT tutti.setval($2, $3) WITHIN GROUP (ORDER BY $1));
 END
 $function$;
 CREATE OR REPLACE FUNCTION pg_catalog.setval(regclass, bigint) RETURNS bigint LANGUAGE sql STRICT

@@ -37,6 +37,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.explain_server() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 BEGIN
     IF <server may change> THEN
+        PERFORM tutti.adopt_exposed();
         PERFORM setval_here('tutti.explained', tutti.server_count());
     END IF;
 END

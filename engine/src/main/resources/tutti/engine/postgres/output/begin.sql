@@ -2,6 +2,7 @@
 -- A publication of all tables would have the server refuse changes of tables made later that have no key, so tables are added one
 -- by one, with their rows' identity, as they are made.
 CREATE TABLE IF NOT EXISTS tutti.told (relation oid PRIMARY KEY, identity "char" NOT NULL, index name);
+ALTER TABLE tutti.told ENABLE ROW LEVEL SECURITY; -- as all tables there (install.sql)
 
 CREATE OR REPLACE FUNCTION tutti.untell_table(relation oid) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog, pg_temp SET event_triggers = off AS $$

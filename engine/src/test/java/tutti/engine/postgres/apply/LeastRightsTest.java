@@ -250,6 +250,29 @@ class LeastRightsTest {
                 () -> table("ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY; COMMIT; BEGIN")).sqlState());
     }
 
+    /** Rows come as texts. The node itself may write them, and would call the cast's function. */
+    @Test
+    void casts() throws Exception {
+        String allow = " SELECT tutti.allow_statement('" + engine.secret() + "', NULL);";
+        table("CREATE TABLE evil.mine (id int PRIMARY KEY, word text);" + allow
+                + " ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY");
+        for (String type : List.of("evil.mine", "evil.mine[]")) {
+            assertEquals("0A000", assertThrows(PostgresException.class, () -> table("CREATE FUNCTION evil.reads(text)"
+                    + " RETURNS " + type + " LANGUAGE plpgsql AS $$ BEGIN PERFORM evil.tries(); RETURN NULL; END $$;"
+                    + allow + " CREATE CAST (text AS " + type + ") WITH FUNCTION evil.reads(text)"), type).sqlState());
+        }
+    }
+
+    /** The index by which a node refuses a table that it does not keep is no code of a client's; one of its name is. */
+    @Test
+    void indexesThatLookLikeTheNodes() throws Exception {
+        table("CREATE TABLE evil.mine (id int PRIMARY KEY, word text); SELECT tutti.allow_statement('" + engine.secret()
+                + "', NULL); ALTER TABLE evil.mine FORCE ROW LEVEL SECURITY");
+        Object oid = ((List<?>) rows(other, "SELECT 'evil.mine'::regclass::oid").getFirst()).getFirst();
+        assertEquals("0A000", assertThrows(PostgresException.class, () -> table("CREATE INDEX tutti_elsewhere_" + oid
+                + " ON evil.mine ((id * evil.code()))", other)).sqlState());
+    }
+
     /** Code that runs for some rows leaves settings, by which the functions that write others do not go. */
     @Test
     void operatorsThatShadowTheServersOwn() throws Exception {
