@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.server.config.NodeConfig;
+import tutti.wire.DirectTls;
 
 /**
  * Certificate and key for clients, read again when their files have changed: who connects from then on gets the new ones, and nobody is cut off. Files
@@ -67,7 +68,8 @@ final class RenewedTls extends SslContext {
     private SslContext read() throws IOException {
         try {
             requirePair();
-            return SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile()).build();
+            return SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile())
+                    .applicationProtocolConfig(DirectTls.protocol()).build();
         } catch (IllegalArgumentException | GeneralSecurityException | SSLException unusable) {
             throw new IOException("listen.tls cannot be used: " + unusable.getMessage()
                     + "; both files must be PEM, the key PKCS #8 without a password", unusable);
