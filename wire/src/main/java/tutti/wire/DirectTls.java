@@ -38,12 +38,12 @@ public final class DirectTls extends ChannelInboundHandlerAdapter {
         ByteBuf in = (ByteBuf) message;
         if (tls != null && in.isReadable() && in.getByte(in.readerIndex()) == HANDSHAKE_RECORD) {
             SslHandler handler = tls.newHandler(ctx.alloc());
+            ctx.pipeline().addAfter(ctx.name(), TLS, handler);
             handler.handshakeFuture().addListener(done -> {
                 if (done.isSuccess() && !PROTOCOL.equals(handler.applicationProtocol())) {
                     ctx.channel().close();
                 }
             });
-            ctx.pipeline().addAfter(ctx.name(), TLS, handler);
         }
         ctx.fireChannelRead(in);
         ctx.pipeline().remove(this);
