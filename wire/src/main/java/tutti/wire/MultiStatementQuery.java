@@ -316,7 +316,8 @@ final class MultiStatementQuery {
     }
 
     private void offset(int from) {
-        offset = new String(sql, 0, starts[from], StandardCharsets.UTF_8).length();
+        String before = new String(sql, 0, starts[from], StandardCharsets.UTF_8);
+        offset = before.codePointCount(0, before.length());
     }
 
     private ByteBuf message(int from) {

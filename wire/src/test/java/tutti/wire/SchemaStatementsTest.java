@@ -227,6 +227,9 @@ class SchemaStatementsTest extends OnFrontEnd {
         PostgresException wrong = assertThrows(PostgresException.class,
                 () -> client.execute("begin; commit; select nonsense", PATIENCE));
         assertEquals("23", wrong.fields().get('P'));
+        PostgresException behindSymbols = assertThrows(PostgresException.class,
+                () -> client.execute("begin; select '\uD83D\uDE00'; commit; select nonsense", PATIENCE));
+        assertEquals("35", behindSymbols.fields().get('P'), "counted in characters");
         QueryResult result = client.execute("begin; select 1; commit; select 2", PATIENCE);
         assertEquals("2", result.value());
         assertNull(wrong.fields().get('D'));
