@@ -146,8 +146,19 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("alice: create table drawn_6 as select a + 1 as b from drawn_from",
                 ScriptedNode.take(fixture.node.barriers));
 
+        String fill = "alter table drawn_from add column %s float8 default random()";
+        assertEquals("C(ALTER TABLE)/I", simple(client, fill.formatted("c")));
+        assertCommitted();
+        assertEquals("12C(ALTER TABLE)/I", extended(client, fill.formatted("d")));
+        assertCommitted();
+        assertEquals("C(CREATE TABLE)C(ALTER TABLE)/I",
+                simple(client, "create table drawn_9 (); " + fill.formatted("e")));
+        assertCommitted();
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+
         String retype = "alter table drawn_from alter b type float8 using random()";
         assertEquals("E(0A000)/I", simple(client, retype));
+        assertEquals("E(0A000)/I", simple(client, "/* traced /* so */ */ -- or so\n" + retype));
         assertEquals("12E(0A000)/I", extended(client, retype));
         assertEquals("E(0A000)/I", simple(client, "create table drawn_7 (); " + retype));
         simple(client, "begin");
