@@ -3,7 +3,6 @@ package tutti.pgwire;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,8 +29,6 @@ class TlsEndPointTest {
         assertEquals(0, openssl.waitFor(), Files.readString(directory.resolve("log")));
         try (InputStream in = Files.newInputStream(file)) {
             return (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(in);
-        } catch (IOException unreadable) {
-            throw new AssertionError(unreadable);
         }
     }
 
