@@ -8,13 +8,12 @@ where rows lie.
 import random
 import struct
 
-SETUP = """CREATE TABLE item (id int PRIMARY KEY, name text, amount int NOT NULL DEFAULT 0 CHECK (amount < 1000));
-    CREATE TABLE loose (a int, b text);
-    CREATE SEQUENCE numbers;
-    CREATE VIEW dear AS SELECT id, name FROM item WHERE amount > 10;
-    CREATE FUNCTION add_item(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO item VALUES (n, 'added', n); RAISE NOTICE 'added %', n; RETURN n + 1; END $$;
-    CREATE FUNCTION risky(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO loose VALUES (n, 'risky'); RETURN 10 / n;
-        EXCEPTION WHEN division_by_zero THEN INSERT INTO loose VALUES (n, 'caught'); RETURN NULL; END $$"""
+SETUP = ["CREATE TABLE item (id int PRIMARY KEY, name text, amount int NOT NULL DEFAULT 0 CHECK (amount < 1000))", "CREATE TABLE loose (a int, b text)",
+         "CREATE SEQUENCE numbers", "CREATE VIEW dear AS SELECT id, name FROM item WHERE amount > 10",
+         """CREATE FUNCTION add_item(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO item VALUES (n, 'added', n); RAISE NOTICE 'added %', n; RETURN n + 1; END $$""",
+         """CREATE FUNCTION risky(n int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN INSERT INTO loose VALUES (n, 'risky'); RETURN 10 / n;
+            EXCEPTION WHEN division_by_zero THEN INSERT INTO loose VALUES (n, 'caught'); RETURN NULL; END $$"""]
 # made before each conversation
 RESET = ["DROP TABLE IF EXISTS made", "TRUNCATE item, loose", "INSERT INTO item SELECT i, 'item ' || i, i * 5 FROM generate_series(1, 5) i",
          "INSERT INTO loose VALUES (1, 'one'), (2, 'two')", "SELECT setval('numbers', 1, false)"]

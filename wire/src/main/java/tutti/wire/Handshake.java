@@ -12,6 +12,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,6 +35,8 @@ import tutti.pgwire.TlsEndPoint;
  */
 public final class Handshake implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
+    /** How PostgreSQL takes a client to say no. */
+    private static final Pattern IS_NO = Pattern.compile("f(a(l(se?)?)?)?|no?|off?|0", Pattern.CASE_INSENSITIVE);
 
     private final Host host;
     private final AdmissionLimits admission;
@@ -269,8 +272,8 @@ public final class Handshake implements FrameSink {
         if (user.isEmpty()) {
             return Errors.fatal("28000", "no PostgreSQL user name specified in startup packet");
         }
-        String replication = parameters.getOrDefault("replication", "false");
-        if (!replication.equals("false") && !replication.equals("off") && !replication.equals("0")) {
+        String replication = parameters.getOrDefault("replication", "off");
+        if (!IS_NO.matcher(replication).matches()) {
             return Errors.fatal(Errors.NOT_SUPPORTED,
                     "replication connections are not supported here: connect to the node's PostgreSQL itself");
         }
@@ -339,7 +342,8 @@ public final class Handshake implements FrameSink {
     private void connect(Credentials credentials) {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
-        String database = parameters.getOrDefault("database", user);
+        String named = parameters.getOrDefault("database", "");
+        String database = named.isEmpty() ? user : named;
         String full = host.admit(client, superuser);
         if (!full.isEmpty()) {
             refuse(Errors.fatal("53300", full));
@@ -438,7 +442,7 @@ public final class Handshake implements FrameSink {
             client.close();
             return;
         }
-        refuse(Errors.fatal(ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
+        refuse(Errors.fatal(violation.sqlState(), String.valueOf(violation.getMessage())));
     }
 
     @Override

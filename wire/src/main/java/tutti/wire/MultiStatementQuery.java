@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Statement;
@@ -182,8 +181,8 @@ final class MultiStatementQuery {
             transaction.cycleBegins();
         }
         int from = index++;
-        if (kind == StatementKind.SAVEPOINT && transaction.implicit()) {
-            queries.refuse(Errors.error("25P01", command(from) + " can only be used in transaction blocks"));
+        if (kind == StatementKind.SAVEPOINT && (transaction.implicit() || !inTransaction)) {
+            queries.refuse(SimpleQueries.outsideOfBlock(text(from)));
             return true;
         }
         if (!isPlain(kind)) {
@@ -238,26 +237,43 @@ final class MultiStatementQuery {
             case DATABASE -> queries.refuse(SimpleQueries.insideOfBlock(queries.database(text(from))));
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET -> {
+                beginUnless(inTransaction);
                 backend.changing(queries.forgetting(text(from)));
                 send(from, SentMessage.FORGETTING_QUERY);
             }
-            case LOCAL -> send(from, SentMessage.QUERY);
+            case LOCAL -> {
+                beginUnless(inTransaction);
+                send(from, SentMessage.QUERY);
+            }
         }
         return true;
     }
 
+    /** The engine refuses in a transaction what it would refuse in the client's query, and undoes what it would undo. */
+    private void beginUnless(boolean inTransaction) {
+        if (!inTransaction) {
+            session.beginImplicit(true);
+        }
+    }
+
     private void plain(int from, StatementKind first, boolean inTransaction) {
         StatementKind kind = first;
+        boolean sets = first == StatementKind.SESSION;
         boolean inBlock = inTransaction && !transaction.implicit();
         while (!last() && isPlain(kinds[index]) && (inBlock || kinds[index] != StatementKind.SAVEPOINT)) {
             StatementKind next = kinds[index++];
             session.questions().executes(next, "");
+            sets |= next == StatementKind.SESSION;
             if (kind != StatementKind.COPY_IN && next.mayWrite()) {
                 kind = next;
             }
         }
         offset(from);
-        queries.part(kind, message(from), inTransaction);
+        boolean begins = sets && !inTransaction && !last();
+        if (begins) {
+            beginUnless(false);
+        }
+        queries.part(kind, message(from), inTransaction || begins);
     }
 
     private static boolean isPlain(StatementKind kind) {
@@ -284,12 +300,6 @@ final class MultiStatementQuery {
                     ErrorFields.of("WARNING", "25P01", "there is no transaction in progress"));
             client.write(out);
         }
-    }
-
-    /** How PostgreSQL names a statement that is about a savepoint. */
-    private String command(int from) {
-        String first = text(from).stripLeading().substring(0, 3).toUpperCase(Locale.ROOT);
-        return first.equals("SAV") ? "SAVEPOINT" : first.equals("REL") ? "RELEASE SAVEPOINT" : "ROLLBACK TO SAVEPOINT";
     }
 
     private void schema(int from, boolean inTransaction) {

@@ -95,13 +95,16 @@ class ConnectingTest {
     }
 
     @Test
-    void otherDatabasesAndReplicationAreRefused() {
+    void otherDatabasesAndReplicationAreRefused() throws Exception {
         BackendSettings settings = fixture.settings("alice", "wonderland");
         ErrorFields other = refusal(settings.inDatabase("another"));
         assertEquals("3D000", other.sqlState());
         assertEquals("database \"another\" does not exist", other.message());
         assertTrue(String.valueOf(other.get('D')).contains("\"postgres\""), other.toString());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
+        connect(settings.withParameters(Map.of("replication", "No"))).close();
+        assertEquals("database \"alice\" does not exist", refusal(settings.inDatabase("")).message(),
+                "as if it named none");
         assertEquals("0A000", refusal(settings.withParameters(Map.of("client_encoding", "SJIS"))).sqlState());
     }
 
@@ -328,7 +331,7 @@ class ConnectingTest {
     void malformedStartUpPacketsAreRefused() throws Exception {
         assertEquals("", answer(Unpooled.buffer().writeInt(10_001)));
         assertEquals("", answer(Unpooled.buffer().writeByte(Frontend.TERMINATE).writeInt(4)));
-        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)).contains("unsupported frontend protocol"));
+        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)).matches("(?s).*C0A000.*unsupported frontend protocol.*"));
         assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("08P01"));
         ByteBuf gss = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8).writeInt(2 << 16);
         assertTrue(answer(gss).startsWith("N"));

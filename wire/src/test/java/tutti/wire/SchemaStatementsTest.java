@@ -10,6 +10,7 @@ import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.pgwire.BackendConnection;
@@ -263,6 +264,32 @@ class SchemaStatementsTest extends OnFrontEnd {
         client.close();
     }
 
+    /** A cycle of messages is no transaction block either, though the engine is in one. */
+    @Test
+    void pipelinesOutsideOfBlocksTellWhatIsOnlyForBlocks() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String savepoint : List.of("savepoint a", "rollback to a", "/* so */ release a")) {
+            assertEquals("12C(INSERT 0 1)12E(25P01)/I",
+                    extended(client, "insert into account values (1, 1)", savepoint), savepoint);
+        }
+        assertEquals("12C(INSERT 0 1)12C(BEGIN)12C(SAVEPOINT)12C(ROLLBACK)/I",
+                extended(client, "insert into account values (1, 1)", "begin", "savepoint a", "rollback"));
+        assertEquals("null", fixture.accounts());
+        assertEquals("12C(INSERT 0 1)1E(22012)/I",
+                extended(client, "insert into account values (1, 1)", "select 1/0", "begin", "select 1"),
+                "the block has not begun");
+        assertEquals("12C(INSERT 0 1)12C(BEGIN)1E(22012)/E",
+                extended(client, "insert into account values (1, 1)", "begin", "select 1/0", "select 1"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        for (String end : List.of("rollback", "rollback and chain", "commit")) {
+            assertEquals("12C(INSERT 0 1)1E(22012)/I",
+                    extended(client, "insert into account values (1, 1)", "select 1/0", end), end);
+        }
+        assertEquals("12DC(SELECT 1)12E(25001)/I", extended(client, "select 1", "rollback prepared 'x'"));
+        assertEquals("null", fixture.accounts());
+        client.close();
+    }
+
     @Test
     void scriptsThatCannotBeParsedAreNotExecuted() throws Exception {
         BackendConnection client = fixture.client();
@@ -288,6 +315,21 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("12E(25P01)/I", extended(client, "lock account"));
         assertEquals("E(25P01)/I", simple(client, "declare c cursor for select 1"));
         assertEquals("C(LOCK TABLE)TDC(SELECT 1)/I", simple(client, "lock account; select 1"));
+        for (String other : List.of("savepoint a; select 1", "rollback to a; insert into account values (5, 5)", "select 1; release a")) {
+            assertTrue(simple(client, other).endsWith("E(25P01)/I"), other);
+        }
+        assertTrue(simple(client, "set datestyle = 'German'; create index on nowhere (a)").endsWith("E(42P01)/I"));
+        assertEquals("ISO, MDY", client.execute("show datestyle", PATIENCE).value(), "undone with the rest");
+        assertTrue(simple(client, "set datestyle = 'German'; create table set_before (a int)").endsWith("C(CREATE TABLE)/I"));
+        assertEquals("German, DMY", client.execute("show datestyle", PATIENCE).value());
+        simple(client, "reset datestyle");
+        assertEquals("E(25001)/I", simple(client, "discard all; select 1"));
+        assertEquals("C(SET)E(57014)/I",
+                simple(client, "set local statement_timeout = 1; create table slept as select 1 as a from pg_sleep(10)"));
+        assertEquals("E(25001)/I", simple(client, "vacuum account; select 1"));
+        assertEquals("TDC(SELECT 1)E(25001)/I", simple(client, "select 1; vacuum account"));
+        assertEquals("TDC(SELECT 1)C(ANALYZE)/I", simple(client, "select 1; analyze account"));
+        assertEquals("C(VACUUM)/I", simple(client, "vacuum plain"));
         client.close();
     }
 }

@@ -966,9 +966,10 @@ $function$;
 
 -- Whether what a column's default has given to rows that are there can be told to other nodes, each of which fills its rows with values of its own before: it must have a form that
 -- never fails, nothing else may depend on the column, and rows must be named by other columns.
-CREATE OR REPLACE FUNCTION tutti.tells_filled(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION tutti.tells_filled(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE
     <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = relation AND u.key IS NOT NULL)
+BEGIN
+    RETURN EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = relation AND u.key IS NOT NULL)
         AND NOT EXISTS (SELECT FROM tutti.placed p WHERE p.table_oid = relation)
         AND NOT tutti.is_planned_by_code(relation)
         AND pg_table_size(relation) <= tutti.limit_bytes()
@@ -989,7 +990,8 @@ CREATE OR REPLACE FUNCTION tutti.tells_filled(relation oid, attribute smallint) 
             AND d.refobjsubid = attribute
             AND NOT EXISTS (SELECT FROM pg_attrdef o WHERE d.classid = 'pg_attrdef'::regclass AND o.oid = d.objid
                 AND o.adrelid = relation AND o.adnum = attribute)
-            AND NOT EXISTS (SELECT FROM pg_constraint c WHERE d.classid = 'pg_constraint'::regclass AND c.oid = d.objid AND c.contype = 'n'))
+            AND NOT EXISTS (SELECT FROM pg_constraint c WHERE d.classid = 'pg_constraint'::regclass AND c.oid = d.objid AND c.contype = 'n'));
+END
 $function$;
 
 -- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere, or be told behind it. Tells whether they must be. What all
