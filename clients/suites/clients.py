@@ -183,7 +183,7 @@ class Asyncpg(Pytest):
             else:
                 shutil.copytree(self.given, source)
         self.version = re.search(r"^__version__.* = '([^']+)'", (source / "asyncpg" / "_version.py").read_text(), re.M).group(1)
-        self.python = venv(self.directory, f"asyncpg=={self.version}", "pytest<9", "pytest-timeout")
+        self.python = venv(self.directory, f"asyncpg=={self.version}", "pytest<9", "pytest-timeout", "distro")
         if not (self.directory / "tests").exists():
             shutil.copytree(source / "tests", self.directory / "tests")
 

@@ -275,7 +275,8 @@ public final class Scram {
                 throw new ScramException("unknown channel binding " + flag);
             }
             if (flag.equals("y") && endPoint.length > 0) {
-                throw new ScramException("the client has not been shown that channel binding is offered: somebody stands between");
+                throw new ScramException(
+                        "the client has not been shown that channel binding is offered: somebody stands between");
             }
             byte[] said = ascii(message.substring(0, end + 1));
             header = Arrays.copyOf(said, said.length + (bound ? endPoint.length : 0));

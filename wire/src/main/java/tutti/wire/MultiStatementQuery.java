@@ -181,6 +181,11 @@ final class MultiStatementQuery {
             transaction.cycleBegins();
         }
         int from = index++;
+        if (kind.chains() && transaction.implicit()) {
+            queries.refuse(Errors.error("25P01", (kind.commits() ? "COMMIT" : "ROLLBACK")
+                    + " AND CHAIN can only be used in transaction blocks"));
+            return true;
+        }
         if (kind == StatementKind.SAVEPOINT && (transaction.implicit() || !inTransaction)) {
             queries.refuse(SimpleQueries.outsideOfBlock(text(from)));
             return true;

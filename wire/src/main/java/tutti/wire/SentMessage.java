@@ -88,7 +88,8 @@ enum SentMessage {
     /** Whether it executes a statement of the client's, or several. */
     boolean executes() {
         return switch (this) {
-            case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, BEGINNING_EXECUTE, ENDING_EXECUTE, CHAINING_EXECUTE,
+            case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, BEGINNING_EXECUTE, ENDING_EXECUTE,
+                    CHAINING_EXECUTE,
                     QUERY, QUERY_IN_BAND, FORGETTING_QUERY, ENDING_QUERY, FUNCTION_CALL ->
                 true;
             default -> false;

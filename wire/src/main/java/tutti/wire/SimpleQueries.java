@@ -437,7 +437,9 @@ final class SimpleQueries {
     /** Of a statement about a savepoint, named as PostgreSQL does. */
     static ErrorFields outsideOfBlock(String savepoint) {
         String first = UtilityStatement.fromFirstWord(savepoint).substring(0, 3).toUpperCase(Locale.ROOT);
-        String command = first.equals("SAV") ? "SAVEPOINT" : first.equals("REL") ? "RELEASE SAVEPOINT" : "ROLLBACK TO SAVEPOINT";
+        String command = first.equals("SAV")
+                ? "SAVEPOINT"
+                : first.equals("REL") ? "RELEASE SAVEPOINT" : "ROLLBACK TO SAVEPOINT";
         return Errors.error("25P01", command + " can only be used in transaction blocks");
     }
 

@@ -90,7 +90,9 @@ final class StatementRules {
     /** What a client is told of a materialized view whose rows may be different at each node, or null. */
     @Nullable
     ErrorFields schemaWarning(UtilityStatement statement) {
-        String varying = FILLS_VIEW.matcher(UtilityStatement.fromFirstWord(statement.sql())).lookingAt() ? varying(statement, false) : null;
+        String varying = FILLS_VIEW.matcher(UtilityStatement.fromFirstWord(statement.sql())).lookingAt()
+                ? varying(statement, false)
+                : null;
         return varying == null
                 ? null
                 : ErrorFields.of("WARNING", "01000",

@@ -33,7 +33,8 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     private static final List<Pattern> RETYPES = words("TYPE", "USING");
 
     private static List<Pattern> words(String... words) {
-        return Arrays.stream(words).map(word -> Pattern.compile("\\b" + word + "\\b", Pattern.CASE_INSENSITIVE)).toList();
+        return Arrays.stream(words).map(word -> Pattern.compile("\\b" + word + "\\b", Pattern.CASE_INSENSITIVE))
+                .toList();
     }
 
     /** A text from its first word on, without comments before it. */

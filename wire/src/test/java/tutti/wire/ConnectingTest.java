@@ -331,7 +331,8 @@ class ConnectingTest {
     void malformedStartUpPacketsAreRefused() throws Exception {
         assertEquals("", answer(Unpooled.buffer().writeInt(10_001)));
         assertEquals("", answer(Unpooled.buffer().writeByte(Frontend.TERMINATE).writeInt(4)));
-        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)).matches("(?s).*C0A000.*unsupported frontend protocol.*"));
+        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16))
+                .matches("(?s).*C0A000.*unsupported frontend protocol.*"));
         assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("08P01"));
         ByteBuf gss = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8).writeInt(2 << 16);
         assertTrue(answer(gss).startsWith("N"));

@@ -315,17 +315,25 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("12E(25P01)/I", extended(client, "lock account"));
         assertEquals("E(25P01)/I", simple(client, "declare c cursor for select 1"));
         assertEquals("C(LOCK TABLE)TDC(SELECT 1)/I", simple(client, "lock account; select 1"));
-        for (String other : List.of("savepoint a; select 1", "rollback to a; insert into account values (5, 5)", "select 1; release a")) {
+        for (String other : List.of("savepoint a; select 1", "rollback to a; insert into account values (5, 5)",
+                "select 1; release a")) {
             assertTrue(simple(client, other).endsWith("E(25P01)/I"), other);
         }
         assertTrue(simple(client, "set datestyle = 'German'; create index on nowhere (a)").endsWith("E(42P01)/I"));
         assertEquals("ISO, MDY", client.execute("show datestyle", PATIENCE).value(), "undone with the rest");
-        assertTrue(simple(client, "set datestyle = 'German'; create table set_before (a int)").endsWith("C(CREATE TABLE)/I"));
+        assertTrue(simple(client, "set datestyle = 'German'; create table set_before (a int)")
+                .endsWith("C(CREATE TABLE)/I"));
         assertEquals("German, DMY", client.execute("show datestyle", PATIENCE).value());
         simple(client, "reset datestyle");
         assertEquals("E(25001)/I", simple(client, "discard all; select 1"));
         assertEquals("C(SET)E(57014)/I",
-                simple(client, "set local statement_timeout = 1; create table slept as select 1 as a from pg_sleep(10)"));
+                simple(client,
+                        "set local statement_timeout = 1; create table slept as select 1 as a from pg_sleep(10)"));
+        assertEquals("12E(25P01)/I", extended(client, "declare c cursor for select id from account"));
+        for (String chain : List.of("commit and chain", "rollback and chain")) {
+            assertEquals("C(INSERT 0 1)E(25P01)/I",
+                    simple(client, "insert into account values (7, 1); " + chain), chain);
+        }
         assertEquals("E(25001)/I", simple(client, "vacuum account; select 1"));
         assertEquals("TDC(SELECT 1)E(25001)/I", simple(client, "select 1; vacuum account"));
         assertEquals("TDC(SELECT 1)C(ANALYZE)/I", simple(client, "select 1; analyze account"));
