@@ -213,12 +213,9 @@ final class MultiStatementQuery {
             }
             case SCHEMA -> schema(from, inTransaction);
             case CONSTRAINTS -> {
-                if (inTransaction) {
-                    offset(from);
-                    session.schema().constraints(text(from), true);
-                } else {
-                    send(from, SentMessage.QUERY);
-                }
+                beginUnless(inTransaction);
+                offset(from);
+                session.schema().constraints(text(from), true);
             }
             case NOTIFY -> {
                 offset(from);
@@ -237,8 +234,7 @@ final class MultiStatementQuery {
                     queries.prepare(sql, starts[from], ends[from]);
                 }
             }
-            case FINISH -> queries.refuse(Errors.error("25001", text(from).strip().split("'", 2)[0].strip()
-                    + " cannot be executed with other statements in one query"));
+            case FINISH -> queries.refuse(SimpleQueries.insideOfBlock(queries.prepared(text(from))));
             case DATABASE -> queries.refuse(SimpleQueries.insideOfBlock(queries.database(text(from))));
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET -> {

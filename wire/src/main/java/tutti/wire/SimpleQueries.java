@@ -430,6 +430,10 @@ final class SimpleQueries {
         return sql.database(text);
     }
 
+    PreparedTransaction prepared(String text) {
+        return sql.prepared(text);
+    }
+
     static ErrorFields insideOfBlock(DatabaseStatement database) {
         return Errors.error("25001", database.command() + " cannot run inside a transaction block");
     }

@@ -330,6 +330,9 @@ class SchemaStatementsTest extends OnFrontEnd {
                 simple(client,
                         "set local statement_timeout = 1; create table slept as select 1 as a from pg_sleep(10)"));
         assertEquals("12E(25P01)/I", extended(client, "declare c cursor for select id from account"));
+        assertEquals("C(SET CONSTRAINTS)C(CREATE TABLE)/I",
+                simple(client, "set constraints all immediate; create table set_before_2 (a int)"));
+        assertEquals("E(25001)/I", simple(client, "rollback prepared 'x'; select 1"));
         for (String chain : List.of("commit and chain", "rollback and chain")) {
             assertEquals("C(INSERT 0 1)E(25P01)/I",
                     simple(client, "insert into account values (7, 1); " + chain), chain);
