@@ -129,6 +129,13 @@ def venv(directory, *packages):
     return python
 
 
+def addresses(url):
+    """Where a server is, as libpq's environment says it."""
+    parts = urllib.parse.urlsplit(url)
+    return {"PGHOST": parts.hostname, "PGPORT": str(parts.port), "PGUSER": parts.username, "PGPASSWORD": parts.password,
+            "PGDATABASE": parts.path[1:]}
+
+
 class Pytest(Suite):
     """Tests run by pytest, with a plugin that writes outcomes."""
 
@@ -162,6 +169,56 @@ class Psycopg(Pytest):
                           "not slow and not timing and not subprocess and not gevent and not dns",
                           "--ignore=tests/pool", "--ignore=tests/crdb", "--ignore=tests/test_typing.py",
                           "tests", *(["-k", only] if only else []))
+
+
+class Asyncpg(Pytest):
+    name = "asyncpg"
+    about = "asyncpg, whose protocol is its own: pipelines, binary values, Flush"
+
+    def prepare(self):
+        source = self.directory / "source"
+        if not source.exists():
+            if self.given is None:
+                pypi_source("asyncpg", self.directory)
+            else:
+                shutil.copytree(self.given, source)
+        self.version = re.search(r"^__version__.* = '([^']+)'", (source / "asyncpg" / "_version.py").read_text(), re.M).group(1)
+        self.python = venv(self.directory, f"asyncpg=={self.version}", "pytest<9", "pytest-timeout", "distro")
+        if not (self.directory / "tests").exists():
+            shutil.copytree(source / "tests", self.directory / "tests")
+
+    def commands(self, url, outcomes, only):
+        command, directory, env = self.pytest(self.directory, outcomes, "--import-mode=importlib", "tests", "--ignore=tests/test__sourcecode.py",
+                                              *(["-k", only] if only else []))
+        yield command, directory, env | addresses(url)
+
+
+class Pg8000(Pytest):
+    name = "pg8000"
+    about = "pg8000, in Python alone: its three interfaces, without other ways of authentication than a node's and what measures time"
+
+    def prepare(self):
+        source = self.directory / "source"
+        if not source.exists():
+            if self.given is None:
+                pypi_source("pg8000", self.directory)
+            else:
+                shutil.copytree(self.given, source)
+        self.python = venv(self.directory, source, "pytest<9", "pytest-timeout", "pytest-mock", "pytz")
+        self.version = call(self.python, "-c", "import importlib.metadata as m; print(m.version('pg8000'))").strip()
+        if not (self.directory / "test").exists():
+            shutil.copytree(source / "test", self.directory / "test")
+            # it takes a server's address from the environment, and not the database
+            for fixtures in (self.directory / "test").rglob("conftest.py"):
+                fixtures.write_text(fixtures.read_text().replace('{"user": "postgres",', '{"user": "postgres", "database": environ["PGDATABASE"],'))
+
+    def setup(self):
+        return ["CREATE EXTENSION hstore"]
+
+    def commands(self, url, outcomes, only):
+        command, directory, env = self.pytest(self.directory, outcomes, "test", "--ignore-glob=*/auth", "--ignore-glob=*test_benchmarks.py",
+                                              "--ignore=test/test_readme.py", *(["-k", only] if only else []))
+        yield command, directory, env | addresses(url)
 
 
 class SqlAlchemy(Pytest):
@@ -376,9 +433,7 @@ class NodePostgres(Suite):
             call("npm", "install", "--no-audit", "--no-fund", cwd=self.directory)
 
     def commands(self, url, outcomes, only):
-        parts = urllib.parse.urlsplit(url)
-        env = os.environ | {"PGHOST": parts.hostname, "PGPORT": str(parts.port), "PGUSER": parts.username,
-                            "PGPASSWORD": parts.password, "PGDATABASE": parts.path[1:], "PGTESTNOSSL": "1"}
+        env = os.environ | addresses(url) | {"PGTESTNOSSL": "1"}
         packages = self.directory / "packages"
         for file in sorted((packages / "pg" / "test" / "integration").rglob("*-tests.js")):
             name = str(file.relative_to(packages))
@@ -466,4 +521,4 @@ class Pgjdbc(Suite):
                self.directory / "pgjdbc", os.environ | {"OUTCOMES": str(outcomes)})
 
 
-ALL = (Psycopg, Pgx, SqlAlchemy, NodePostgres, Pgjdbc, Django, Hibernate, SqlLogicTest)
+ALL = (Psycopg, Asyncpg, Pg8000, Pgx, SqlAlchemy, NodePostgres, Pgjdbc, Django, Hibernate, SqlLogicTest)

@@ -110,7 +110,7 @@ public final class Backend {
     }
 
     /** Offers SASL mechanisms. */
-    public static void authenticationSasl(ByteBuf out, String... mechanisms) {
+    public static void authenticationSasl(ByteBuf out, Iterable<String> mechanisms) {
         int start = Frontend.begin(out, AUTHENTICATION);
         out.writeInt(AUTHENTICATION_SASL);
         for (String mechanism : mechanisms) {

@@ -7,8 +7,21 @@ public final class ProtocolViolation extends RuntimeException {
     /** SQLSTATE protocol_violation. */
     public static final String SQL_STATE = "08P01";
 
+    private final String sqlState;
+
     /** Says what was wrong, in words for the person at the other end. */
     public ProtocolViolation(String message) {
+        this(message, SQL_STATE);
+    }
+
+    /** Likewise, of what has an SQLSTATE of its own. */
+    public ProtocolViolation(String message, String sqlState) {
         super(message);
+        this.sqlState = sqlState;
+    }
+
+    /** Its SQLSTATE. */
+    public String sqlState() {
+        return sqlState;
     }
 }

@@ -6,19 +6,25 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Proves to a client and a server that the other knows a password: SCRAM-SHA-256 without channel binding, both sides (RFC 5802, RFC 7677), as PostgreSQL speaks it. A conversation object serves one exchange and one thread.
+ * Proves to a client and a server that the other knows a password: SCRAM-SHA-256, both sides (RFC 5802, RFC 7677), as PostgreSQL speaks it. The server's side binds the exchange to its TLS certificate
+ * if the client asks for that ({@code tls-server-end-point}, RFC 5929). A conversation object serves one exchange and one thread.
  */
 public final class Scram {
     /** The mechanism's name. */
     public static final String MECHANISM = "SCRAM-SHA-256";
+    /** The mechanism's name with channel binding. */
+    public static final String MECHANISM_BOUND = MECHANISM + "-PLUS";
+    private static final String BOUND = "p=tls-server-end-point";
     private static final SecureRandom RANDOM = new SecureRandom();
     private static final int NONCE_BYTES = 18;
     private static final int MAXIMUM_ITERATIONS = 1_000_000;
@@ -86,7 +92,7 @@ public final class Scram {
 
         /** One that no password matches, always the same for a role, so that nobody learns which roles exist. */
         public static Verifier mock(byte[] secret, String role) {
-            byte[] salt = java.util.Arrays.copyOf(hmac(secret, "salt " + role), 16);
+            byte[] salt = Arrays.copyOf(hmac(secret, "salt " + role), 16);
             byte[] unknown = new byte[32];
             RANDOM.nextBytes(unknown);
             return new Verifier(4096, salt, unknown, unknown);
@@ -191,9 +197,14 @@ public final class Scram {
             }
             String withoutProof = "c=biws,r=" + combined;
             String authMessage = firstBare + "," + challenge + "," + withoutProof;
-            byte[] signature = hmac(hash(proven.clientKey()), authMessage);
             serverSignature = hmac(proven.serverKey(), authMessage);
-            return ascii(withoutProof + ",p=" + base64(xor(proven.clientKey(), signature)));
+            return ascii(withoutProof + ",p=" + proof(authMessage));
+        }
+
+        /** What proves the keys, once they are known, for what has been said so far. */
+        String proof(String authMessage) {
+            byte[] proven = java.util.Objects.requireNonNull(keys).clientKey();
+            return base64(xor(proven, hmac(hash(proven), authMessage)));
         }
 
         /** Checks the server's last message. */
@@ -210,34 +221,66 @@ public final class Scram {
     public static final class Server {
         private final Verifier verifier;
         private final String nonce;
-        private String header = "";
+        private final byte[] endPoint;
+        /** What the client has to say again in its second message, where an exchange is bound with the certificate's hash. */
+        private byte[] header = {};
         private String clientFirstBare = "";
         private String challenge = "";
         private String combined = "";
         private @Nullable Keys keys;
 
-        /** Checks a client against a verifier. */
+        /** Checks a client against a verifier, over a connection that it cannot be bound to. */
         public Server(Verifier verifier) {
-            this(verifier, newNonce());
+            this(verifier, newNonce(), new byte[0]);
         }
 
-        Server(Verifier verifier, String nonce) {
+        /**
+         * Checks a client against a verifier.
+         *
+         * @param endPoint hash of the certificate that the client has been shown, as {@link TlsEndPoint} makes it; empty if there is none
+         */
+        public Server(Verifier verifier, byte[] endPoint) {
+            this(verifier, newNonce(), endPoint);
+        }
+
+        Server(Verifier verifier, String nonce, byte[] endPoint) {
             this.verifier = verifier;
             this.nonce = nonce;
+            this.endPoint = endPoint.clone();
         }
 
-        /** The challenge to send, from the client's first message. */
-        public byte[] challenge(byte[] clientFirst) throws ScramException {
+        /** The names of what is offered, the best first. */
+        public List<String> mechanisms() {
+            return endPoint.length == 0 ? List.of(MECHANISM) : List.of(MECHANISM_BOUND, MECHANISM);
+        }
+
+        /**
+         * The challenge to send, from the client's first message.
+         *
+         * @param mechanism which of {@link #mechanisms} the client has chosen
+         */
+        public byte[] challenge(String mechanism, byte[] clientFirst) throws ScramException {
             String message = text(clientFirst);
-            if (message.startsWith("p=")) {
-                throw new ScramException("channel binding was not offered");
-            }
             int comma = message.indexOf(',');
             int end = comma < 0 ? -1 : message.indexOf(',', comma + 1);
-            if (end < 0 || comma != 1 || (message.charAt(0) != 'n' && message.charAt(0) != 'y')) {
+            if (end < 0) {
                 throw new ScramException("malformed SCRAM message");
             }
-            header = message.substring(0, end + 1);
+            String flag = message.substring(0, comma);
+            boolean bound = mechanism.equals(MECHANISM_BOUND);
+            if (bound != flag.startsWith("p=")) {
+                throw new ScramException("the client's mechanism and its channel binding flag contradict each other");
+            }
+            if (bound ? !flag.equals(BOUND) : !flag.equals("n") && !flag.equals("y")) {
+                throw new ScramException("unknown channel binding " + flag);
+            }
+            if (flag.equals("y") && endPoint.length > 0) {
+                throw new ScramException(
+                        "the client has not been shown that channel binding is offered: somebody stands between");
+            }
+            byte[] said = ascii(message.substring(0, end + 1));
+            header = Arrays.copyOf(said, said.length + (bound ? endPoint.length : 0));
+            System.arraycopy(endPoint, 0, header, said.length, header.length - said.length);
             clientFirstBare = message.substring(end + 1);
             String clientNonce = required(attributes(clientFirstBare), 'r');
             combined = clientNonce + nonce;
@@ -254,7 +297,7 @@ public final class Scram {
             String message = text(clientSecond);
             Map<Character, String> attributes = attributes(message);
             int proofAt = message.lastIndexOf(",p=");
-            if (proofAt < 0 || !required(attributes, 'c').equals(base64(ascii(header)))
+            if (proofAt < 0 || !required(attributes, 'c').equals(base64(header))
                     || !required(attributes, 'r').equals(combined)) {
                 throw new ScramException("malformed SCRAM message");
             }

@@ -66,6 +66,6 @@ public sealed interface StartupPacket {
     /** What is said of a packet with this code where none may come. */
     static ProtocolViolation unsupported(int code) {
         return new ProtocolViolation("unsupported frontend protocol " + (code >>> 16) + "." + (code & 0xffff)
-                + ": server supports 3.0 to 3.2");
+                + ": server supports 3.0 to 3.2", "0A000");
     }
 }

@@ -139,7 +139,7 @@ class BackendConnectionTest {
                 admin.execute("select rolpassword from pg_authid where rolname = 'passing'", PATIENCE).value());
         Scram.Server conversation = new Scram.Server(java.util.Objects.requireNonNull(verifier));
         Scram.Client client = Scram.Client.ofPassword(new Scram.Password("geheim"));
-        client.verify(conversation.outcome(client.second(conversation.challenge(client.first()))));
+        client.verify(conversation.outcome(client.second(conversation.challenge(Scram.MECHANISM, client.first()))));
         BackendConnection passing = connect(
                 server.settings().as("passing", new Credentials.ScramKeys(conversation.keys())));
         assertEquals("passing", passing.execute("select current_user", PATIENCE).value());

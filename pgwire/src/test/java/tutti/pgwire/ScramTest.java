@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import tutti.pgwire.Scram.ScramException;
 
@@ -31,8 +32,9 @@ class ScramTest {
     @Test
     void serverFollowsTheExampleOfTheRfc() throws ScramException {
         Scram.Server server = new Scram.Server(Scram.Verifier.of("pencil", SALT, 4096),
-                "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0");
-        assertEquals(SERVER_FIRST, text(server.challenge(bytes("n,,n=user,r=rOprNGfwEbeRWgbNEkqO"))));
+                "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0", new byte[0]);
+        assertEquals(SERVER_FIRST,
+                text(server.challenge(Scram.MECHANISM, bytes("n,,n=user,r=rOprNGfwEbeRWgbNEkqO"))));
         assertEquals(SERVER_FINAL, text(server.outcome(bytes(CLIENT_FINAL))));
     }
 
@@ -72,7 +74,8 @@ class ScramTest {
         for (String message : new String[]{"", ",", "n", "n,,", "p=tls-unique,,n=,r=a", "x,,n=,r=a", "n,,m=1,r=a",
                 "n,,n=", "nn,,n=,r=a"}) {
             assertThrows(ScramException.class,
-                    () -> new Scram.Server(Scram.Verifier.of("a", SALT, 1)).challenge(bytes(message)), message);
+                    () -> new Scram.Server(Scram.Verifier.of("a", SALT, 1)).challenge(Scram.MECHANISM, bytes(message)),
+                    message);
         }
         for (String message : new String[]{"", "r=", "r=x,s=AA==,i=1", "r=abcd,s=!,i=1", "r=abcd,s=AA==,i=0",
                 "r=abcd,s=AA==,i=99999999", "r=abc,s=AA==,i=1"}) {
@@ -102,8 +105,58 @@ class ScramTest {
         assertEquals("\u00AA\uD83D\uDE00", Scram.prepared("\u00AA\uD83D\uDE00"), "not in Unicode 3.2: as it is");
     }
 
+    private static final byte[] END_POINT = bytes("the hash of a certificate");
+
+    private static Scram.Server boundServer() {
+        return new Scram.Server(Scram.Verifier.of("pencil", SALT, 4096), END_POINT);
+    }
+
+    /** The client's second message, as one that is bound to this end point says it. */
+    private static byte[] bound(Scram.Server server, String header, byte[] endPoint) throws ScramException {
+        Scram.Client client = Scram.Client.forTest("pencil", "", "abc");
+        byte[] challenge = server.challenge(Scram.MECHANISM_BOUND, bytes(header + "n=,r=abc"));
+        String plain = text(client.second(challenge));
+        byte[] said = new byte[header.length() + endPoint.length];
+        System.arraycopy(bytes(header), 0, said, 0, header.length());
+        System.arraycopy(endPoint, 0, said, header.length(), endPoint.length);
+        String withoutProof = plain.substring(0, plain.lastIndexOf(",p=")).replace("c=biws",
+                "c=" + Base64.getEncoder().encodeToString(said));
+        return bytes(withoutProof + ",p="
+                + client.proof("n=,r=abc," + text(challenge) + "," + withoutProof));
+    }
+
+    @Test
+    void aClientCanProveWhomItTalksTo() throws ScramException {
+        Scram.Server server = boundServer();
+        assertEquals(List.of(Scram.MECHANISM_BOUND, Scram.MECHANISM), server.mechanisms());
+        server.outcome(bound(server, "p=tls-server-end-point,,", END_POINT));
+        server.keys();
+        converse(Scram.Client.ofPassword(new Scram.Password("pencil")), boundServer());
+    }
+
+    @Test
+    void whoSeesAnotherCertificateIsRefused() throws ScramException {
+        for (String other : List.of("", "the hash of another one", "the hash of a certificate.")) {
+            Scram.Server server = boundServer();
+            byte[] second = bound(server, "p=tls-server-end-point,,", bytes(other));
+            assertThrows(ScramException.class, () -> server.outcome(second), other);
+        }
+    }
+
+    /** Somebody in between may have taken the better mechanism from what the server offers: the client says that it would have used it. */
+    @Test
+    void whatIsOfferedCannotBeTakenAway() {
+        assertThrows(ScramException.class, () -> boundServer().challenge(Scram.MECHANISM, bytes("y,,n=,r=a")));
+        for (String first : List.of("n,,n=,r=a", "y,,n=,r=a", "p=tls-unique,,n=,r=a")) {
+            assertThrows(ScramException.class, () -> boundServer().challenge(Scram.MECHANISM_BOUND, bytes(first)),
+                    first);
+        }
+        assertThrows(ScramException.class,
+                () -> boundServer().challenge(Scram.MECHANISM, bytes("p=tls-server-end-point,,n=,r=a")));
+    }
+
     private static void converse(Scram.Client client, Scram.Server server) throws ScramException {
-        byte[] second = client.second(server.challenge(client.first()));
+        byte[] second = client.second(server.challenge(Scram.MECHANISM, client.first()));
         client.verify(server.outcome(second));
     }
 

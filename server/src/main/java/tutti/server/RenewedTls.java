@@ -24,6 +24,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.runtime.real.PrivateFiles;
 import tutti.server.config.NodeConfig;
+import tutti.wire.DirectTls;
 
 /**
  * Certificate and key for clients, read again when their files have changed: who connects from then on gets the new ones, and nobody is cut off. Files
@@ -69,7 +70,8 @@ final class RenewedTls extends SslContext {
         PrivateFiles.requirePrivate(files.key());
         try {
             requirePair();
-            return SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile()).build();
+            return SslContextBuilder.forServer(files.certificate().toFile(), files.key().toFile())
+                    .applicationProtocolConfig(DirectTls.protocol()).build();
         } catch (IllegalArgumentException | GeneralSecurityException | SSLException unusable) {
             throw new IOException("listen.tls cannot be used: " + unusable.getMessage()
                     + "; both files must be PEM, the key PKCS #8 without a password", unusable);

@@ -350,6 +350,11 @@ final class ClientCycle {
         return copy != Copy.NONE;
     }
 
+    /** Whether the engine takes data, and nothing else before its end. */
+    boolean takesDataOnly() {
+        return copy == Copy.RUNNING && !dataEnded;
+    }
+
     /** Whether the engine takes data. */
     boolean copyRuns() {
         return copy == Copy.RUNNING;

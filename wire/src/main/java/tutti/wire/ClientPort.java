@@ -60,7 +60,8 @@ public final class ClientPort implements AutoCloseable {
                     protected void initChannel(Channel client) {
                         clients.add(client);
                         arrived(client);
-                        client.pipeline().addLast("frames", new Handshake(host, client).reader());
+                        client.pipeline().addLast("first", new DirectTls(host.admission().tls()))
+                                .addLast("frames", new Handshake(host, client).reader());
                     }
                 });
         var bound = bootstrap.bind(address).awaitUninterruptibly();

@@ -50,6 +50,10 @@ final class ClientSide implements FrameSink {
         if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
             throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
         }
+        if (cycle.takesDataOnly() && breaksCopy(type)) {
+            throw new ProtocolViolation(
+                    "unexpected message type 0x%02X during COPY from stdin".formatted(type));
+        }
         if (session.repetition().running() || (!passesBlocked(type) && session.mustWait())) {
             session.pauseClient();
         } else if (session.readLevel().waits(type)) {
@@ -82,6 +86,11 @@ final class ClientSide implements FrameSink {
     /** Whether a message has to do with data that a client copies into a table. */
     static boolean copies(byte type) {
         return type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
+    }
+
+    /** Whether a message must not come while the engine takes data: it would wait for the end of what waits for its client. */
+    static boolean breaksCopy(byte type) {
+        return !copies(type) && type != Frontend.SYNC && type != Frontend.FLUSH && type != Frontend.TERMINATE;
     }
 
     /** Whether a message may be taken though those that do not copy have to wait. */

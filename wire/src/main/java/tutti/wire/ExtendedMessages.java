@@ -358,13 +358,13 @@ final class ExtendedMessages {
             case PREPARE -> prepare(utility(prepared).sql(), inTransaction);
             case FINISH -> {
                 PreparedTransaction finished = sql.prepared(utility(prepared).sql());
-                yield inTransaction
+                yield inTransaction || !first
                         ? refuse(SimpleQueries.insideOfBlock(finished))
                         : session.ordered().finish(finished, false);
             }
             case DATABASE -> {
                 DatabaseStatement database = sql.database(utility(prepared).sql());
-                yield inTransaction
+                yield inTransaction || !first
                         ? refuse(SimpleQueries.insideOfBlock(database))
                         : session.ordered().database(database, false);
             }
@@ -385,6 +385,9 @@ final class ExtendedMessages {
                 yield pass(SentMessage.FORGETTING_EXECUTE);
             }
             case SAVEPOINT -> {
+                if (transaction.implicit()) {
+                    yield refuse(SimpleQueries.outsideOfBlock(utility(prepared).sql()));
+                }
                 inBand.savepoint(utility(prepared).sql());
                 yield pass(SentMessage.EXECUTE);
             }
@@ -451,13 +454,23 @@ final class ExtendedMessages {
     }
 
     private boolean begin(boolean readOnly) {
-        session.client().hideWarnings(transaction.implicit());
+        boolean implicit = transaction.implicit();
+        session.client().hideWarnings(implicit);
         OpenTransaction begun = transaction.open(OpenTransaction.Extent.BLOCK);
         if (readOnly) {
             begun.readsOnly();
         }
         cycle.inBlock(true);
-        return pass(SentMessage.EXECUTE);
+        if (!implicit) {
+            return pass(SentMessage.EXECUTE);
+        }
+        staysImplicitIfSkipped(begun);
+        return pass(SentMessage.BEGINNING_EXECUTE);
+    }
+
+    /** If something before what is sent next fails, the engine skips that, and is in a transaction all the same, of which the client knows nothing. */
+    private void staysImplicitIfSkipped(OpenTransaction begun) {
+        backend.changing(() -> begun.extent(OpenTransaction.Extent.CYCLE));
     }
 
     private boolean commit(@Nullable Prepared prepared, StatementKind kind, boolean inTransaction, boolean first,
@@ -498,6 +511,9 @@ final class ExtendedMessages {
     /** The engine ends the transaction block by itself; what follows waits until it has. */
     private boolean end(StatementKind kind) {
         texts.mayChange();
+        if (transaction.implicit()) {
+            staysImplicitIfSkipped(transaction.get());
+        }
         transaction.becomesBlock();
         cycle.inBlock(kind.chains());
         cycle.ending();

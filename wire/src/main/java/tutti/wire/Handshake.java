@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
 import java.util.List;
 import java.util.Map;
@@ -11,6 +12,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,13 +27,16 @@ import tutti.pgwire.PostgresException;
 import tutti.pgwire.ProtocolViolation;
 import tutti.pgwire.Scram;
 import tutti.pgwire.StartupPacket;
+import tutti.pgwire.TlsEndPoint;
 
 /**
- * The beginning of a client's connection: TLS if both want it, the start-up packet, SCRAM against the host's roles, and a
+ * The beginning of a client's connection: TLS if both want it and it has not come {@linkplain DirectTls before}, the start-up packet, SCRAM against the host's roles, and a
  * session with the host as that role. On the client's event loop.
  */
 public final class Handshake implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
+    /** How PostgreSQL takes a client to say no. */
+    private static final Pattern IS_NO = Pattern.compile("f(a(l(se?)?)?)?|no?|off?|0", Pattern.CASE_INSENSITIVE);
 
     private final Host host;
     private final AdmissionLimits admission;
@@ -187,11 +192,11 @@ public final class Handshake implements FrameSink {
         }
         switch (StartupPacket.read(body)) {
             case StartupPacket.Ssl _ -> {
-                sslAsked = once(sslAsked, Frontend.SSL_CODE);
+                sslAsked = once(sslAsked || encrypted() != null, Frontend.SSL_CODE);
                 ssl(bodyLength);
             }
             case StartupPacket.Gss _ -> {
-                gssAsked = once(gssAsked, Frontend.GSS_CODE);
+                gssAsked = once(gssAsked || encrypted() != null, Frontend.GSS_CODE);
                 writeByte('N');
             }
             case StartupPacket.Cancel cancel -> {
@@ -226,7 +231,11 @@ public final class Handshake implements FrameSink {
             throw new ProtocolViolation("received unencrypted data after SSL request");
         }
         writeByte('S');
-        client.pipeline().addFirst("tls", tls.newHandler(client.alloc()));
+        client.pipeline().addFirst(DirectTls.TLS, tls.newHandler(client.alloc()));
+    }
+
+    private @Nullable SslHandler encrypted() {
+        return (SslHandler) client.pipeline().get(DirectTls.TLS);
     }
 
     private void start(StartupPacket.Startup packet) {
@@ -257,14 +266,14 @@ public final class Handshake implements FrameSink {
     }
 
     private @Nullable ErrorFields refusal(Map<String, String> parameters) {
-        if (admission.tlsRequired() && client.pipeline().get("tls") == null) {
+        if (admission.tlsRequired() && encrypted() == null) {
             return Errors.fatal("28000", "this server takes TLS connections only: set sslmode=require");
         }
         if (user.isEmpty()) {
             return Errors.fatal("28000", "no PostgreSQL user name specified in startup packet");
         }
-        String replication = parameters.getOrDefault("replication", "false");
-        if (!replication.equals("false") && !replication.equals("off") && !replication.equals("0")) {
+        String replication = parameters.getOrDefault("replication", "off");
+        if (!IS_NO.matcher(replication).matches()) {
             return Errors.fatal(Errors.NOT_SUPPORTED,
                     "replication connections are not supported here: connect to the node's PostgreSQL itself");
         }
@@ -287,9 +296,13 @@ public final class Handshake implements FrameSink {
             return;
         }
         superuser = known != null && known.superuser();
-        scram = new Scram.Server(known == null ? Scram.Verifier.mock(host.mockSecret(), user) : known.verifier());
+        SslHandler tls = encrypted();
+        Scram.Server begun = new Scram.Server(
+                known == null ? Scram.Verifier.mock(host.mockSecret(), user) : known.verifier(),
+                tls == null ? new byte[0] : TlsEndPoint.ofServer(tls.engine().getSession()));
+        scram = begun;
         ByteBuf out = client.alloc().buffer();
-        Backend.authenticationSasl(out, Scram.MECHANISM);
+        Backend.authenticationSasl(out, begun.mechanisms());
         client.writeAndFlush(out, client.voidPromise());
         reader.resume();
     }
@@ -305,10 +318,10 @@ public final class Handshake implements FrameSink {
                 mechanismChosen = true;
                 String mechanism = Fields.cString(body);
                 int length = Fields.int32(body);
-                if (!mechanism.equals(Scram.MECHANISM) || length != body.readableBytes()) {
+                if (!conversation.mechanisms().contains(mechanism) || length != body.readableBytes()) {
                     throw new ProtocolViolation("client selected an invalid SASL authentication mechanism");
                 }
-                byte[] challenge = conversation.challenge(Fields.rest(body));
+                byte[] challenge = conversation.challenge(mechanism, Fields.rest(body));
                 ByteBuf out = client.alloc().buffer();
                 Backend.authenticationSaslContinue(out, challenge);
                 client.writeAndFlush(out, client.voidPromise());
@@ -329,7 +342,8 @@ public final class Handshake implements FrameSink {
     private void connect(Credentials credentials) {
         Map<String, String> parameters = new TreeMap<>(
                 java.util.Objects.requireNonNull(startup, "a start-up packet came").parameters());
-        String database = parameters.getOrDefault("database", user);
+        String named = parameters.getOrDefault("database", "");
+        String database = named.isEmpty() ? user : named;
         String full = host.admit(client, superuser);
         if (!full.isEmpty()) {
             refuse(Errors.fatal("53300", full));
@@ -428,7 +442,7 @@ public final class Handshake implements FrameSink {
             client.close();
             return;
         }
-        refuse(Errors.fatal(ProtocolViolation.SQL_STATE, String.valueOf(violation.getMessage())));
+        refuse(Errors.fatal(violation.sqlState(), String.valueOf(violation.getMessage())));
     }
 
     @Override

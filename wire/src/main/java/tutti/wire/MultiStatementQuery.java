@@ -7,7 +7,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.StringJoiner;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Statement;
@@ -182,8 +181,13 @@ final class MultiStatementQuery {
             transaction.cycleBegins();
         }
         int from = index++;
-        if (kind == StatementKind.SAVEPOINT && transaction.implicit()) {
-            queries.refuse(Errors.error("25P01", command(from) + " can only be used in transaction blocks"));
+        if (kind.chains() && transaction.implicit()) {
+            queries.refuse(Errors.error("25P01", (kind.commits() ? "COMMIT" : "ROLLBACK")
+                    + " AND CHAIN can only be used in transaction blocks"));
+            return true;
+        }
+        if (kind == StatementKind.SAVEPOINT && (transaction.implicit() || !inTransaction)) {
+            queries.refuse(SimpleQueries.outsideOfBlock(text(from)));
             return true;
         }
         if (!isPlain(kind)) {
@@ -209,12 +213,9 @@ final class MultiStatementQuery {
             }
             case SCHEMA -> schema(from, inTransaction);
             case CONSTRAINTS -> {
-                if (inTransaction) {
-                    offset(from);
-                    session.schema().constraints(text(from), true);
-                } else {
-                    send(from, SentMessage.QUERY);
-                }
+                beginUnless(inTransaction);
+                offset(from);
+                session.schema().constraints(text(from), true);
             }
             case NOTIFY -> {
                 offset(from);
@@ -233,31 +234,47 @@ final class MultiStatementQuery {
                     queries.prepare(sql, starts[from], ends[from]);
                 }
             }
-            case FINISH -> queries.refuse(Errors.error("25001", text(from).strip().split("'", 2)[0].strip()
-                    + " cannot be executed with other statements in one query"));
+            case FINISH -> queries.refuse(SimpleQueries.insideOfBlock(queries.prepared(text(from))));
             case DATABASE -> queries.refuse(SimpleQueries.insideOfBlock(queries.database(text(from))));
             case REFUSED -> queries.refuse(Errors.statementRefused(refusal));
             case FORGET -> {
+                beginUnless(inTransaction);
                 backend.changing(queries.forgetting(text(from)));
                 send(from, SentMessage.FORGETTING_QUERY);
             }
-            case LOCAL -> send(from, SentMessage.QUERY);
+            case LOCAL -> {
+                beginUnless(inTransaction);
+                send(from, SentMessage.QUERY);
+            }
         }
         return true;
     }
 
+    /** The engine refuses in a transaction what it would refuse in the client's query, and undoes what it would undo. */
+    private void beginUnless(boolean inTransaction) {
+        if (!inTransaction) {
+            session.beginImplicit(true);
+        }
+    }
+
     private void plain(int from, StatementKind first, boolean inTransaction) {
         StatementKind kind = first;
+        boolean sets = first == StatementKind.SESSION;
         boolean inBlock = inTransaction && !transaction.implicit();
         while (!last() && isPlain(kinds[index]) && (inBlock || kinds[index] != StatementKind.SAVEPOINT)) {
             StatementKind next = kinds[index++];
             session.questions().executes(next, "");
+            sets |= next == StatementKind.SESSION;
             if (kind != StatementKind.COPY_IN && next.mayWrite()) {
                 kind = next;
             }
         }
         offset(from);
-        queries.part(kind, message(from), inTransaction);
+        boolean begins = sets && !inTransaction && !last();
+        if (begins) {
+            beginUnless(false);
+        }
+        queries.part(kind, message(from), inTransaction || begins);
     }
 
     private static boolean isPlain(StatementKind kind) {
@@ -286,12 +303,6 @@ final class MultiStatementQuery {
         }
     }
 
-    /** How PostgreSQL names a statement that is about a savepoint. */
-    private String command(int from) {
-        String first = text(from).stripLeading().substring(0, 3).toUpperCase(Locale.ROOT);
-        return first.equals("SAV") ? "SAVEPOINT" : first.equals("REL") ? "RELEASE SAVEPOINT" : "ROLLBACK TO SAVEPOINT";
-    }
-
     private void schema(int from, boolean inTransaction) {
         UtilityStatement statement = queries.utility(sql, starts[from], ends[from]);
         ErrorFields refusal = queries.schemaRefusal(statement);
@@ -316,7 +327,8 @@ final class MultiStatementQuery {
     }
 
     private void offset(int from) {
-        offset = new String(sql, 0, starts[from], StandardCharsets.UTF_8).length();
+        String before = new String(sql, 0, starts[from], StandardCharsets.UTF_8);
+        offset = before.codePointCount(0, before.length());
     }
 
     private ByteBuf message(int from) {

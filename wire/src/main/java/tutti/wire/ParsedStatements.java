@@ -39,7 +39,7 @@ final class ParsedStatements {
         }
         Classifier classified = sql.classified();
         StatementKind kind = classified.count() > 1 ? StatementKind.WRITE : classified.single();
-        if (classified.locks() && !cycle.inBlock()) {
+        if ((classified.locks() || classified.needsBlock()) && !cycle.inBlock()) {
             kind = StatementKind.READ; // changes nothing, and is refused by the engine outside of a block
         }
         if (kind.isSentAgain() && !texts.canBeSentOn(sql.bytes(), sql.length())) {

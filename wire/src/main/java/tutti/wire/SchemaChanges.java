@@ -84,6 +84,8 @@ final class SchemaChanges {
         if (waiting.statement().fills()) {
             // the capture makes a text from the table, and takes its rows
             recorded = "";
+        }
+        if (waiting.statement().fills() || waiting.statement().mayFillRows()) {
             transaction.work().mayChange(TransactionActivity.Change.ROWS);
         }
         backend.batch().allow(capture.statement(place, recorded, settings)).sync(reply -> {

@@ -34,6 +34,8 @@ enum SentMessage {
     QUERY_IN_BAND,
     /** Of the client: an Execute of DEALLOCATE or DISCARD. */
     FORGETTING_EXECUTE,
+    /** An Execute of the client's that makes a block of the transaction that the node has begun for its cycle. */
+    BEGINNING_EXECUTE,
     /** Of the client: a simple query that is DEALLOCATE or DISCARD. */
     FORGETTING_QUERY,
     /** Of the client: an Execute that ends the transaction. */
@@ -88,17 +90,19 @@ enum SentMessage {
     /** Whether it executes a statement of the client's, or several. */
     boolean executes() {
         return switch (this) {
-            case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, ENDING_EXECUTE, CHAINING_EXECUTE,
+            case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, BEGINNING_EXECUTE, ENDING_EXECUTE,
+                    CHAINING_EXECUTE,
                     QUERY, QUERY_IN_BAND, FORGETTING_QUERY, ENDING_QUERY, FUNCTION_CALL ->
                 true;
             default -> false;
         };
     }
 
-    /** Whether it changes what a name stands for. */
+    /** Whether it changes what a name stands for, or something else that has to be undone if the engine skips it. */
     boolean names() {
         return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == CLOSE
-                || this == FORGETTING_EXECUTE || this == FORGETTING_QUERY;
+                || this == FORGETTING_EXECUTE || this == FORGETTING_QUERY || this == BEGINNING_EXECUTE
+                || this == ENDING_EXECUTE || this == CHAINING_EXECUTE;
     }
 
     /** Whether the last column of its result is the node's. */

@@ -335,10 +335,11 @@ final class Session {
         }
     }
 
-    /** Whether the engine takes data that the client copies into a table, and nothing else comes next: what was said again was a part of it. */
+    /** Whether the engine takes data that the client copies into a table, and that or what must not come then is next: what was said again was a part of it. */
     private boolean moreData() {
         int next = clientReader.nextType();
-        return cycle.copyRuns() && (next < 0 || ClientSide.copies((byte) next));
+        return cycle.copyRuns() && (next < 0 || ClientSide.copies((byte) next)
+                || (cycle.takesDataOnly() && ClientSide.breaksCopy((byte) next)));
     }
 
     /** Does something on the event loop, unless the session is over by then. From any thread. */

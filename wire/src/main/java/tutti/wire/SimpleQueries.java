@@ -2,6 +2,7 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -429,8 +430,21 @@ final class SimpleQueries {
         return sql.database(text);
     }
 
+    PreparedTransaction prepared(String text) {
+        return sql.prepared(text);
+    }
+
     static ErrorFields insideOfBlock(DatabaseStatement database) {
         return Errors.error("25001", database.command() + " cannot run inside a transaction block");
+    }
+
+    /** Of a statement about a savepoint, named as PostgreSQL does. */
+    static ErrorFields outsideOfBlock(String savepoint) {
+        String first = UtilityStatement.fromFirstWord(savepoint).substring(0, 3).toUpperCase(Locale.ROOT);
+        String command = first.equals("SAV")
+                ? "SAVEPOINT"
+                : first.equals("REL") ? "RELEASE SAVEPOINT" : "ROLLBACK TO SAVEPOINT";
+        return Errors.error("25P01", command + " can only be used in transaction blocks");
     }
 
     static ErrorFields insideOfBlock(PreparedTransaction prepared) {

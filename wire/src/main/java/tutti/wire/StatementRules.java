@@ -16,13 +16,10 @@ import tutti.wire.sql.ReadPlan;
 final class StatementRules {
     /** What outlives the transaction if that commits; not SET LOCAL, nor what is about the transaction itself. */
     private static final Pattern LASTS = Pattern.compile(
-            "\\s*(SET\\s+(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)|RESET\\b|DISCARD\\b|(UN)?LISTEN\\b)",
+            "(SET\\s+(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)|RESET\\b|DISCARD\\b|(UN)?LISTEN\\b)",
             Pattern.CASE_INSENSITIVE);
-    /** What makes the values of a column anew. */
-    private static final Pattern RETYPES = Pattern.compile("\\s*ALTER\\s.*\\bTYPE\\b.*\\bUSING\\b.*",
-            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
-    private static final Pattern FILLS_VIEW = Pattern.compile("\\s*(CREATE|REFRESH)\\s+MATERIALIZED\\s.*",
-            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern FILLS_VIEW = Pattern.compile("(CREATE|REFRESH)\\s+MATERIALIZED\\b",
+            Pattern.CASE_INSENSITIVE);
     private final Session session;
     private final TextSettings texts;
     /** By what the unnamed statement was judged. */
@@ -62,10 +59,12 @@ final class StatementRules {
 
     /**
      * Whether a statement outside of a transaction is executed as in a transaction block: here first, and the others get what comes of it. So is one that makes a table from a
-     * query that may have another result at each node, and one that changes a table whose rows some nodes lack, so that they cannot say whether it can be done.
+     * query that may have another result at each node, or adds a column with such a default, and one that changes a table whose rows some nodes lack, so that they cannot
+     * say whether it can be done.
      */
     boolean runsOnce(UtilityStatement statement) {
-        return (statement.fills() && !session.node().wholeOnly() && varying(statement, true) != null)
+        return ((statement.fills() || statement.mayFillRows()) && !session.node().wholeOnly()
+                && varying(statement, statement.fills()) != null)
                 || (!statement.concurrently()
                         && statement.targets().stream().anyMatch(session.capture().placed()::mayBe));
     }
@@ -75,7 +74,7 @@ final class StatementRules {
     ErrorFields schemaRefusal(UtilityStatement statement, boolean inTransaction) {
         ErrorFields refusal = inTransaction ? statement.refusedInBlock() : unavailable();
         if (refusal != null
-                || (!(statement.fills() && !inTransaction) && !RETYPES.matcher(statement.sql()).matches())) {
+                || (!(statement.fills() && !inTransaction) && !statement.mayRetype())) {
             return refusal;
         }
         String varying = varying(statement, statement.fills());
@@ -91,7 +90,9 @@ final class StatementRules {
     /** What a client is told of a materialized view whose rows may be different at each node, or null. */
     @Nullable
     ErrorFields schemaWarning(UtilityStatement statement) {
-        String varying = FILLS_VIEW.matcher(statement.sql()).matches() ? varying(statement, false) : null;
+        String varying = FILLS_VIEW.matcher(UtilityStatement.fromFirstWord(statement.sql())).lookingAt()
+                ? varying(statement, false)
+                : null;
         return varying == null
                 ? null
                 : ErrorFields.of("WARNING", "01000",
@@ -134,7 +135,7 @@ final class StatementRules {
 
     /** Notes whether what a statement sets in a transaction block outlives that. */
     void lasts(String sql) {
-        if (LASTS.matcher(sql).lookingAt()) {
+        if (LASTS.matcher(UtilityStatement.fromFirstWord(sql)).lookingAt()) {
             session.transaction().work().setsSession();
         }
     }

@@ -1,10 +1,15 @@
 package tutti.wire;
 
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.ErrorFields;
+import tutti.wire.sql.SqlTokens;
 
 /**
  * A statement that is not simply passed on.
@@ -23,6 +28,50 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     static final ErrorFields NOT_CONCURRENTLY = ErrorFields.of("NOTICE", "00000",
             "CONCURRENTLY has no effect: every node executes the statement at one position of the order, and other transactions"
                     + " wait meanwhile");
+
+    private static final List<Pattern> ADDS_DEFAULT = words("ADD", "DEFAULT");
+    private static final List<Pattern> RETYPES = words("TYPE", "USING");
+
+    private static List<Pattern> words(String... words) {
+        return Arrays.stream(words).map(word -> Pattern.compile("\\b" + word + "\\b", Pattern.CASE_INSENSITIVE))
+                .toList();
+    }
+
+    /** A text from its first word on, without comments before it. */
+    static String fromFirstWord(String sql) {
+        byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
+        SqlTokens tokens = new SqlTokens();
+        tokens.reset(bytes, 0, bytes.length, true);
+        tokens.next();
+        return new String(bytes, tokens.start(), bytes.length - tokens.start(), StandardCharsets.UTF_8);
+    }
+
+    /** Whether it is an ALTER in which these words stand in this order, whatever they mean there. Looks at the text once, so that a long one keeps nobody waiting. */
+    private boolean alters(List<Pattern> words) {
+        String text = fromFirstWord(sql);
+        if (!text.regionMatches(true, 0, "ALTER", 0, 5)) {
+            return false;
+        }
+        int at = 0;
+        for (Pattern word : words) {
+            Matcher found = word.matcher(text);
+            if (!found.find(at)) {
+                return false;
+            }
+            at = found.end();
+        }
+        return true;
+    }
+
+    /** Whether it may add a column with a default to a table with rows, of which other nodes are told as of changed ones if each node would fill them differently. */
+    boolean mayFillRows() {
+        return alters(ADDS_DEFAULT);
+    }
+
+    /** Whether it may make the values of a column anew. */
+    boolean mayRetype() {
+        return alters(RETYPES);
+    }
 
     /** Why it is not executed in a transaction block, or null. */
     @Nullable

@@ -18,6 +18,10 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +31,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -58,7 +65,8 @@ class ConnectingTest {
                         BackendSettings.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 1), "", "",
                                 new Credentials.None()))
                 .withTls(SslContextBuilder.forServer(directory.resolve("certificate.pem").toFile(),
-                        directory.resolve("key.pem").toFile()).build(), false)
+                        directory.resolve("key.pem").toFile()).applicationProtocolConfig(DirectTls.protocol()).build(),
+                        false)
                 .withLimits(Places.of(4), Duration.ofSeconds(5), 1 << 16));
     }
 
@@ -87,13 +95,16 @@ class ConnectingTest {
     }
 
     @Test
-    void otherDatabasesAndReplicationAreRefused() {
+    void otherDatabasesAndReplicationAreRefused() throws Exception {
         BackendSettings settings = fixture.settings("alice", "wonderland");
         ErrorFields other = refusal(settings.inDatabase("another"));
         assertEquals("3D000", other.sqlState());
         assertEquals("database \"another\" does not exist", other.message());
         assertTrue(String.valueOf(other.get('D')).contains("\"postgres\""), other.toString());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
+        connect(settings.withParameters(Map.of("replication", "No"))).close();
+        assertEquals("database \"alice\" does not exist", refusal(settings.inDatabase("")).message(),
+                "as if it named none");
         assertEquals("0A000", refusal(settings.withParameters(Map.of("client_encoding", "SJIS"))).sqlState());
     }
 
@@ -239,6 +250,64 @@ class ConnectingTest {
         client.closed().get(20, TimeUnit.SECONDS);
     }
 
+    /** Over TLS a client can prove that nobody stands between, and can begin with TLS at once. */
+    @Test
+    void driversBindTheirPasswordToTheCertificateAndBeginWithTls() throws Exception {
+        for (String negotiation : List.of("postgres", "direct")) {
+            try (Connection client = fixture.jdbc("sslmode=require", "channelBinding=require",
+                    "sslNegotiation=" + negotiation);
+                    Statement statement = client.createStatement();
+                    ResultSet row = statement.executeQuery("select session_user")) {
+                assertTrue(row.next());
+                assertEquals("alice", row.getString(1));
+            }
+        }
+        SQLException wrong = assertThrows(SQLException.class,
+                () -> fixture.jdbc("sslmode=require", "channelBinding=require", "password=wrong").close());
+        assertEquals("28P01", wrong.getSQLState());
+    }
+
+    private static SSLSocket tls(String... protocols) throws Exception {
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), null);
+        SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(fixture.address.getAddress(),
+                fixture.address.getPort());
+        socket.setSoTimeout(20_000);
+        SSLParameters parameters = socket.getSSLParameters();
+        parameters.setApplicationProtocols(protocols);
+        socket.setSSLParameters(parameters);
+        return socket;
+    }
+
+    /** Who does not say which protocol it is going to speak may have been led here. */
+    @Test
+    void whoBeginsWithTlsSaysWhatItSpeaks() throws Exception {
+        for (String other : List.of("", "http/1.1")) {
+            try (SSLSocket client = other.isEmpty() ? tls() : tls(other)) {
+                ByteBuf start = Unpooled.buffer();
+                Frontend.startup(start, Frontend.PROTOCOL_3_0, Map.of("user", "alice"));
+                byte[] said = new byte[start.readableBytes()];
+                start.readBytes(said);
+                String heard;
+                try {
+                    client.getOutputStream().write(said);
+                    heard = new String(client.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+                } catch (IOException closed) {
+                    heard = "";
+                }
+                assertEquals("", heard, other);
+            }
+        }
+        for (int code : new int[]{Frontend.SSL_CODE, Frontend.GSS_CODE}) {
+            try (SSLSocket client = tls("postgresql")) {
+                client.getOutputStream().write(Unpooled.buffer().writeInt(8).writeInt(code).array(), 0, 8);
+                String heard = new String(client.getInputStream().readAllBytes(),
+                        java.nio.charset.StandardCharsets.UTF_8);
+                assertTrue(heard.startsWith("E") && heard.contains("unsupported frontend protocol 1234."), heard);
+            }
+        }
+    }
+
     private static Socket socket(InetSocketAddress address) throws IOException {
         Socket socket = new Socket(address.getAddress(), address.getPort());
         socket.setSoTimeout(20_000);
@@ -262,7 +331,8 @@ class ConnectingTest {
     void malformedStartUpPacketsAreRefused() throws Exception {
         assertEquals("", answer(Unpooled.buffer().writeInt(10_001)));
         assertEquals("", answer(Unpooled.buffer().writeByte(Frontend.TERMINATE).writeInt(4)));
-        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)).contains("unsupported frontend protocol"));
+        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16))
+                .matches("(?s).*C0A000.*unsupported frontend protocol.*"));
         assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("08P01"));
         ByteBuf gss = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8).writeInt(2 << 16);
         assertTrue(answer(gss).startsWith("N"));

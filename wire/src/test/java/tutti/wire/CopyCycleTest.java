@@ -1,6 +1,8 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.Conversation.get;
 import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
@@ -10,6 +12,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -83,6 +86,18 @@ class CopyCycleTest extends OnFrontEnd {
             Frontend.sync(out);
         });
         assertEquals("1:0 2:0 3:0", fixture.accounts());
+    }
+
+    /** It would wait for the end of the data, which its client does not send any more. */
+    @Test
+    void whoSendsAnotherMessageThanDataIsSentAway() {
+        for (BackendConnection each : List.of(bare, client)) {
+            ExecutionException lost = assertThrows(ExecutionException.class, () -> get(send(each, 2, out -> {
+                Frontend.query(out, COPY);
+                Frontend.query(out, "select 1");
+            })));
+            assertTrue(String.valueOf(lost.getCause()).contains("08P01"), String.valueOf(lost.getCause()));
+        }
     }
 
     @Test

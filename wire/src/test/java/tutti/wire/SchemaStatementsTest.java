@@ -10,6 +10,7 @@ import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import tutti.pgwire.BackendConnection;
@@ -146,8 +147,19 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("alice: create table drawn_6 as select a + 1 as b from drawn_from",
                 ScriptedNode.take(fixture.node.barriers));
 
+        String fill = "alter table drawn_from add column %s float8 default random()";
+        assertEquals("C(ALTER TABLE)/I", simple(client, fill.formatted("c")));
+        assertCommitted();
+        assertEquals("12C(ALTER TABLE)/I", extended(client, fill.formatted("d")));
+        assertCommitted();
+        assertEquals("C(CREATE TABLE)C(ALTER TABLE)/I",
+                simple(client, "create table drawn_9 (); " + fill.formatted("e")));
+        assertCommitted();
+        assertTrue(fixture.node.barriers.isEmpty(), fixture.node.barriers.toString());
+
         String retype = "alter table drawn_from alter b type float8 using random()";
         assertEquals("E(0A000)/I", simple(client, retype));
+        assertEquals("E(0A000)/I", simple(client, "/* traced /* so */ */ -- or so\n" + retype));
         assertEquals("12E(0A000)/I", extended(client, retype));
         assertEquals("E(0A000)/I", simple(client, "create table drawn_7 (); " + retype));
         simple(client, "begin");
@@ -227,6 +239,9 @@ class SchemaStatementsTest extends OnFrontEnd {
         PostgresException wrong = assertThrows(PostgresException.class,
                 () -> client.execute("begin; commit; select nonsense", PATIENCE));
         assertEquals("23", wrong.fields().get('P'));
+        PostgresException behindSymbols = assertThrows(PostgresException.class,
+                () -> client.execute("begin; select '\uD83D\uDE00'; commit; select nonsense", PATIENCE));
+        assertEquals("35", behindSymbols.fields().get('P'), "counted in characters");
         QueryResult result = client.execute("begin; select 1; commit; select 2", PATIENCE);
         assertEquals("2", result.value());
         assertNull(wrong.fields().get('D'));
@@ -246,6 +261,32 @@ class SchemaStatementsTest extends OnFrontEnd {
         PostgresException wrong = assertThrows(PostgresException.class,
                 () -> client.execute("create table ü (a int); create table u (a nonsense)", PATIENCE));
         assertEquals("43", wrong.fields().get('P'));
+        client.close();
+    }
+
+    /** A cycle of messages is no transaction block either, though the engine is in one. */
+    @Test
+    void pipelinesOutsideOfBlocksTellWhatIsOnlyForBlocks() throws Exception {
+        BackendConnection client = fixture.client();
+        for (String savepoint : List.of("savepoint a", "rollback to a", "/* so */ release a")) {
+            assertEquals("12C(INSERT 0 1)12E(25P01)/I",
+                    extended(client, "insert into account values (1, 1)", savepoint), savepoint);
+        }
+        assertEquals("12C(INSERT 0 1)12C(BEGIN)12C(SAVEPOINT)12C(ROLLBACK)/I",
+                extended(client, "insert into account values (1, 1)", "begin", "savepoint a", "rollback"));
+        assertEquals("null", fixture.accounts());
+        assertEquals("12C(INSERT 0 1)1E(22012)/I",
+                extended(client, "insert into account values (1, 1)", "select 1/0", "begin", "select 1"),
+                "the block has not begun");
+        assertEquals("12C(INSERT 0 1)12C(BEGIN)1E(22012)/E",
+                extended(client, "insert into account values (1, 1)", "begin", "select 1/0", "select 1"));
+        assertEquals("C(ROLLBACK)/I", simple(client, "rollback"));
+        for (String end : List.of("rollback", "rollback and chain", "commit")) {
+            assertEquals("12C(INSERT 0 1)1E(22012)/I",
+                    extended(client, "insert into account values (1, 1)", "select 1/0", end), end);
+        }
+        assertEquals("12DC(SELECT 1)12E(25001)/I", extended(client, "select 1", "rollback prepared 'x'"));
+        assertEquals("null", fixture.accounts());
         client.close();
     }
 
@@ -274,6 +315,32 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertEquals("12E(25P01)/I", extended(client, "lock account"));
         assertEquals("E(25P01)/I", simple(client, "declare c cursor for select 1"));
         assertEquals("C(LOCK TABLE)TDC(SELECT 1)/I", simple(client, "lock account; select 1"));
+        for (String other : List.of("savepoint a; select 1", "rollback to a; insert into account values (5, 5)",
+                "select 1; release a")) {
+            assertTrue(simple(client, other).endsWith("E(25P01)/I"), other);
+        }
+        assertTrue(simple(client, "set datestyle = 'German'; create index on nowhere (a)").endsWith("E(42P01)/I"));
+        assertEquals("ISO, MDY", client.execute("show datestyle", PATIENCE).value(), "undone with the rest");
+        assertTrue(simple(client, "set datestyle = 'German'; create table set_before (a int)")
+                .endsWith("C(CREATE TABLE)/I"));
+        assertEquals("German, DMY", client.execute("show datestyle", PATIENCE).value());
+        simple(client, "reset datestyle");
+        assertEquals("E(25001)/I", simple(client, "discard all; select 1"));
+        assertEquals("C(SET)E(57014)/I",
+                simple(client,
+                        "set local statement_timeout = 1; create table slept as select 1 as a from pg_sleep(10)"));
+        assertEquals("12E(25P01)/I", extended(client, "declare c cursor for select id from account"));
+        assertEquals("C(SET CONSTRAINTS)C(CREATE TABLE)/I",
+                simple(client, "set constraints all immediate; create table set_before_2 (a int)"));
+        assertEquals("E(25001)/I", simple(client, "rollback prepared 'x'; select 1"));
+        for (String chain : List.of("commit and chain", "rollback and chain")) {
+            assertEquals("C(INSERT 0 1)E(25P01)/I",
+                    simple(client, "insert into account values (7, 1); " + chain), chain);
+        }
+        assertEquals("E(25001)/I", simple(client, "vacuum account; select 1"));
+        assertEquals("TDC(SELECT 1)E(25001)/I", simple(client, "select 1; vacuum account"));
+        assertEquals("TDC(SELECT 1)C(ANALYZE)/I", simple(client, "select 1; analyze account"));
+        assertEquals("C(VACUUM)/I", simple(client, "vacuum plain"));
         client.close();
     }
 }

@@ -28,7 +28,7 @@ import tutti.engine.postgres.catalog.TableCatalog;
  *
  * <p>
  * The input is text, entries one after the other: {@code i}, {@code u}, {@code d} with the table's object id and a row,
- * {@code f} like {@code u} of a row that the transaction had not changed before, {@code k} with two rows, {@code p}, {@code w} and {@code x} like {@code u},
+ * {@code f} like {@code u} of a row that the transaction had not changed before, {@code g} like {@code u} of one in which the schema change before it has filled columns, {@code k} with two rows, {@code p}, {@code w} and {@code x} like {@code u},
  * {@code f} and {@code k} with columns left out, {@code e} like {@code d} with the row's version, {@code t} with the object id and a semicolon, {@code s} with the length in bytes, a colon and
  * a {@link Statement}, {@code n}, {@code q}, {@code l} and {@code b} with what their changes are made of, each part with its length in bytes and a colon
  * ({@link Changes}). Before a statement in a function may stand {@code c} with the length in bytes, a colon and the catalog
@@ -144,7 +144,7 @@ public final class CaptureReader {
         while (at < text.length) {
             byte operation = text[at++];
             switch (operation) {
-                case 'i', 'u', 'f', 'd', 'p', 'w', 'x', 'e' -> {
+                case 'i', 'u', 'f', 'g', 'd', 'p', 'w', 'x', 'e' -> {
                     number();
                     if (operation == 'p' || operation == 'w' || operation == 'x') {
                         var _ = leftOut();
@@ -227,6 +227,7 @@ public final class CaptureReader {
                 case 'i' -> insert(table());
                 case 'u' -> update(table(), List.of(), null);
                 case 'f' -> update(table(), List.of(), "");
+                case 'g' -> refilled(table());
                 case 'p' -> update(table(), leftOut(), null);
                 case 'w' -> update(table(), leftOut(), version());
                 case 'k' -> rekey(table(), List.of(), "", "");
@@ -343,6 +344,16 @@ public final class CaptureReader {
         }
         unique(of, of.key(), row, start, KeyKind.UPDATE);
         changed(of, leftOut, start);
+    }
+
+    /** A row as a schema change has left it, which is not known to begin with anything. */
+    private void refilled(Table of) throws UnknownTable {
+        if (!of.hasKey()) {
+            throw new UnknownTable(of.oid()); // it had one when the schema was changed
+        }
+        int start = row(row, of);
+        unique(of, of.key(), row, start, KeyKind.UPDATE);
+        changed(of, List.of(), start);
     }
 
     /** Tells a row whose keys are as they were, which begins there and ends here. */

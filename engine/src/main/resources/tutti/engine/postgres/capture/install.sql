@@ -64,7 +64,7 @@ DROP SEQUENCE IF EXISTS tutti.events;
 DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
-    tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints();
+    tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints(), tutti.check_filled(regclass, smallint);
 
 CREATE TABLE tutti.node (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -1112,15 +1112,47 @@ CREATE OR REPLACE FUNCTION tutti.is_planned_by_code(relation oid) RETURNS boolea
         OR EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = relation AND s.stxexprs IS NOT NULL)
 $function$;
 
--- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere.
-CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint) RETURNS void LANGUAGE plpgsql
+-- Whether what a column's default has given to rows that are there can be told to other nodes, each of which fills its rows with values of its own before: it must have a form that
+-- never fails, nothing else may depend on the column, and rows must be named by other columns.
+CREATE OR REPLACE FUNCTION tutti.tells_filled(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE
+    <fixed settings> AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = relation AND u.key IS NOT NULL)
+        AND NOT EXISTS (SELECT FROM tutti.placed p WHERE p.table_oid = relation)
+        AND NOT tutti.is_planned_by_code(relation)
+        AND pg_table_size(relation) <= tutti.limit_bytes()
+        AND EXISTS (SELECT FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                JOIN pg_type t ON t.oid = a.atttypid AND t.typtype = 'b' AND t.typnamespace = 'pg_catalog'::regnamespace
+            WHERE a.attrelid = relation AND a.attnum = attribute AND a.attidentity = '' AND a.attgenerated = ''
+                AND NOT EXISTS (SELECT FROM regexp_matches(d.adbin::text, '\{(\w+)', 'g') m
+                    WHERE m[1] NOT IN ('FUNCEXPR', 'OPEXPR', 'CONST', 'SQLVALUEFUNCTION', 'RELABELTYPE', 'COERCEVIAIO'))
+                AND NOT EXISTS (SELECT FROM regexp_matches(d.adbin::text, ' :resulttype (\d+)', 'g') m
+                    WHERE m[1]::oid NOT IN ('text'::regtype, 'varchar'::regtype))
+                AND NOT EXISTS (SELECT FROM regexp_matches(d.adbin::text, ' :(?:op)?funcid (\d+)', 'g') m
+                    WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = m[1]::oid AND p.pronamespace = 'pg_catalog'::regnamespace
+                        AND p.proname IN ('now', 'transaction_timestamp', 'statement_timestamp', 'clock_timestamp', 'timezone', 'date',
+                            'timestamp', 'timestamptz', 'time', 'date_trunc', 'date_part', 'extract', 'to_char', 'timestamptz_pl_interval',
+                            'timestamptz_mi_interval', 'timestamp_pl_interval', 'timestamp_mi_interval', 'date_pl_interval', 'date_mi_interval',
+                            'date_pli', 'date_mii', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'random', 'md5', 'textcat'))))
+        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
+            AND d.refobjsubid = attribute
+            AND NOT EXISTS (SELECT FROM pg_attrdef o WHERE d.classid = 'pg_attrdef'::regclass AND o.oid = d.objid
+                AND o.adrelid = relation AND o.adnum = attribute)
+            AND NOT EXISTS (SELECT FROM pg_constraint c WHERE d.classid = 'pg_constraint'::regclass AND c.oid = d.objid AND c.contype = 'n'));
+END
+$function$;
+
+-- ADD COLUMN fills rows that exist, each replica its own; so the values must be the same everywhere, or be told behind it. Tells whether they must be. What all
+-- nodes execute at a position of its own (`ordered`) tells nothing; and whoever executes it after the origin is told.
+CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint, ordered boolean) RETURNS boolean LANGUAGE plpgsql
     <fixed settings> AS $function$
 DECLARE
+    moment boolean := tutti.names_moment(coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
     occupied boolean;
 BEGIN
-    IF NOT tutti.varying_default(relation, attribute)
-            AND NOT tutti.names_moment(coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query())) THEN
-        RETURN;
+    IF NOT ordered AND current_setting('session_replication_role') = 'replica'
+            OR NOT moment AND NOT tutti.varying_default(relation, attribute) THEN
+        RETURN false;
     END IF;
     occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
     IF NOT occupied THEN
@@ -1130,13 +1162,33 @@ BEGIN
             EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', relation) INTO occupied;
         END IF;
     END IF;
-    IF occupied THEN
+    IF occupied AND (ordered OR moment OR NOT tutti.tells_filled(relation, attribute)) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = format('column %I cannot be added to %s, which has rows or is kept on some nodes only, with this default', (SELECT attname
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
             DETAIL = 'Every replica would fill its rows with values of its own: the default is a sequence, a time or '
                 'another function whose result varies.',
             HINT = 'Add the column without a default, fill it with UPDATE, and set the default afterwards.';
+    END IF;
+    RETURN occupied;
+END
+$function$;
+
+-- Records the rows of a table as the schema change before has left them.
+CREATE OR REPLACE FUNCTION tutti.note_refilled(table_oid oid) RETURNS void LANGUAGE plpgsql
+    <fixed settings> SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
+    SET bytea_output = 'hex' SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
+DECLARE
+    gathered text;
+BEGIN
+    EXECUTE format('SELECT string_agg(concat(%L, ROW(%s)), NULL) FROM ONLY %s AS t', 'g' || table_oid,
+        (SELECT string_agg(CASE WHEN a.attgenerated = 'v' THEN 'NULL' ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attnum)
+            FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped), table_oid::regclass)
+        INTO gathered;
+    IF octet_length(gathered) > <limit_bytes> THEN
+        PERFORM tutti.refuse_size();
+    ELSIF gathered IS NOT NULL THEN
+        PERFORM tutti.note(gathered);
     END IF;
 END
 $function$;
@@ -1220,6 +1272,7 @@ DECLARE
     mark text := current_setting('<mark>');
     permanent boolean := false;
     filled oid;
+    refilled oid;
 BEGIN
     IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX'
             OR mark = 'tutti allowed extension' AND TG_TAG NOT IN ('CREATE EXTENSION', 'ALTER EXTENSION') THEN
@@ -1267,15 +1320,14 @@ BEGIN
     END IF;
     IF permanent THEN
         IF TG_TAG = 'ALTER TABLE' THEN
-            PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
-                JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
-                WHERE a.atthasmissing
-                    AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0;
-            IF split_part(mark, chr(10), 2) <> '' THEN
-                PERFORM tutti.check_filled(a.attrelid, a.attnum) FROM pg_attribute a
-                    WHERE a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
-                        AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid);
-            END IF;
+            FOR refilled IN SELECT a.attrelid FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
+                    WHERE a.atthasmissing AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0
+                        OR a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
+                            AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid)
+                    GROUP BY a.attrelid
+                    HAVING bool_or(tutti.check_filled(a.attrelid, a.attnum, starts_with(mark, 'tutti allowed ordered'))) LOOP
+                PERFORM tutti.note_refilled(refilled);
+            END LOOP;
         END IF;
         PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'), filled IS NOT NULL);
         PERFORM tutti.adopt(tutti.changed_tables());
