@@ -119,7 +119,8 @@ final class EngineWatch implements Closeable {
         holders = "";
         if (told) {
             told = false;
-            LOG.info("the node's database answers and applies what is ordered again, up to position {}", shown.getAsLong());
+            LOG.info("the node's database answers and applies what is ordered again, up to position {}",
+                    shown.getAsLong());
         }
     }
 
