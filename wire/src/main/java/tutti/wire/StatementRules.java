@@ -63,8 +63,9 @@ final class StatementRules {
      * say whether it can be done.
      */
     boolean runsOnce(UtilityStatement statement) {
-        return ((statement.fills() || statement.mayFillRows()) && !session.node().wholeOnly()
-                && varying(statement, statement.fills()) != null)
+        boolean fillsColumn = statement.mayFillRows();
+        return ((statement.fills() || fillsColumn) && !session.node().wholeOnly()
+                && ((fillsColumn && statement.namesTimes()) || varying(statement, statement.fills()) != null))
                 || (!statement.concurrently()
                         && statement.targets().stream().anyMatch(session.capture().placed()::mayBe));
     }

@@ -32,6 +32,9 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     private static final List<Pattern> ADDS_DEFAULT = words("ADD", "DEFAULT");
     private static final List<Pattern> RETYPES = words("TYPE", "USING");
 
+    private static final Pattern TIMES = Pattern.compile("\\b(?:timestamp|timestamptz|date|time)\\b",
+            Pattern.CASE_INSENSITIVE);
+
     private static List<Pattern> words(String... words) {
         return Arrays.stream(words).map(word -> Pattern.compile("\\b" + word + "\\b", Pattern.CASE_INSENSITIVE))
                 .toList();
@@ -66,6 +69,11 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     /** Whether it may add a column with a default to a table with rows, of which other nodes are told as of changed ones if each node would fill them differently. */
     boolean mayFillRows() {
         return alters(ADDS_DEFAULT);
+    }
+
+    /** Whether it names a type of times, which are cast to each other by the session's time zone: the server counts that as something that varies. */
+    boolean namesTimes() {
+        return TIMES.matcher(sql).find();
     }
 
     /** Whether it may make the values of a column anew. */

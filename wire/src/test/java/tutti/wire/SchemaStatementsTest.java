@@ -152,6 +152,9 @@ class SchemaStatementsTest extends OnFrontEnd {
         assertCommitted();
         assertEquals("12C(ALTER TABLE)/I", extended(client, fill.formatted("d")));
         assertCommitted();
+        assertEquals("C(ALTER TABLE)/I",
+                simple(client, "alter table drawn_from add f date default '2024-05-06 07:00'::timestamptz"));
+        assertCommitted();
         assertEquals("C(CREATE TABLE)C(ALTER TABLE)/I",
                 simple(client, "create table drawn_9 (); " + fill.formatted("e")));
         assertCommitted();
