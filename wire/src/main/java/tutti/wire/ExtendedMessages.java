@@ -358,13 +358,13 @@ final class ExtendedMessages {
             case PREPARE -> prepare(utility(prepared).sql(), inTransaction);
             case FINISH -> {
                 PreparedTransaction finished = sql.prepared(utility(prepared).sql());
-                yield inTransaction || !first
+                yield (inTransaction || !first)
                         ? refuse(SimpleQueries.insideOfBlock(finished))
                         : session.ordered().finish(finished, false);
             }
             case DATABASE -> {
                 DatabaseStatement database = sql.database(utility(prepared).sql());
-                yield inTransaction || !first
+                yield (inTransaction || !first)
                         ? refuse(SimpleQueries.insideOfBlock(database))
                         : session.ordered().database(database, false);
             }
