@@ -3,6 +3,7 @@
 DO $block$
 DECLARE
     name text;
+    f regprocedure;
     g record;
 BEGIN
     PERFORM set_config('session_preload_libraries', '', true);
@@ -22,7 +23,13 @@ BEGIN
         IF name IN ('<applier>', '<executor>') AND current_setting('event_triggers', true) IS NOT NULL THEN
             EXECUTE format('ALTER ROLE %I SET event_triggers = off', name);
         END IF;
-        -- Likewise. Where all roles lose this right, the first of these that cannot connect has them made anew.
+        -- A role that has just been made may not call yet what it is there for (tutti.adopt_application()).
+        FOR f IN SELECT p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+                WHERE name = '<applier>' AND n.nspname = 'tutti' AND p.proname ~ '^apply_[a-z_]+_[0-9]+$' AND p.proname !~ '^apply_check_'
+                AND NOT has_function_privilege(name, p.oid, 'EXECUTE') LOOP
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', f, name);
+        END LOOP;
+        -- Only where it is needed, since pg_dump --create tells of it as well. Where all roles lose this right, the first of these that cannot connect has them made anew.
         IF NOT has_database_privilege('public', current_database(), 'CONNECT') THEN
             EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name);
         ELSIF EXISTS (SELECT FROM pg_database d, aclexplode(d.datacl) a WHERE d.datname = current_database() AND a.grantee = name::regrole) THEN
