@@ -62,15 +62,6 @@ def debian_source(package, directory):
     return unpacked
 
 
-def pypi_source(package, directory):
-    """Gets a package's source distribution from PyPI, unpacked in the directory `source`."""
-    call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", package, package, "-d", directory)
-    source = directory / "source"
-    source.mkdir()
-    archive = next(path for path in directory.glob("*.tar.gz") if path.name.lower().startswith(package.lower()))
-    call("tar", "xf", archive, "--strip-components=1", "-C", source)
-
-
 def maven(libraries, directory):
     """Gets these libraries and what they need into the directory `libraries`."""
     project = directory / "libraries.xml"
@@ -101,6 +92,19 @@ class Suite:
             done = self.directory / "source"
             return done if done.exists() else debian_source(self.debian, self.directory)
         return self.given
+
+    def pypi_source(self, package):
+        """The directory `source`: a copy of what was given, or a package's source distribution from PyPI."""
+        source = self.directory / "source"
+        if source.exists():
+            return source
+        if self.given is not None:
+            return shutil.copytree(self.given, source)
+        call(sys.executable, "-m", "pip", "-q", "download", "--no-deps", "--no-binary", package, package, "-d", self.directory)
+        source.mkdir()
+        archive = next(path for path in self.directory.glob("*.tar.gz") if path.name.lower().startswith(package.lower()))
+        call("tar", "xf", archive, "--strip-components=1", "-C", source)
+        return source
 
     def prepare(self):
         """Makes ready what is the same for all servers."""
@@ -176,12 +180,7 @@ class Asyncpg(Pytest):
     about = "asyncpg, whose protocol is its own: pipelines, binary values, Flush"
 
     def prepare(self):
-        source = self.directory / "source"
-        if not source.exists():
-            if self.given is None:
-                pypi_source("asyncpg", self.directory)
-            else:
-                shutil.copytree(self.given, source)
+        source = self.pypi_source("asyncpg")
         self.version = re.search(r"^__version__.* = '([^']+)'", (source / "asyncpg" / "_version.py").read_text(), re.M).group(1)
         self.python = venv(self.directory, f"asyncpg=={self.version}", "pytest<9", "pytest-timeout", "distro")
         if not (self.directory / "tests").exists():
@@ -198,12 +197,7 @@ class Pg8000(Pytest):
     about = "pg8000, in Python alone: its three interfaces, without other ways of authentication than a node's and what measures time"
 
     def prepare(self):
-        source = self.directory / "source"
-        if not source.exists():
-            if self.given is None:
-                pypi_source("pg8000", self.directory)
-            else:
-                shutil.copytree(self.given, source)
+        source = self.pypi_source("pg8000")
         self.python = venv(self.directory, source, "pytest<9", "pytest-timeout", "pytest-mock", "pytz")
         self.version = call(self.python, "-c", "import importlib.metadata as m; print(m.version('pg8000'))").strip()
         if not (self.directory / "test").exists():
@@ -226,14 +220,7 @@ class SqlAlchemy(Pytest):
     about = "SQLAlchemy's suite for dialects, and its tests of PostgreSQL's, with psycopg 3"
 
     def prepare(self):
-        if self.given is None:
-            source = self.directory / "source"
-            if not source.exists():
-                pypi_source("SQLAlchemy", self.directory)
-        else:
-            source = self.directory / "source"
-            if not source.exists():
-                shutil.copytree(self.given, source)
+        source = self.pypi_source("SQLAlchemy")
         text = (source / "lib" / "sqlalchemy" / "__init__.py").read_text()
         self.version = re.search(r'__version__ = "([^"]+)"', text).group(1)
         self.python = venv(self.directory, "psycopg[binary]", "pytest<9", "pytest-timeout", "greenlet",
@@ -280,12 +267,7 @@ class Django(Suite):
         xor_lookups""".split()
 
     def prepare(self):
-        source = self.directory / "source"
-        if not source.exists():
-            if self.given is None:
-                pypi_source("Django", self.directory)
-            else:
-                shutil.copytree(self.given, source)
+        source = self.pypi_source("Django")
         self.version = re.search(r"^VERSION = \((\d+), (\d+), (\d+)", (source / "django" / "__init__.py").read_text(), re.M)
         self.version = ".".join(self.version.groups())
         self.python = venv(self.directory, "psycopg[binary]", "asgiref", "sqlparse", "tzdata", "jinja2", "pyyaml", "pillow",
