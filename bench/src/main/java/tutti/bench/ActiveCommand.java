@@ -14,17 +14,14 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.cluster.NodeJvm;
 import tutti.command.Failure;
 import tutti.command.Screen;
 import tutti.command.Trees;
-import tutti.report.BenchFiles;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 import tutti.report.ProcessTimes;
 
 /** From how many rows on does it pay to execute an UPDATE at every node, instead of at one that ships the rows (AKARA, section 4.1)? */
@@ -70,11 +67,8 @@ final class ActiveCommand implements Callable<Integer> {
     @Option(names = "--directory", paramLabel = "DIR", description = "Where to put all data while it runs: on the disk to be measured (default: the temporary directory).")
     private Path directory = Path.of(System.getProperty("java.io.tmpdir"));
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
-
-    @Spec
-    private CommandSpec spec;
+    @Mixin
+    private MeasurementOptions measurement;
 
     private final List<String> nodeCommand;
 
@@ -96,10 +90,8 @@ final class ActiveCommand implements Callable<Integer> {
         if (rounds < 1 || seconds < 1 || warmup < 0) {
             throw Failure.usage("--rounds and --seconds must be 1 or more, --warmup 0 or more", "");
         }
-        Screen screen = Screen.standard(spec.commandLine().getOut());
         Files.createDirectories(directory);
-        MeasurementConditions ground = MeasurementConditions.look(directory);
-        ground.lines().forEach(screen::line);
+        Screen screen = measurement.begin(directory);
         Path data = Files.createTempDirectory(directory, "tutti-active-");
         List<Row> rows = new ArrayList<>();
         ClusterContender contender = new ClusterContender(Contender.Kind.D, data.resolve("nodes"), nodeCommand);
@@ -130,9 +122,7 @@ final class ActiveCommand implements Callable<Integer> {
         screen.line("");
         Screen.table(table(sizes, rows)).forEach(screen::line);
         screen.line("medians over rounds (least to most)");
-        if (json != null) {
-            BenchFiles.writeJson(json, Map.of("conditions", ground.lines(), "rows", rows));
-        }
+        measurement.write("active", Map.of("rows", rows), screen);
         return 0;
     }
 

@@ -6,6 +6,8 @@ import java.io.Writer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -15,16 +17,15 @@ import java.util.concurrent.Callable;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import tutti.command.Failure;
 import tutti.command.QuietLog;
 import tutti.command.Screen;
 import tutti.grid.IsolationLevel;
 import tutti.report.BenchFiles;
 import tutti.report.Chart;
-import tutti.report.MeasurementConditions;
+import tutti.report.MeasurementOptions;
 
 /** The evaluation of the thesis on partial replication (section V), with all nodes on this machine, or simulated. */
 @Command(name = "bench", description = "The evaluation of the thesis on partial replication: transactions of 10 operations on"
@@ -74,6 +75,9 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--seconds", paramLabel = "N", defaultValue = "3", description = "Of each measurement, after a warm-up of a third (default: ${DEFAULT-VALUE}).")
     private double seconds;
 
+    @Option(names = "--rounds", paramLabel = "N", defaultValue = "1", description = "So often each is measured where it is not simulated: protocols take turns, each next time the other way around; the round with the median throughput counts (default: ${DEFAULT-VALUE}).")
+    private int rounds;
+
     @Option(names = "--simulated-seconds", paramLabel = "N", description = "Of each measurement in virtual time (default: as --seconds).")
     private @Nullable Double simulatedSeconds;
 
@@ -86,8 +90,8 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--docs", paramLabel = "FILE", description = "A page in Markdown whose section is to be replaced by what was measured, each world beside the others.")
     private @Nullable Path docs;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Where to write all numbers as JSON.")
-    private @Nullable Path json;
+    @Mixin
+    private MeasurementOptions measurement;
 
     @Option(names = "--resume", paramLabel = "FILE", description = "What another run has written by --json: what was measured there is not measured again, and stands beside what is.")
     private @Nullable Path resume;
@@ -95,16 +99,14 @@ final class GridBenchCommand implements Callable<Integer> {
     @Option(names = "--plots", paramLabel = "DIR", description = "Where to draw each figure over the number of nodes.")
     private @Nullable Path plots;
 
-    @Spec
-    private CommandSpec spec;
-
     @Override
     public Integer call() throws IOException, InterruptedException {
         if (seconds < 0.01 || seconds > 3600 || inSimulation() < 0.01 || inSimulation() > 3600 || threads < 1
-                || threads > 256 || lockTimeoutMillis < 1 || crashes < 0 || crashes > 255) {
+                || threads > 256 || lockTimeoutMillis < 1 || crashes < 0 || crashes > 255 || rounds < 1 || rounds > 99
+                || rounds % 2 == 0) {
             throw Failure.usage(
-                    "--seconds and --simulated-seconds must be 0.01 to 3600, --threads 1 to 256, --lock-timeout at least 1 and"
-                            + " --crashes 0 to 255",
+                    "--seconds and --simulated-seconds must be 0.01 to 3600, --threads 1 to 256, --lock-timeout at least 1,"
+                            + " --crashes 0 to 255, and --rounds odd and below 100",
                     "");
         }
         if (nodes.stream().anyMatch(count -> count < 1 || count > 100) || keys.stream().anyMatch(count -> count < 1)
@@ -127,40 +129,63 @@ final class GridBenchCommand implements Callable<Integer> {
             }
         }
         Numbers before = resume == null ? numbers(List.of(), List.of()) : resumed(resume);
-        Screen screen = Screen.standard(spec.commandLine().getOut());
-        MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
-        conditions.lines().forEach(screen::line);
+        Screen screen = measurement.begin();
         screen.line(String.format(Locale.ROOT, "%-9s %-8s %-9s %-27s %7s %6s %5s | %9s %8s %8s | %24s | %9s", "world",
                 "workload", "protocol", "level",
                 "keys", "degree", "nodes", "commits/s", "aborts", "", "commit, ms: p50 p99 max", "messages"));
-        List<GridMeasurement> plan = plan();
-        int toMeasure = plan.stream().mapToInt(each -> worldsOf(each).size()).sum();
+        List<List<Planned>> plan = plan();
+        int toMeasure = plan.stream().mapToInt(List::size).sum();
         List<List<String>> parts = new ArrayList<>(before.parts());
-        parts.add(conditions.lines());
+        parts.add(measurement.conditions().lines());
         List<GridFigures.Measured> all = new ArrayList<>(before.measurements());
         int done = 0;
         try (QuietLog _ = new QuietLog()) {
-            for (GridMeasurement next : plan) {
-                for (GridFigures.World world : worldsOf(next)) {
-                    screen.live(List.of(bar(done++, toMeasure, next)));
-                    if (before.measurements().stream().anyMatch(one -> one.isOf(next, world))) {
-                        continue;
-                    }
-                    GridFigures.Measured measured = switch (world) {
-                        case REAL -> next.run();
-                        case PROCESSES -> GridProcesses.run(next);
-                        case SIMULATED -> new GridSimulation(next.lasting(inSimulation()), seed).run();
-                    };
-                    all.add(measured);
-                    screen.line(line(measured));
+            for (List<Planned> together : plan) {
+                List<Planned> left = together.stream()
+                        .filter(next -> before.measurements().stream()
+                                .noneMatch(one -> one.isOf(next.measurement, next.world)))
+                        .toList();
+                done += together.size() - left.size();
+                all.addAll(inTurns(left, done, toMeasure, screen));
+                done += left.size();
+                if (!left.isEmpty()) {
                     // A later one may end the process: for want of memory, or of patience.
-                    write(conditions, numbers(parts, all), Screen.standard(new PrintWriter(Writer.nullWriter())));
+                    write(numbers(parts, all), Screen.standard(new PrintWriter(Writer.nullWriter())));
                 }
             }
         }
         screen.live(List.of());
-        write(conditions, numbers(parts, all), screen);
+        write(numbers(parts, all), screen);
         return 0;
+    }
+
+    /** What is to be measured, and where. */
+    private record Planned(GridMeasurement measurement, GridFigures.World world) {}
+
+    /** Measures what is compared, in as many rounds as are wanted, and has the round of each with its median throughput. */
+    private List<GridFigures.Measured> inTurns(List<Planned> compared, int doneBefore, int toMeasure, Screen screen)
+            throws IOException, InterruptedException {
+        Map<Planned, List<GridFigures.Measured>> found = new LinkedHashMap<>();
+        List<Planned> turns = compared;
+        for (int round = 1; round <= rounds; round++) {
+            for (Planned next : turns) {
+                boolean simulated = next.world == GridFigures.World.SIMULATED;
+                if (round > 1 && simulated) {
+                    continue;
+                }
+                screen.live(List.of(bar(doneBefore + (round - 1) * compared.size() / rounds, toMeasure,
+                        next.measurement)));
+                GridFigures.Measured measured = switch (next.world) {
+                    case REAL -> next.measurement.run();
+                    case PROCESSES -> GridProcesses.run(next.measurement);
+                    case SIMULATED -> new GridSimulation(next.measurement.lasting(inSimulation()), seed).run();
+                };
+                found.computeIfAbsent(next, _ -> new ArrayList<>()).add(measured);
+                screen.line(line(measured));
+            }
+            turns = turns.reversed();
+        }
+        return compared.stream().map(one -> GridFigures.Measured.median(found.getOrDefault(one, List.of()))).toList();
     }
 
     /**
@@ -168,11 +193,11 @@ final class GridBenchCommand implements Callable<Integer> {
      *
      * @param parts the conditions under which each part was measured, as lines
      */
-    private record Numbers(int threads, double seconds, double simulatedSeconds, int crashes, int lockTimeoutMillis,
-            long seed, List<List<String>> parts, List<GridFigures.Measured> measurements) {}
+    private record Numbers(int threads, double seconds, double simulatedSeconds, int rounds, int crashes,
+            int lockTimeoutMillis, long seed, List<List<String>> parts, List<GridFigures.Measured> measurements) {}
 
     private Numbers numbers(List<List<String>> parts, List<GridFigures.Measured> measurements) {
-        return new Numbers(threads, seconds, inSimulation(), crashes, lockTimeoutMillis, seed, parts, measurements);
+        return new Numbers(threads, seconds, inSimulation(), rounds, crashes, lockTimeoutMillis, seed, parts, measurements);
     }
 
     private Numbers resumed(Path file) throws IOException {
@@ -181,23 +206,24 @@ final class GridBenchCommand implements Callable<Integer> {
                 found -> found.parts != null && found.measurements != null);
         if (!read.equals(numbers(read.parts, read.measurements))) {
             throw Failure.usage(file + " was measured with --threads " + read.threads + " --seconds " + read.seconds
-                    + " --simulated-seconds " + read.simulatedSeconds + " --crashes " + read.crashes
+                    + " --simulated-seconds " + read.simulatedSeconds + " --rounds " + read.rounds + " --crashes " + read.crashes
                     + " --lock-timeout " + read.lockTimeoutMillis + " --seed " + read.seed,
                     "give the same");
         }
         return read;
     }
 
-    private void write(MeasurementConditions conditions, Numbers numbers, Screen screen) throws IOException {
+    private void write(Numbers numbers, Screen screen) throws IOException {
         List<GridFigures.Measured> all = numbers.measurements();
-        conditions.writeNumbers(json, "grid", Map.of("measurements", all, "parts", numbers.parts, "threads", threads,
-                "seconds", seconds, "simulatedSeconds", inSimulation(), "crashes", crashes, "lockTimeoutMillis",
+        measurement.write("grid", Map.of("measurements", all, "parts", numbers.parts, "threads", threads,
+                "seconds", seconds, "simulatedSeconds", inSimulation(), "rounds", rounds, "crashes", crashes, "lockTimeoutMillis",
                 lockTimeoutMillis, "seed", seed), screen);
         if (plots != null) {
             draw(plots, all, screen);
         }
         if (docs != null) {
             GridSweepPage.write(docs, numbers.parts(), threads + " clients on each node; " + seconds + " s each"
+                    + (rounds == 1 ? "" : ", the median of " + rounds + " rounds in turns (least to most)")
                     + (inSimulation() == seconds ? "" : ", " + inSimulation() + " s in simulation"), all, plots);
             screen.line("page: " + docs);
         }
@@ -207,9 +233,7 @@ final class GridBenchCommand implements Callable<Integer> {
         if (entries < 1) {
             throw Failure.usage("--memory must be at least 1", "");
         }
-        Screen screen = Screen.standard(spec.commandLine().getOut());
-        MeasurementConditions conditions = MeasurementConditions.look(Path.of(System.getProperty("java.io.tmpdir")));
-        conditions.lines().forEach(screen::line);
+        Screen screen = measurement.begin();
         List<GridMemory.Measured> found = new ArrayList<>();
         try (QuietLog _ = new QuietLog()) {
             for (GridContender protocol : protocols) {
@@ -218,7 +242,7 @@ final class GridBenchCommand implements Callable<Integer> {
                 screen.line(one.line());
             }
         }
-        conditions.writeNumbers(json, "grid memory", Map.of("measurements", found), screen);
+        measurement.write("grid memory", Map.of("measurements", found), screen);
         return 0;
     }
 
@@ -236,19 +260,23 @@ final class GridBenchCommand implements Callable<Integer> {
                 : worlds;
     }
 
-    /** All measurements, in the order in which they are made. */
-    private List<GridMeasurement> plan() {
-        List<GridMeasurement> plan = new ArrayList<>();
+    /** All measurements, in the order in which they are made; those together that are compared, in one world. */
+    private List<List<Planned>> plan() {
+        List<List<Planned>> plan = new ArrayList<>();
         for (GridScript.Workload workload : workloads) {
             // The other one has keys of its own.
             for (int keyCount : workload == GridScript.Workload.RADARGUN ? keys : List.of(0)) {
                 for (int degree : degrees) {
                     for (IsolationLevel level : levels) {
                         for (int count : nodes) {
-                            for (GridContender protocol : degree > count ? List.<GridContender>of() : protocols) {
-                                plan.add(new GridMeasurement(workload, protocol, level, keyCount, degree, count,
-                                        threads, crashes, Duration.ofMillis(lockTimeoutMillis), seconds));
-                            }
+                            List<GridMeasurement> compared = (degree > count ? List.<GridContender>of() : protocols)
+                                    .stream()
+                                    .map(protocol -> new GridMeasurement(workload, protocol, level, keyCount, degree,
+                                            count, threads, crashes, Duration.ofMillis(lockTimeoutMillis), seconds))
+                                    .toList();
+                            Arrays.stream(GridFigures.World.values()).map(world -> compared.stream()
+                                    .filter(each -> worldsOf(each).contains(world))
+                                    .map(each -> new Planned(each, world)).toList()).forEach(plan::add);
                         }
                     }
                 }

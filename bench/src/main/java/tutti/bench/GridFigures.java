@@ -2,7 +2,9 @@ package tutti.bench;
 
 import java.nio.ByteBuffer;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
@@ -27,12 +29,34 @@ final class GridFigures {
         SIMULATED
     }
 
-    /** What was found. Latencies are of commits that have succeeded and had something to write. */
+    /**
+     * What was found. Latencies are of commits that have succeeded and had something to write.
+     *
+     * @param leastCommitsPerSecond of all rounds
+     * @param mostCommitsPerSecond of all rounds
+     */
     record Measured(World world, GridScript.Workload workload, GridContender protocol, IsolationLevel level, int keys,
             int degree, int nodes,
             double commitsPerSecond, double abortPercent, long commits, long conflicts, long deadlocks,
             long lockTimeouts, long otherFailures, double commitMillisMedian, double commitMillis99,
-            double commitMillisMax, double messagesPerTransaction) {
+            double commitMillisMax, double messagesPerTransaction, double leastCommitsPerSecond,
+            double mostCommitsPerSecond) {
+        /**
+         * What counts of an odd number of rounds: the one with the median throughput, with the least and the most.
+         *
+         * @param rounds of one measurement; it is left as it is
+         */
+        static Measured median(List<Measured> rounds) {
+            List<Measured> sorted = rounds.stream().sorted(Comparator.comparingDouble(Measured::commitsPerSecond))
+                    .toList();
+            Measured one = sorted.get(sorted.size() / 2);
+            return new Measured(one.world, one.workload, one.protocol, one.level, one.keys, one.degree, one.nodes,
+                    one.commitsPerSecond, one.abortPercent, one.commits, one.conflicts, one.deadlocks,
+                    one.lockTimeouts, one.otherFailures, one.commitMillisMedian, one.commitMillis99,
+                    one.commitMillisMax, one.messagesPerTransaction, sorted.getFirst().commitsPerSecond,
+                    sorted.getLast().commitsPerSecond);
+        }
+
         /** Whether it is what a measurement in this world is to find. */
         boolean isOf(GridMeasurement plan, World where) {
             return world == where && workload == plan.workload() && protocol == plan.protocol()
@@ -113,6 +137,7 @@ final class GridFigures {
                 commits / seconds,
                 100.0 * failed / ended, commits, conflicts, deadlocks, timeouts,
                 failed - conflicts - deadlocks - timeouts, latency.getValueAtPercentile(50) / 1e6,
-                latency.getValueAtPercentile(99) / 1e6, latency.getMaxValue() / 1e6, (double) messages / ended);
+                latency.getValueAtPercentile(99) / 1e6, latency.getMaxValue() / 1e6, (double) messages / ended,
+                commits / seconds, commits / seconds);
     }
 }

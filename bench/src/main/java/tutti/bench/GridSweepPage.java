@@ -44,7 +44,7 @@ final class GridSweepPage {
         lines.add("");
         parts.stream().flatMap(List::stream).distinct().forEach(line -> lines.add(line + "  "));
         lines.add(seconds
-                + ". Each cell: commits in a second (aborts in percent); median and 99th percentile of a commit in ms.");
+                + ". Each cell: commits in a second; aborts; median and 99th percentile of a commit in ms.");
         List<GridFigures.World> worlds = all.stream().map(GridFigures.Measured::world).distinct().sorted().toList();
         List<GridContender> contenders = all.stream().map(GridFigures.Measured::protocol).distinct().sorted().toList();
         for (Group group : all.stream().map(Group::of).distinct().toList()) {
@@ -99,8 +99,12 @@ final class GridSweepPage {
         if (of.commitsPerSecond() == 0) {
             return "none";
         }
-        return String.format(Locale.ROOT, "%,.0f (%.2f); %.2f, %.2f", of.commitsPerSecond(), of.abortPercent(),
-                of.commitMillisMedian(), of.commitMillis99());
+        String spread = of.leastCommitsPerSecond() == of.mostCommitsPerSecond()
+                ? ""
+                : String.format(Locale.ROOT, " (%,.0f to %,.0f)", of.leastCommitsPerSecond(),
+                        of.mostCommitsPerSecond());
+        return String.format(Locale.ROOT, "%,.0f%s; %.2f %%; %.2f, %.2f", of.commitsPerSecond(), spread,
+                of.abortPercent(), of.commitMillisMedian(), of.commitMillis99());
     }
 
     private static List<String> images(Path page, Path figures, GridBenchCommand.Kind kind) {

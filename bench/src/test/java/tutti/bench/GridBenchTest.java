@@ -74,6 +74,29 @@ class GridBenchTest {
         assertTrue(executed(2, options, List.of("--resume", page.toString())).contains("is no file of grid bench"));
     }
 
+    /** Real nodes are measured in rounds, which differ; what is simulated comes out the same. */
+    @Test
+    @Timeout(120)
+    void theMedianOfSeveralRoundsCounts() throws Exception {
+        Path json = directory.resolve("rounds.json");
+        String said = executed(0, List.of("--nodes", "2", "--worlds", "real,simulated", "--degrees", "2", "--keys", "20",
+                "--threads", "2", "--seconds", "0.1", "--levels", "read_committed", "--protocols", "tom_2,tom_3",
+                "--json", json.toString()), List.of("--rounds", "3"));
+        List<String> turns = said.lines().filter(line -> line.startsWith("REAL"))
+                .map(line -> line.split(" +", 4)[2]).toList();
+        assertEquals(List.of("TOM_2", "TOM_3", "TOM_3", "TOM_2", "TOM_2", "TOM_3"), turns);
+        assertEquals(2, said.lines().filter(line -> line.startsWith("SIMULATED")).count());
+        JsonNode measured = JsonMapper.shared().readTree(Files.readString(json)).get("measurements");
+        assertEquals(4, measured.size());
+        for (JsonNode one : measured) {
+            double median = one.get("commitsPerSecond").asDouble();
+            boolean real = one.get("world").asString().equals("REAL");
+            assertEquals(real, one.get("leastCommitsPerSecond").asDouble() < median, one::toString);
+            assertEquals(real, one.get("mostCommitsPerSecond").asDouble() > median, one::toString);
+        }
+        assertTrue(executed(2, List.of("--rounds", "2"), List.of()).contains("--rounds odd"));
+    }
+
     /** What the command says. */
     private static String executed(int status, List<String> options, List<String> more) {
         StringWriter out = new StringWriter();
