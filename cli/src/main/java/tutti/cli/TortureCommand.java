@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 import tutti.cli.torture.FaultKind;
-import tutti.cli.torture.Inside;
+import tutti.cli.torture.NamespaceLauncher;
 import tutti.cli.torture.Torture;
 import tutti.cli.torture.TortureReport;
 import tutti.cluster.ClusterFile;
@@ -105,9 +105,9 @@ final class TortureCommand implements Callable<Integer> {
         Path directory = directory();
         boolean passed = false;
         try {
-            Optional<List<String>> namespaces = noNamespaces || inside ? Optional.empty() : Inside.command();
+            Optional<List<String>> namespaces = noNamespaces || inside ? Optional.empty() : NamespaceLauncher.command();
             passed = namespaces.isPresent()
-                    ? Inside.run(namespaces.get(), Tutti.class, arguments(wanted, directory, screen)) == Program.OK
+                    ? NamespaceLauncher.run(namespaces.get(), Tutti.class, arguments(wanted, directory, screen)) == Program.OK
                     : torture(wanted, directory, screen);
         } finally {
             if (!inside && data == null && passed) {

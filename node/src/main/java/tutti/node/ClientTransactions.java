@@ -76,7 +76,7 @@ final class ClientTransactions {
     private final CommitAdmission admission;
     private final ActiveRequestTable everywhere;
     private final Bookings bookings;
-    private final Included included = new Included();
+    private final CommittedTogether included = new CommittedTogether();
     private volatile @Nullable WorkloadRecorder recorder;
 
     /* Used by any thread. */
@@ -154,7 +154,7 @@ final class ClientTransactions {
     }
 
     /** Which commit together. */
-    Included included() {
+    CommittedTogether included() {
         return included;
     }
 

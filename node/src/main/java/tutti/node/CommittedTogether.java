@@ -9,7 +9,7 @@ import tutti.core.txn.TransactionId;
  * Which transactions commit at a position besides the one under whose name its changes go, while it is not visible here. Of the replica's
  * loop. As many as are delivered and not visible.
  */
-final class Included {
+final class CommittedTogether {
     private final TreeMap<Long, List<TransactionId>> positions = new TreeMap<>();
 
     /** One more. */

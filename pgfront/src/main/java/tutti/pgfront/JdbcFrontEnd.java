@@ -35,7 +35,7 @@ import tutti.wire.FrontEnd;
 import tutti.wire.Handshake;
 import tutti.wire.JavaRequests;
 import tutti.wire.KeptBytes;
-import tutti.wire.LosersInLine;
+import tutti.wire.RetryQueue;
 
 /**
  * The PostgreSQL server of a node whose database is in its own virtual machine. Each client has a thread, on which its
@@ -59,7 +59,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
     private final Scram.Verifier verifier;
     private final byte[] mockSecret = new byte[32];
     private final Replay.Shared replays;
-    private final Kept.Shared kept;
+    private final NamedObjects.Shared kept;
     private final SecureRandom random = new SecureRandom();
     private final AtomicInteger processIds = new AtomicInteger();
     private final Map<Integer, Client> clients = new ConcurrentHashMap<>();
@@ -78,8 +78,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.settings = settings;
         this.node = node;
         this.engine = engine;
-        this.replays = new Replay.Shared(node, settings.repetitions(), new LosersInLine());
-        this.kept = new Kept.Shared(KeptBytes.Shared.ofStatements(), new KeptBytes.Shared(settings.resultBytesMax(), 1),
+        this.replays = new Replay.Shared(node, settings.repetitions(), new RetryQueue());
+        this.kept = new NamedObjects.Shared(KeptBytes.Shared.ofStatements(), new KeptBytes.Shared(settings.resultBytesMax(), 1),
                 KeptBytes.Shared.ofMessages(settings.admission().messageLimit()));
         this.port = new ClientPort(loops);
         this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
@@ -156,7 +156,7 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
                             ScheduledFuture<?> timer = arrival.client().eventLoop().schedule(task, millis,
                                     TimeUnit.MILLISECONDS);
                             return () -> timer.cancel(false);
-                        }, new Kept(kept));
+                        }, new NamedObjects(kept));
                 opened.complete(new Client(arrival, session));
             } catch (SQLException failed) {
                 ErrorFields fields = SqlStates.of(failed, null);

@@ -9,7 +9,7 @@ import tutti.core.txn.ReadSet;
 import tutti.node.Transactions;
 import tutti.session.EmbeddedSession;
 import tutti.session.LostTransaction;
-import tutti.wire.LosersInLine;
+import tutti.wire.RetryQueue;
 
 /**
  * What a session executes now, or has executed last: which keys are lost when it fails, and under which key it is booked
@@ -63,7 +63,7 @@ final class LastStatement {
         PgStatement statement = executed;
         return loss == null || statement == null || failed instanceof LostTransaction
                 ? loss
-                : loss.looking(LosersInLine.keys(looked(statement)));
+                : loss.looking(RetryQueue.keys(looked(statement)));
     }
 
     /** Whether a block has to begin anew of which no statement has been executed: to the node, no transaction has begun. */
@@ -98,6 +98,6 @@ final class LastStatement {
     }
 
     private long key(PgStatement statement) {
-        return LosersInLine.booking(statement.sql().hashCode(), looked(statement), with::hashCode);
+        return RetryQueue.booking(statement.sql().hashCode(), looked(statement), with::hashCode);
     }
 }

@@ -10,7 +10,7 @@ import tutti.wire.KeptBytes;
  * What a client has by name, its prepared statements and portals, and what of the node's room they take. What it has named stays; what it has not,
  * and portals, are gone soon: these share the room of results, which is larger. One thread.
  */
-final class Kept {
+final class NamedObjects {
     /** What a statement takes in any case, the engine's part of it included, and each of its words; estimated. */
     private static final int STATEMENT_BYTES = 1 << 10;
     private static final int WORD_BYTES = 64;
@@ -24,7 +24,7 @@ final class Kept {
     record Shared(KeptBytes.Shared statements, KeptBytes.Shared results, KeptBytes.Shared messages) {}
 
     /** Of a client that has nothing so far. */
-    Kept(Shared shared) {
+    NamedObjects(Shared shared) {
         this.named = new KeptBytes(shared.statements());
         this.results = new KeptBytes(shared.results());
     }

@@ -36,7 +36,7 @@ final class PgProtocol implements Runnable {
     private final Copy copy;
     private final Replay replay;
     private final StatementTimes times;
-    private final Kept kept;
+    private final NamedObjects kept;
     private boolean skipping;
     /** Nothing of the client's is under way. */
     private boolean mayGo = true;

@@ -17,7 +17,7 @@ import tutti.pgfront.PgStatement.Kind;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.session.EmbeddedSession;
-import tutti.session.Told;
+import tutti.session.BlockingCompletion;
 import tutti.session.LostTransaction;
 import tutti.wire.ClusterQuestion;
 import tutti.wire.JavaRequests;
@@ -33,7 +33,7 @@ final class PgSession implements AutoCloseable {
     private final Transactions node;
     private final EmbeddedSession session;
     private final PgCatalog catalog;
-    private final Kept kept;
+    private final NamedObjects kept;
     private final SessionParameters parameters;
     private final Clock clock;
     private final Cancellation cancellation = new Cancellation();
@@ -98,7 +98,7 @@ final class PgSession implements AutoCloseable {
     }
 
     PgSession(Transactions node, EmbeddedSession session, PgCatalog catalog, SessionParameters parameters,
-            JavaRequests java, Clock clock, Kept kept) {
+            JavaRequests java, Clock clock, NamedObjects kept) {
         this.kept = kept;
         this.clock = clock;
         this.node = node;
@@ -111,7 +111,7 @@ final class PgSession implements AutoCloseable {
     }
 
     /** What the client has by name. */
-    Kept kept() {
+    NamedObjects kept() {
         return kept;
     }
 
@@ -274,7 +274,7 @@ final class PgSession implements AutoCloseable {
         if (status == Backend.IDLE) {
             commitOpen();
         }
-        Told<ClusterQuestion.Answer> answer = new Told<>();
+        BlockingCompletion<ClusterQuestion.Answer> answer = new BlockingCompletion<>();
         question.ask(node, answer);
         return answer.await();
     }

@@ -48,7 +48,7 @@ final class Portal implements AutoCloseable {
                     + columns.size() + " columns", ProtocolViolation.SQL_STATE);
         }
         Portal portal = new Portal(prepared, values, formats, room);
-        portal.taken = Kept.take(room, BYTES_MIN + bytes + (long) BYTES_OF_VALUE * values.length);
+        portal.taken = NamedObjects.take(room, BYTES_MIN + bytes + (long) BYTES_OF_VALUE * values.length);
         return portal;
     }
 

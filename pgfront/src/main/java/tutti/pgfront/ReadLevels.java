@@ -2,7 +2,7 @@ package tutti.pgfront;
 
 import java.sql.SQLException;
 import tutti.node.Transactions;
-import tutti.session.Told;
+import tutti.session.BlockingCompletion;
 
 /** {@code tutti.read_level}: how new what a session's transactions see is at least. Of the session's thread. */
 final class ReadLevels {
@@ -49,7 +49,7 @@ final class ReadLevels {
         if (inTransaction || level.equals("local") || (level.equals("causal") && !due)) {
             return;
         }
-        Told<Long> visible = new Told<>();
+        BlockingCompletion<Long> visible = new BlockingCompletion<>();
         node.awaitAll(visible);
         try {
             visible.await();

@@ -14,8 +14,8 @@ import tutti.node.Transactions;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Frontend;
 import tutti.session.LostTransaction;
-import tutti.wire.HeardBytes;
-import tutti.wire.LosersInLine;
+import tutti.wire.ResultFingerprint;
+import tutti.wire.RetryQueue;
 import tutti.wire.SaidMessages;
 
 /**
@@ -36,7 +36,7 @@ final class Replay implements PgSession.Commits {
             "canceling statement due to user request");
 
     /** How the sessions of a node run transactions again. */
-    record Shared(Transactions node, int most, LosersInLine losers) {}
+    record Shared(Transactions node, int most, RetryQueue losers) {}
 
     /** Where it stands. */
     private enum State {
@@ -52,7 +52,7 @@ final class Replay implements PgSession.Commits {
     private final ClientConnection client;
     private final PgSession session;
     private final SaidMessages said = new SaidMessages();
-    private final HeardBytes heard = new HeardBytes();
+    private final ResultFingerprint heard = new ResultFingerprint();
     private State state = State.NONE;
     /** Something else has been answered than the client has heard. */
     private boolean differs;
@@ -64,7 +64,7 @@ final class Replay implements PgSession.Commits {
     private LostTransaction.Loss loss = LostTransaction.Loss.UNKNOWN;
     private ErrorFields cause = ErrorFields.of("ERROR", "40001", "");
     private boolean blockFails;
-    private LosersInLine.@Nullable Place place;
+    private RetryQueue.@Nullable Place place;
     private Transactions.@Nullable Booking booking;
     /** What has to be booked before it is run again; 0 if nothing has. */
     private long toBook;
@@ -303,7 +303,7 @@ final class Replay implements PgSession.Commits {
         times++;
         shared.node.repeats();
         LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
-        LosersInLine.Place mine = place == null ? shared.losers.enter() : place;
+        RetryQueue.Place mine = place == null ? shared.losers.enter() : place;
         place = mine;
         CountDownLatch turn = new CountDownLatch(1);
         mine.whenItsTurn(loss.keys(), turn::countDown);
@@ -390,7 +390,7 @@ final class Replay implements PgSession.Commits {
 
     /** Whoever waits for its turn need not wait for this session. */
     void leave() {
-        LosersInLine.Place left = place;
+        RetryQueue.Place left = place;
         place = null;
         if (left != null) {
             left.leave();

@@ -7,7 +7,7 @@ import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 
 /** What the node tells, for a thread that waits for it. From any thread. */
-public final class Told<T> implements Completion<T> {
+public final class BlockingCompletion<T> implements Completion<T> {
     private final CompletableFuture<T> told = new CompletableFuture<>();
 
     @Override

@@ -369,7 +369,7 @@ public final class EmbeddedSession implements AutoCloseable {
             if (!readOnly && !queries && !node.executesAtOnce()) {
                 open.ticket().submit(new TransactionRequest.Interactive(classes));
                 try {
-                    Told.await(open.turn);
+                    BlockingCompletion.await(open.turn);
                 } catch (SQLException neverComes) {
                     rollback();
                     throw neverComes;
@@ -465,7 +465,7 @@ public final class EmbeddedSession implements AutoCloseable {
         open.ticket().executed(captured.writes(), node.needsReads() ? session.reads() : ReadSet.EMPTY);
         Outcome outcome;
         try {
-            outcome = Told.await(open.told);
+            outcome = BlockingCompletion.await(open.told);
         } catch (SQLException doubt) {
             if (open.told.isCompletedExceptionally()) {
                 ended(open);
@@ -486,7 +486,7 @@ public final class EmbeddedSession implements AutoCloseable {
      * @return the nodes that did not show it in time
      */
     public Set<Integer> awaitElsewhere(long patienceNanos) throws SQLException {
-        Told<Set<Integer>> missing = new Told<>();
+        BlockingCompletion<Set<Integer>> missing = new BlockingCompletion<>();
         node.awaitElsewhere(node.visiblePosition(), patienceNanos, missing);
         return missing.await();
     }
@@ -515,7 +515,7 @@ public final class EmbeddedSession implements AutoCloseable {
             throw new SQLException("a schema change is a transaction of its own: commit or roll back first", "25001");
         }
         String schema = session.connection().getSchema();
-        Told<ExecuteResult> result = new Told<>();
+        BlockingCompletion<ExecuteResult> result = new BlockingCompletion<>();
         node.barrier(new BarrierStatement(schema, sql).toBytes(),
                 new KeySet.Builder().add(TableCatalog.SCHEMA_KEY, KeyKind.EXCLUSIVE).build(), trace.orders(takeName()),
                 result);
@@ -540,7 +540,7 @@ public final class EmbeddedSession implements AutoCloseable {
      * @throws SQLException what the owner's engine said
      */
     public long undertaken(ClientRequest request, Footprint touches) throws SQLException {
-        Told<ExecuteResult> result = new Told<>();
+        BlockingCompletion<ExecuteResult> result = new BlockingCompletion<>();
         node.undertake(request.toBytes(), touches.classes(), trace.orders(takeName()), result);
         ExecuteResult executed = result.await();
         EngineFailure refusal = executed.refusal();
@@ -560,7 +560,7 @@ public final class EmbeddedSession implements AutoCloseable {
      * @throws SQLException if it was not logged, or {@code 08007} if that is not known
      */
     public TransactionId logged(ClientRequest request, Footprint touches) throws SQLException {
-        Told<TransactionId> logged = new Told<>();
+        BlockingCompletion<TransactionId> logged = new BlockingCompletion<>();
         node.log(request.toBytes(), touches.classes(), takeName(), logged);
         return logged.await();
     }

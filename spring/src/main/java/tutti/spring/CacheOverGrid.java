@@ -51,7 +51,7 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
     // ------------------------------------------------------------------------------------------ transactions
 
     private <T> T read(Function<Transaction, T> work) {
-        Held held = Held.of(grid);
+        GridTransactionHolder held = GridTransactionHolder.of(grid);
         try {
             return held == null ? grid.readOnly(work) : work.apply(held.use());
         } catch (GridException why) {
@@ -60,7 +60,7 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
     }
 
     private <T> T change(Function<Transaction, T> work) {
-        Held held = Held.of(grid);
+        GridTransactionHolder held = GridTransactionHolder.of(grid);
         try {
             return held == null || held.isReadOnly()
                     ? grid.transact(IsolationLevel.REPEATABLE_READ_WRITE_SKEW, work)
@@ -93,7 +93,7 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
         if (found != null) {
             return (T) found.get();
         }
-        if (Held.of(grid) != null) {
+        if (GridTransactionHolder.of(grid) != null) {
             T value = load(key, loader);
             put(key, value);
             return value;
@@ -192,7 +192,7 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
         List<Object> keys = new ArrayList<>();
         try {
             keys.addAll(grid.readOnly(cache::keys));
-            Held held = Held.of(grid);
+            GridTransactionHolder held = GridTransactionHolder.of(grid);
             if (held != null && !held.isReadOnly()) {
                 keys.addAll(cache.written(held.use()));
             }

@@ -7,18 +7,18 @@ import tutti.grid.api.Grid;
 import tutti.grid.api.Transaction;
 
 /** A transaction of the grid that belongs to the thread, until Spring ends or suspends it. */
-final class Held extends ResourceHolderSupport {
+final class GridTransactionHolder extends ResourceHolderSupport {
     private final Transaction transaction;
     private final boolean readOnly;
 
-    Held(Transaction transaction, boolean readOnly) {
+    GridTransactionHolder(Transaction transaction, boolean readOnly) {
         this.transaction = transaction;
         this.readOnly = readOnly;
     }
 
     /** That of the present thread; null if it has none. */
-    static @Nullable Held of(Grid grid) {
-        return (Held) TransactionSynchronizationManager.getResource(grid);
+    static @Nullable GridTransactionHolder of(Grid grid) {
+        return (GridTransactionHolder) TransactionSynchronizationManager.getResource(grid);
     }
 
     /**

@@ -42,14 +42,14 @@ public final class GridTransactionManager extends AbstractPlatformTransactionMan
 
     /** The thread's place for a transaction, when Spring asked. */
     private static final class Place implements SmartTransactionObject {
-        private @Nullable Held held;
+        private @Nullable GridTransactionHolder held;
 
-        Place(@Nullable Held held) {
+        Place(@Nullable GridTransactionHolder held) {
             this.held = held;
         }
 
-        Held held() {
-            Held here = held;
+        GridTransactionHolder held() {
+            GridTransactionHolder here = held;
             if (here == null) {
                 throw new IllegalTransactionStateException("no transaction of the grid has begun here");
             }
@@ -58,7 +58,7 @@ public final class GridTransactionManager extends AbstractPlatformTransactionMan
 
         @Override
         public boolean isRollbackOnly() {
-            Held here = held;
+            GridTransactionHolder here = held;
             return here != null && here.isRollbackOnly();
         }
     }
@@ -69,7 +69,7 @@ public final class GridTransactionManager extends AbstractPlatformTransactionMan
      * @throws IllegalTransactionStateException if it has none
      */
     public Transaction current() {
-        Held held = Held.of(grid);
+        GridTransactionHolder held = GridTransactionHolder.of(grid);
         if (held == null) {
             throw new IllegalTransactionStateException("this thread has no transaction of the grid:"
                     + " call it from a method that is @Transactional, through Spring");
@@ -79,7 +79,7 @@ public final class GridTransactionManager extends AbstractPlatformTransactionMan
 
     @Override
     protected Object doGetTransaction() {
-        return new Place(Held.of(grid));
+        return new Place(GridTransactionHolder.of(grid));
     }
 
     @Override
@@ -89,9 +89,9 @@ public final class GridTransactionManager extends AbstractPlatformTransactionMan
 
     @Override
     protected void doBegin(Object transaction, TransactionDefinition definition) {
-        Held held;
+        GridTransactionHolder held;
         try {
-            held = new Held(begin(definition), definition.isReadOnly());
+            held = new GridTransactionHolder(begin(definition), definition.isReadOnly());
         } catch (GridException why) {
             throw new CannotCreateTransactionException(String.valueOf(why.getMessage()), why);
         }

@@ -114,7 +114,7 @@ public interface Capture {
      *
      * @param sql in UTF-8, as long as {@code length}
      */
-    default @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
+    default @Nullable InBandStatement inBand(byte[] sql, int length, StatementContext speaker) {
         return null;
     }
 

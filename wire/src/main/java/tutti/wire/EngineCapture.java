@@ -259,7 +259,7 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
+    public @Nullable InBandStatement inBand(byte[] sql, int length, StatementContext speaker) {
         Schema now = new Schema(catalog.get(), leavesOut.getAsBoolean());
         InBandTables tables = inBand.get();
         return refreshing.get() > 0
@@ -268,7 +268,7 @@ public final class EngineCapture implements Capture {
                         speaker, () -> prove(sql, length, speaker, now, tables));
     }
 
-    private @Nullable InBandStatement prove(byte[] sql, int length, Speaker speaker, Schema now, InBandTables tables) {
+    private @Nullable InBandStatement prove(byte[] sql, int length, StatementContext speaker, Schema now, InBandTables tables) {
         Judged known = judged(tables);
         return !known.readsAreReads() || known.hidden().in(sql, 0, length, speaker.standardStrings(), true)
                 ? null

@@ -73,7 +73,7 @@ final class InBandCapture {
             return null;
         }
         InBandStatement proven = session.capture().inBand(sql, length,
-                new Speaker(texts.standardStrings(), role, session.transaction().seenTemporaries()));
+                new StatementContext(texts.standardStrings(), role, session.transaction().seenTemporaries()));
         if (proven != null && !proven.changesNothing()) {
             return proven;
         }

@@ -127,7 +127,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
      * @param leaveOut of which tables columns that are not assigned are not told
      * @return null if that cannot be
      */
-    static @Nullable InBandStatement of(byte[] sql, int length, Speaker speaker, InBandTables tables,
+    static @Nullable InBandStatement of(byte[] sql, int length, StatementContext speaker, InBandTables tables,
             TableCatalog catalog, Predicate<InBandTable> leaveOut, Object version) {
         return new Proof(sql, length, speaker, tables, catalog, leaveOut).statement(version);
     }
@@ -138,7 +138,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         private final InBandTables tables;
         private final TableCatalog catalog;
         private final Predicate<InBandTable> leaveOut;
-        private final Speaker speaker;
+        private final StatementContext speaker;
         /** Whether it may change several tables, which have been looked at. */
         private boolean severalTargets;
         private int[] kinds = new int[64];
@@ -156,7 +156,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         /** The columns that an update assigns. */
         private final Set<String> assigned = new HashSet<>();
 
-        Proof(byte[] sql, int length, Speaker speaker, InBandTables tables, TableCatalog catalog,
+        Proof(byte[] sql, int length, StatementContext speaker, InBandTables tables, TableCatalog catalog,
                 Predicate<InBandTable> leaveOut) {
             this.sql = sql;
             this.length = length;

@@ -11,7 +11,7 @@ import tutti.wire.sql.ReadPlan;
 /**
  * Which keys has a transaction lost whose statement the engine has failed? PostgreSQL does not tell; the statement's text and values do, as far
  * as they give a row's primary key: the key is then the one by which the row is certified. Otherwise it is that of a
- * table. Who waits for whom depends on it ({@link LosersInLine}), and nothing else, so a wrong guess costs time only. On the session's event
+ * table. Who waits for whom depends on it ({@link RetryQueue}), and nothing else, so a wrong guess costs time only. On the session's event
  * loop.
  */
 final class LostRows {
@@ -37,7 +37,7 @@ final class LostRows {
     /** The keys of the rows that a statement looked for, and of the tables of which it may have looked for any row. */
     long[] of(SaidMessages.@Nullable Executed statement) {
         ReadSet reads = statement == null ? null : reads(statement);
-        return reads == null ? UNKNOWN : LosersInLine.keys(reads);
+        return reads == null ? UNKNOWN : RetryQueue.keys(reads);
     }
 
     private @Nullable ReadSet reads(SaidMessages.Executed statement) {
@@ -98,10 +98,10 @@ final class LostRows {
         }
     }
 
-    /** As {@link LosersInLine#booking}, of that {@link #kind}. */
+    /** As {@link RetryQueue#booking}, of that {@link #kind}. */
     long booked(SaidMessages.Executed statement, int kind) {
         byte[] message = statement.message();
-        return LosersInLine.booking(kind, reads(statement), () -> Arrays.hashCode(Arrays.copyOfRange(message,
+        return RetryQueue.booking(kind, reads(statement), () -> Arrays.hashCode(Arrays.copyOfRange(message,
                 statement.query() ? Messages.HEADER : values(Unpooled.wrappedBuffer(message)), message.length)));
     }
 

@@ -122,7 +122,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         this.databases = new ClusterDatabases(settings.engine().database(), transactions, capture.barrierKeys(),
                 this::services);
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture),
-                settings.heldLimit(), settings.repetitions(), new LosersInLine(),
+                settings.heldLimit(), settings.repetitions(), new RetryQueue(),
                 KeptBytes.Shared.ofStatements(), KeptBytes.Shared.ofMessages(settings.messageLimit()),
                 new MemoryRoom(settings.changesLimit()), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()), databases);
@@ -180,7 +180,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         Transactions tagging = new DatabaseTransactions(services.transactions(), other.id());
         Capture capture = other.capture();
         return new SessionServices(tagging, capture, new OwnMessages(capture), services.heldLimit(),
-                services.repetitions(), new LosersInLine(), services.kept(), services.messages(), services.changes(),
+                services.repetitions(), new RetryQueue(), services.kept(), services.messages(), services.changes(),
                 other.registry(), new SequenceSupply(tagging, capture, other.registry(), loops.next()), databases);
     }
 

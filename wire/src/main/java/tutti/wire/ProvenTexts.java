@@ -40,7 +40,7 @@ final class ProvenTexts {
      *
      * @param sql in which it stands up to its length: a session's own, which changes, while it is looked for, and a copy when it is kept
      */
-    private record Text(byte[] sql, int length, Speaker speaker) {
+    private record Text(byte[] sql, int length, StatementContext speaker) {
         Text kept(@Nullable InBandStatement found) {
             return new Text(found == null ? Arrays.copyOf(sql, length) : found.original(), length, speaker);
         }
@@ -83,7 +83,7 @@ final class ProvenTexts {
      * @param proof finds it, from nothing but the other parameters, and keeps a copy of the text
      */
     @Nullable
-    InBandStatement of(Ground ground, byte[] sql, int length, Speaker speaker,
+    InBandStatement of(Ground ground, byte[] sql, int length, StatementContext speaker,
             Supplier<@Nullable InBandStatement> proof) {
         if (length > BYTES_MAX) {
             return proof.get();

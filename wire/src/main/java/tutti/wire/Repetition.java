@@ -25,7 +25,7 @@ import tutti.pgwire.Frontend;
  * <p>
  * <b>Why the client cannot tell.</b> A client's messages follow from what it has heard, and the repeated transaction begins
  * after the lost one has been rolled back, so that nothing of that is left in the database. If the client had begun
- * at that later time, it would have heard the same answers (they are compared, {@link HeardBytes}) and so have said the same messages (those are
+ * at that later time, it would have heard the same answers (they are compared, {@link ResultFingerprint}) and so have said the same messages (those are
  * what is said again): the run that is left is one in which the client was slow. Before a repeated transaction may
  * commit, all that the client has heard must have been compared ({@link #proven}); what comes later, it hears for the first time.
  *
@@ -35,7 +35,7 @@ import tutti.pgwire.Frontend;
  *
  * <p>
  * <b>Who loses again and again.</b> A transaction that has lost waits until others of its node that lost the same key before are over
- * ({@link LosersInLine}, {@link LostRows}), for
+ * ({@link RetryQueue}, {@link LostRows}), for
  * {@value #FIRST_PATIENCE_MILLIS} ms at most, and if it has lost twice, for {@value #PATIENCE_MILLIS} ms. All that wait for a row
  * lose it together, whenever one of them has changed it: run again at once, they would do it in vain. It begins when all is visible that
  * has been delivered to its node.
@@ -73,14 +73,14 @@ final class Repetition {
 
     private final Session session;
     private final int most;
-    private final LosersInLine losers;
+    private final RetryQueue losers;
 
     private final SaidMessages said = new SaidMessages();
     /** What the engine has said of a sequence that had no value left here; null if that was not the reason. */
     private @Nullable String spent;
     /** No node has been given any more then. */
     private boolean spentInVain;
-    private final HeardBytes heard = new HeardBytes();
+    private final ResultFingerprint heard = new ResultFingerprint();
 
     private @Nullable ClientSide clientSide;
     private @Nullable LostRows lostRows;
@@ -92,7 +92,7 @@ final class Repetition {
     private boolean running;
     /** What must happen before: a position becomes visible, its turn comes. */
     private int awaited;
-    private LosersInLine.@Nullable Place place;
+    private RetryQueue.@Nullable Place place;
     /** In which order those come that would see what others change. */
     private Transactions.@Nullable Booking booking;
     /** What has to be booked before it is run again; 0 if nothing has. */
@@ -110,7 +110,7 @@ final class Repetition {
      * @param most how often a transaction is repeated; 0 if not at all
      * @param losers of all sessions of the node
      */
-    Repetition(Session session, int most, LosersInLine losers) {
+    Repetition(Session session, int most, RetryQueue losers) {
         this.session = session;
         this.most = most;
         this.losers = losers;
@@ -160,7 +160,7 @@ final class Repetition {
 
     /** Whoever waits for its turn need not wait for this session. */
     void leave() {
-        LosersInLine.Place left = place;
+        RetryQueue.Place left = place;
         place = null;
         if (left != null) {
             left.leave();
@@ -439,7 +439,7 @@ final class Repetition {
     }
 
     private void awaitTurn() {
-        LosersInLine.Place mine = place == null ? losers.enter() : place;
+        RetryQueue.Place mine = place == null ? losers.enter() : place;
         place = mine;
         Runnable come = awaited();
         mine.whenItsTurn(lost, come);

@@ -13,7 +13,7 @@ import tutti.pgwire.Backend;
  * again: byte for byte the first {@value #KEPT_MAX}, which is all that most transactions hear and costs a copy, and by a
  * SHA-256 what comes behind them. For one thread at a time.
  */
-public final class HeardBytes {
+public final class ResultFingerprint {
     static final int KEPT_MAX = 16 << 10;
     private static final int FIRST_BYTES = 1 << 10;
 

@@ -30,7 +30,7 @@ import tutti.core.txn.ReadSet;
  * Safe for use from any thread; what it runs, it runs in the call of whoever lets it. A session stands in line once, for as many keys as it
  * has lost in one transaction.
  */
-public final class LosersInLine {
+public final class RetryQueue {
     /** A transaction's place in the lines of all keys that it has lost. */
     public final class Place {
         /* All of these are guarded by the lines. */

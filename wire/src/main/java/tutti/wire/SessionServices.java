@@ -24,7 +24,7 @@ record SessionServices(
         OwnMessages own,
         int heldLimit,
         int repetitions,
-        LosersInLine losers,
+        RetryQueue losers,
         KeptBytes.Shared kept,
         KeptBytes.Shared messages,
         MemoryRoom changes,

@@ -8,4 +8,4 @@ package tutti.wire;
  * @param temporaries whether the session has been seen to have temporary objects: then a row's type tells whether it is one of the table's
  *            own, which takes the server longer to find out than that there are none (docs/decisions/0191)
  */
-record Speaker(boolean standardStrings, String role, boolean temporaries) {}
+record StatementContext(boolean standardStrings, String role, boolean temporaries) {}

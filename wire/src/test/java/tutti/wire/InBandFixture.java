@@ -33,7 +33,7 @@ import tutti.wire.sql.LockingQuery;
 final class InBandFixture extends EngineFixture {
     private static final Pattern COLUMNS = Pattern.compile("columns ([0-9a-f]+) ([\\w ]+)(\\(.*)");
 
-    private static final Speaker ALICE = new Speaker(true, "alice", false);
+    private static final StatementContext ALICE = new StatementContext(true, "alice", false);
 
     /** Whether transactions are captured in band. */
     enum Way {
@@ -83,7 +83,7 @@ final class InBandFixture extends EngineFixture {
         }
 
         @Override
-        public @Nullable InBandStatement inBand(byte[] sql, int length, Speaker speaker) {
+        public @Nullable InBandStatement inBand(byte[] sql, int length, StatementContext speaker) {
             InBandStatement told = pretended;
             return way == Way.TRIGGERS ? null : told != null ? told : real.inBand(sql, length, speaker);
         }

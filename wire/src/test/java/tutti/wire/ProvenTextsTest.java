@@ -19,7 +19,7 @@ import tutti.engine.postgres.catalog.TableCatalog;
 class ProvenTextsTest {
     private static final String TEXT = "UPDATE account SET balance = 1 WHERE id = 1";
 
-    private static final Speaker ALICE = new Speaker(true, "alice", false);
+    private static final StatementContext ALICE = new StatementContext(true, "alice", false);
 
     private final ProvenTexts texts = new ProvenTexts();
     private int proofs;
@@ -29,7 +29,7 @@ class ProvenTextsTest {
     }
 
     /** Another one each time, unless it is remembered; the session's buffer, longer than the text, is used for something else then. */
-    private @Nullable InBandStatement prove(ProvenTexts.Ground ground, String sql, Speaker speaker) {
+    private @Nullable InBandStatement prove(ProvenTexts.Ground ground, String sql, StatementContext speaker) {
         byte[] text = sql.getBytes(StandardCharsets.UTF_8);
         byte[] buffer = (sql + ", and what was there before").getBytes(StandardCharsets.UTF_8);
         InBandStatement found = texts.of(ground, buffer, text.length, speaker,
@@ -62,13 +62,13 @@ class ProvenTextsTest {
     @Test
     void whatAProofLooksAtIsPartOfIt() {
         prove(ground(), TEXT, ALICE);
-        prove(ground(), TEXT, new Speaker(true, "bob", false));
-        prove(ground(), TEXT, new Speaker(false, "alice", false));
-        prove(ground(), TEXT, new Speaker(true, "alice", true));
+        prove(ground(), TEXT, new StatementContext(true, "bob", false));
+        prove(ground(), TEXT, new StatementContext(false, "alice", false));
+        prove(ground(), TEXT, new StatementContext(true, "alice", true));
         prove(ground(), TEXT + " ", ALICE);
         prove(ground(), TEXT.substring(1), ALICE);
         assertEquals(6, proofs);
-        prove(ground(), TEXT, new Speaker(true, "bob", false));
+        prove(ground(), TEXT, new StatementContext(true, "bob", false));
         assertEquals(6, proofs);
     }
 

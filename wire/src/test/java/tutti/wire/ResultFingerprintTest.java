@@ -11,8 +11,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What has been heard is compared to the last byte, whether it is kept or not, and in whatever pieces it comes again. */
-class HeardBytesTest {
-    private final HeardBytes heard = new HeardBytes();
+class ResultFingerprintTest {
+    private final ResultFingerprint heard = new ResultFingerprint();
     private final Random random = new Random(1);
 
     private ByteBuf bytes(int count) {
@@ -36,7 +36,7 @@ class HeardBytesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 1_000, HeardBytes.KEPT_MAX, HeardBytes.KEPT_MAX + 1, 40_000})
+    @ValueSource(ints = {1, 1_000, ResultFingerprint.KEPT_MAX, ResultFingerprint.KEPT_MAX + 1, 40_000})
     void everyByteCounts(int length) {
         ByteBuf bytes = bytes(length);
         hears(bytes);
@@ -55,7 +55,7 @@ class HeardBytesTest {
     }
 
     @ParameterizedTest
-    @ValueSource(ints = {2_000, HeardBytes.KEPT_MAX - 100, 40_000})
+    @ValueSource(ints = {2_000, ResultFingerprint.KEPT_MAX - 100, 40_000})
     void aRunThatIsLostInBetweenBeginsAgainAndWhatFollowsIsAddedToIt(int length) {
         ByteBuf bytes = bytes(length);
         ByteBuf more = bytes(500);

@@ -7,15 +7,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-class LosersInLineTest {
-    private final LosersInLine lines = new LosersInLine();
+class RetryQueueTest {
+    private final RetryQueue lines = new RetryQueue();
     private final List<String> came = new ArrayList<>();
 
     @Test
     void thoseWhoHaveLostTheSameKeyRunInTheOrderInWhichTheyLostIt() {
-        LosersInLine.Place a = loses("a", 1);
-        LosersInLine.Place b = loses("b", 1);
-        LosersInLine.Place c = loses("c", 1);
+        RetryQueue.Place a = loses("a", 1);
+        RetryQueue.Place b = loses("b", 1);
+        RetryQueue.Place c = loses("c", 1);
         assertEquals(List.of("a"), came);
         a.leave();
         a.leave();
@@ -38,9 +38,9 @@ class LosersInLineTest {
 
     @Test
     void whoHasLostTwoKeysWaitsForAllWhoLostOneOfThemBefore() {
-        LosersInLine.Place a = loses("a", 1);
-        LosersInLine.Place b = loses("b", 2);
-        LosersInLine.Place c = loses("c", 1, 2);
+        RetryQueue.Place a = loses("a", 1);
+        RetryQueue.Place b = loses("b", 2);
+        RetryQueue.Place c = loses("c", 1, 2);
         loses("d", 2);
         a.leave();
         assertEquals(List.of("a", "b"), came);
@@ -52,8 +52,8 @@ class LosersInLineTest {
 
     @Test
     void whoDoesNotWaitAnyLongerIsLeftOut() {
-        LosersInLine.Place a = loses("a", 1);
-        LosersInLine.Place b = loses("b", 1);
+        RetryQueue.Place a = loses("a", 1);
+        RetryQueue.Place b = loses("b", 1);
         loses("c", 1);
         b.leave();
         assertEquals(List.of("a"), came);
@@ -64,8 +64,8 @@ class LosersInLineTest {
     /** Two who hold what the other one loses next would wait for each other, if who lost later did not give way. */
     @Test
     void whoLosesAFurtherKeyKeepsItsNumberSoThatNoTwoWaitForEachOther() {
-        LosersInLine.Place a = loses("a", 1);
-        LosersInLine.Place b = loses("b", 2);
+        RetryQueue.Place a = loses("a", 1);
+        RetryQueue.Place b = loses("b", 2);
         b.whenItsTurn(new long[]{1}, () -> came.add("b again"));
         assertEquals(List.of("a", "b"), came);
         a.whenItsTurn(new long[]{2}, () -> came.add("a again"));
@@ -74,8 +74,8 @@ class LosersInLineTest {
         assertEquals(List.of("a", "b", "a again", "b again"), came);
     }
 
-    private LosersInLine.Place loses(String name, long... keys) {
-        LosersInLine.Place place = lines.enter();
+    private RetryQueue.Place loses(String name, long... keys) {
+        RetryQueue.Place place = lines.enter();
         place.whenItsTurn(keys, () -> came.add(name));
         return place;
     }

@@ -15,12 +15,12 @@ import tutti.command.Failure;
  * Runs this program again in namespaces of its own: networks, mounts and processes that nobody else sees, and that end with it. Whatever
  * becomes of this process, the kernel kills everything in there and takes its networks and mounts away.
  */
-public final class Inside {
+public final class NamespaceLauncher {
     private static final long STOP_SECONDS_MAX = 90;
     /** The first process of a namespace has to bury what its children leave behind: a shell does, Java does not. */
     private static final String FIRST_PROCESS = "\"$@\"; exit $?";
 
-    private Inside() {}
+    private NamespaceLauncher() {}
 
     /** The command that makes the namespaces; empty if they cannot be made here. */
     public static Optional<List<String>> command() {

@@ -199,7 +199,7 @@ public final class Hybrid implements Protocol {
     private final ArrayDeque<Turn> turns = new ArrayDeque<>();
     private final ArrayDeque<Decided> unanswered = new ArrayDeque<>();
     private final Orphans orphans;
-    private final Asking takeOvers;
+    private final RepeatedProposal takeOvers;
     private Set<Integer> view;
     /** Replicas in view. */
     private Set<Integer> alive;
@@ -220,7 +220,7 @@ public final class Hybrid implements Protocol {
                 parameters.node(), world);
         this.orphans = new Orphans(parameters.node(), parameters.replicas(), parameters.resolveIntervalNanos(),
                 RESOLVE_TIMER, world);
-        this.takeOvers = new Asking(parameters.node(), world);
+        this.takeOvers = new RepeatedProposal(parameters.node(), world);
     }
 
     // ------------------------------------------------------------------------------------------ local transactions

@@ -20,7 +20,7 @@ final class Orphans {
     private final long intervalNanos;
     private final long timer;
     private final ReplicaWorld world;
-    private final Asking asking;
+    private final RepeatedProposal asking;
     private Set<Integer> alive;
     private boolean timerRuns;
 
@@ -33,7 +33,7 @@ final class Orphans {
     Orphans(int node, Set<Integer> replicas, long intervalNanos, long timer, ReplicaWorld world) {
         this.node = node;
         this.world = world;
-        this.asking = new Asking(node, world);
+        this.asking = new RepeatedProposal(node, world);
         this.alive = replicas;
         this.intervalNanos = intervalNanos;
         this.timer = timer;

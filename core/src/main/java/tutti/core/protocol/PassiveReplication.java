@@ -148,7 +148,7 @@ public final class PassiveReplication implements Protocol {
     private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new LinkedHashMap<>();
     private final Unanswered unanswered = new Unanswered();
-    private final Asking takeOvers;
+    private final RepeatedProposal takeOvers;
     private CertificationIndex index = new CertificationIndex();
     private long epoch;
     private int primary;
@@ -164,7 +164,7 @@ public final class PassiveReplication implements Protocol {
     public PassiveReplication(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
-        this.takeOvers = new Asking(parameters.node(), world);
+        this.takeOvers = new RepeatedProposal(parameters.node(), world);
         this.primary = Collections.min(parameters.replicas());
         this.alive = parameters.replicas();
     }

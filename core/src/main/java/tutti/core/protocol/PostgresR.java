@@ -162,7 +162,7 @@ public final class PostgresR implements Protocol {
     private final ReplicaWorld world;
     private final Map<TransactionId, Local> local = new HashMap<>();
     private final Unanswered unanswered = new Unanswered();
-    private final Asking resolves;
+    private final RepeatedProposal resolves;
     /** In the order of their changes. */
     private final LinkedHashMap<TransactionId, Pending> pending = new LinkedHashMap<>();
     private int pendingKeys;
@@ -179,7 +179,7 @@ public final class PostgresR implements Protocol {
     public PostgresR(Parameters parameters, ReplicaWorld world) {
         this.parameters = parameters;
         this.world = world;
-        this.resolves = new Asking(parameters.node(), world);
+        this.resolves = new RepeatedProposal(parameters.node(), world);
         this.alive = parameters.replicas();
     }
 

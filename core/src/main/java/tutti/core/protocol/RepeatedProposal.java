@@ -5,13 +5,13 @@ package tutti.core.protocol;
  * asked for last, which the order keeps until then: a replica that is cut off for days would else hold as many messages as it has asked times, and
  * have them all ordered when it is back.
  */
-final class Asking {
+final class RepeatedProposal {
     private final int node;
     private final ReplicaWorld world;
     private boolean underWay;
 
     /** @param node this replica */
-    Asking(int node, ReplicaWorld world) {
+    RepeatedProposal(int node, ReplicaWorld world) {
         this.node = node;
         this.world = world;
     }

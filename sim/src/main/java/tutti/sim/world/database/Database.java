@@ -80,10 +80,10 @@ public final class Database {
     private final Set<TransactionId> undertaken = new HashSet<>();
     private final Locks locks;
     private final Images images;
-    private final Kept founding;
+    private final LocalTables founding;
     /** By the position that placed tables last. */
     private final TreeMap<Long, TablePlacement> placements = new TreeMap<>();
-    private Kept kept;
+    private LocalTables kept;
     /** Number of the copy that it has begun with, and up to where that went; 0 if with none. */
     private long image;
     private long imageEnd;
@@ -102,7 +102,7 @@ public final class Database {
 
     /** An empty database that nobody copies. */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log) {
-        this(host, kind, timing, log, new Images(), Kept.ALL);
+        this(host, kind, timing, log, new Images(), LocalTables.ALL);
     }
 
     /**
@@ -112,7 +112,7 @@ public final class Database {
      * @param kept which tables it keeps in the beginning
      */
     public Database(Host host, EngineKind kind, Timing timing, DatabaseLog log, Images images,
-            Kept kept) {
+            LocalTables kept) {
         this.founding = kept;
         this.kept = kept;
         this.images = images;
@@ -346,7 +346,7 @@ public final class Database {
     // ------------------------------------------------------------------------------------------ for its parts
 
     /** Which tables it keeps. */
-    public Kept kept() {
+    public LocalTables kept() {
         return kept;
     }
 
@@ -524,11 +524,11 @@ public final class Database {
     }
 
     private void keep() {
-        kept = placements.isEmpty() ? founding : new Kept(placements.lastEntry().getValue(), founding.node());
+        kept = placements.isEmpty() ? founding : new LocalTables(placements.lastEntry().getValue(), founding.node());
     }
 
     /** Has tables be placed otherwise from a position on. */
-    void place(long position, Placing placing) {
+    void place(long position, PlacementStatement placing) {
         placements.put(position, placing.after(kept.placement()));
         keep();
         store.drop(position, kept);

@@ -9,9 +9,9 @@ import tutti.core.txn.TablePlacement;
  * @param placement of all tables
  * @param node whose database it is
  */
-public record Kept(TablePlacement placement, int node) {
+public record LocalTables(TablePlacement placement, int node) {
     /** All tables. */
-    public static final Kept ALL = new Kept(TablePlacement.EVERYWHERE, 0);
+    public static final LocalTables ALL = new LocalTables(TablePlacement.EVERYWHERE, 0);
 
     /** Whether a row may be here. */
     public boolean keeps(long row) {

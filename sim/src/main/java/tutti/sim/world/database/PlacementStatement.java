@@ -17,12 +17,12 @@ import tutti.core.txn.TablePlacement;
  * @param tables keys of them
  * @param nodes that keep them; none to forget that they are placed
  */
-record Placing(Set<Long> tables, Set<Integer> nodes) {
+record PlacementStatement(Set<Long> tables, Set<Integer> nodes) {
     /** No other statement begins so: those of clients begin with the number of a node. */
     private static final byte[] MARK = {'p', 'l', 'a', 'c', 'e'};
 
     /** What a statement places; null if it is another one. */
-    static @Nullable Placing parse(byte[] statement) {
+    static @Nullable PlacementStatement parse(byte[] statement) {
         if (statement.length < MARK.length || !Arrays.equals(MARK, Arrays.copyOf(statement, MARK.length))) {
             return null;
         }
@@ -35,7 +35,7 @@ record Placing(Set<Long> tables, Set<Integer> nodes) {
         while (from.hasRemaining()) {
             nodes.add(from.getInt());
         }
-        return new Placing(tables, nodes);
+        return new PlacementStatement(tables, nodes);
     }
 
     /** As {@link #parse} reads it. */
@@ -61,7 +61,7 @@ record Placing(Set<Long> tables, Set<Integer> nodes) {
     }
 
     /** Whether a node is to keep what it does not have. */
-    boolean brings(Kept before) {
+    boolean brings(LocalTables before) {
         return nodes.contains(before.node()) && !before.placement().keepsAll(before.node(), tables);
     }
 

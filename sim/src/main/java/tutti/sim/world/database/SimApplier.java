@@ -278,7 +278,7 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         begin(State.APPLYING, done);
         position = at;
         long own = ++turn;
-        Placing placing = Placing.parse(statement);
+        PlacementStatement placing = PlacementStatement.parse(statement);
         if (placing != null) {
             alone(own, () -> database.applyLater(() -> {
                 if (own == turn) {
@@ -308,7 +308,7 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         database.whenAlive(() -> awaitNobody(own, then));
     }
 
-    private void place(Placing placing, long at, Completion<ExecuteResult> done) {
+    private void place(PlacementStatement placing, long at, Completion<ExecuteResult> done) {
         if (isTroubled(done)) {
             return;
         }

@@ -54,7 +54,7 @@ public final class SimEngine implements Engine {
     public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
         SortedMap<String, Long> keys = new TreeMap<>();
         tables.forEach(table -> keys.put(table, Catalog.tableKey(Integer.parseInt(table))));
-        Placing placing = new Placing(new TreeSet<>(keys.values()), keepers);
+        PlacementStatement placing = new PlacementStatement(new TreeSet<>(keys.values()), keepers);
         ask(done, () -> new PlacementPlan(keys, placing.statement(), placing.keys()));
     }
 

@@ -58,13 +58,13 @@ final class Store {
     }
 
     /** Drops what is not kept here. */
-    void keep(Kept kept) {
+    void keep(LocalTables kept) {
         versions.keySet().removeIf(row -> !kept.keeps(row));
         cut(visible);
     }
 
     /** Removes what is not kept here any more, at a position that becomes visible. */
-    void drop(long position, Kept kept) {
+    void drop(long position, LocalTables kept) {
         versions.forEach((row, all) -> {
             Version last = all.isEmpty() ? NEVER : all.getLast();
             if (last.value != null && !kept.keeps(row)) {

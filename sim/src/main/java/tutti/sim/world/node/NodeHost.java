@@ -35,7 +35,7 @@ import tutti.sim.world.database.Database;
 import tutti.sim.world.database.DatabaseLog;
 import tutti.sim.world.database.EngineKind;
 import tutti.sim.world.database.Images;
-import tutti.sim.world.database.Kept;
+import tutti.sim.world.database.LocalTables;
 import tutti.sim.world.database.Run;
 import tutti.sim.world.database.SimEngine;
 
@@ -173,7 +173,7 @@ public final class NodeHost {
         this.log = log;
         this.messages = messages;
         this.database = new Database(host, settings.engine, settings.timing, new DatabaseTap(), settings.images,
-                new Kept(settings.placement, node));
+                new LocalTables(settings.placement, node));
         host.onBoot(_ -> boot());
     }
 

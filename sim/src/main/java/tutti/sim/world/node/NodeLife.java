@@ -17,7 +17,7 @@ import tutti.sim.kernel.Distribution;
 import tutti.sim.kernel.Label;
 import tutti.sim.kernel.RandomStream;
 import tutti.sim.machine.SimMachine;
-import tutti.sim.world.database.Kept;
+import tutti.sim.world.database.LocalTables;
 import tutti.sim.world.database.SimEngine;
 
 /** One life of a node: from its start until it stops, fails, or its host crashes. */
@@ -239,7 +239,7 @@ final class NodeLife {
     }
 
     /** Which tables its database keeps. */
-    Kept kept() {
+    LocalTables kept() {
         return home.database().kept();
     }
 

@@ -263,7 +263,7 @@ class BrokenClassesTest {
                         WIRE + "FrontEndTest", "anAutocommitWriteIsCommittedByTheNode"),
                 new BrokenClass("other-answers-not-noticed",
                         "A transaction that is run again may answer otherwise than its client has heard.",
-                        Edit.of(WIRE + "HeardBytes", "same", new Change.Condition("getByte", 1, Jump.TAKEN)),
+                        Edit.of(WIRE + "ResultFingerprint", "same", new Change.Condition("getByte", 1, Jump.TAKEN)),
                         WIRE + "RepetitionTest", "aBlockIsNotRunAgainUnseenIfItsClientWouldHaveSeenSomethingElse"),
                 new BrokenClass("run-again-though-it-stays", "What no rollback undoes is run again.",
                         Edit.of(WIRE + "SaidMessages", "notUndone", new Change.Given("find", 0)),
