@@ -72,7 +72,10 @@ import org.jspecify.annotations.Nullable;
  * network is timely at last, all hear the same, one tries, and it is heard.
  */
 final class Membership {
-    private static final long VIEW_MAX = 1L << 62;
+    /** Further than views are counted by being made, and as far from the last number there is. */
+    private static final long VIEW_FAR = 1L << 61;
+    /** More views than a member can have missed that has come so far. */
+    private static final long VIEWS_MISSED_MAX = 1L << 40;
 
     private enum Status {
         /** The new life is not on stable storage: nothing is said. */
@@ -424,9 +427,14 @@ final class Membership {
         status = Status.OUTSIDE;
     }
 
-    /** Numbers of views are far from their end, or one would have come before. */
-    private static void requireView(long number) {
-        ImpossiblePacket.unless(number <= VIEW_MAX, "no view has that number");
+    /**
+     * Whoever hears of a higher number takes it over, for good; so one wrong number, of one member, could take all there are. One to which no views come is not believed. Below that every
+     * number is, since a member that were out of reach of the others' would be so for ever.
+     */
+    private void requireView(long number) {
+        ImpossiblePacket.unless(
+                number <= Math.max(VIEW_FAR, Math.max(log.promised(), peers.highestView())) + VIEWS_MISSED_MAX,
+                "no view has that number");
     }
 
     private void requireMaker(int from, long number) {

@@ -303,13 +303,32 @@ class GroupMemberTest {
                 new Packet.Gossip(view, 0, 0, 1, new long[9], 1, new long[9]),
                 new Packet.Prepare(view + 3, lives), new Packet.Prepare(view + 2, new long[7]),
                 new Packet.Prepare(Long.MAX_VALUE - 1, lives), new Packet.Alive(1, Long.MAX_VALUE, 0, 0, 0, true),
-                new Packet.Alive(1, 1, Long.MAX_VALUE, 0, 0, true),
+                new Packet.Alive(1, 1, Long.MAX_VALUE, 0, 0, true), new Packet.Alive(1, 1L << 62, 0, 0, 0, true),
+                new Packet.Prepare((1L << 62) - 2, lives),
                 new Packet.Install(view + 3, new int[]{0, 1}, new long[]{1, 1}, 0, 0, 0),
                 new Packet.Install(view + 2, new int[]{0, 1, 2, 55}, new long[]{1, 1, 1, 1}, 0, 0, 0),
                 new Packet.Install(view + 2, new int[]{}, new long[]{}, 0, 0, 0),
                 new Packet.Stream(view, 1, 0, new Packet.Order(1, List.of(new Packet.Run(0, 1, 1)))),
                 new Packet.Entries(view, 0, 0, 0, List.of(far)), new Packet.Entries(view, 0, 0, 0, List.of(unheard)),
                 new Packet.Forgotten(view, 0, 0));
+    }
+
+    /** It has been dragged far, and there are views enough. */
+    @Test
+    void afterTheFurthestNumberThatIsBelievedViewsAreStillMade() {
+        var network = group(3);
+        long far = (1L << 61) + (1L << 40) - 4;
+        for (int to = 0; to < 2; to++) {
+            assertTrue(network.hosts.get(to).member().received(network.now, 2,
+                    new Packet.Alive(1, far, 0, 0, 0, true)));
+        }
+        network.hosts.get(2).crash();
+        submit(network, 1, 10);
+        network.hosts.get(2).start(network.hosts.get(2).restartFrom());
+        submit(network, 0, 10);
+        converge(network);
+        assertTrue(network.hosts.get(0).disk.accepted() > far);
+        assertEquals(20, network.order.size());
     }
 
     @Test
@@ -324,7 +343,7 @@ class GroupMemberTest {
                 refused += network.hosts.get(to).member().received(network.now, 2, packet) ? 0 : 1;
             }
         }
-        assertTrue(refused >= 22, refused + " were refused");
+        assertTrue(refused >= 26, refused + " were refused");
         for (int member = 0; member < 3; member++) {
             submit(network, member, 10);
         }

@@ -125,7 +125,8 @@ final class SessionParameters {
     String schema() {
         for (String name : get("search_path").split(",", -1)) {
             String schema = name.strip().replace("\"", "");
-            if (!schema.equals("$user") && !schema.equals("pg_catalog") && !schema.isEmpty()) {
+            if (!schema.equals("$user") && !schema.equals("pg_catalog") && !schema.isEmpty()
+                    && !schema.equalsIgnoreCase(OutOfReach.OWN_SCHEMA)) {
                 return Dialect.fold(schema);
             }
         }

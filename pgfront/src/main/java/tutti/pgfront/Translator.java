@@ -52,6 +52,12 @@ final class Translator {
             return session(Kind.EMPTY, "", tokens);
         }
         String first = firstWord(tokens);
+        if (QUERIES.contains(first) || CHANGES.contains(first) || SCHEMA.contains(first)) {
+            String beyond = OutOfReach.refusal(first, tokens);
+            if (beyond != null) {
+                return refused(tokens, beyond);
+            }
+        }
         if (QUERIES.contains(first)) {
             ClusterQuestion question = ClusterQuestion.read(Token.text(tokens));
             if (question != null) {

@@ -133,7 +133,7 @@ final class ActiveRequests {
             here |= !session.turns().needed(); // what has had its turn here stays here
         }
         if (logged && place != Place.EVERYWHERE && here) {
-            session.backend().refuse(notLogged(List.of(statements)), SentMessage.REFUSED_QUERY);
+            session.backend().refuse(notLogged(statements.varying()), SentMessage.REFUSED_QUERY);
             return true;
         }
         if (here) {
@@ -180,7 +180,7 @@ final class ActiveRequests {
                                     + " drivers use large objects, has one node execute it")
                     .with('H', "Call the function by SELECT.");
         }
-        return session.modes().logged() && !session.cycle().inBlock() ? notLogged(List.of()) : null;
+        return session.modes().logged() && !session.cycle().inBlock() ? notLogged(null) : null;
     }
 
     /** Whether a cycle that begins with binding this statement may be for every node, and is to be recorded. */
@@ -207,7 +207,7 @@ final class ActiveRequests {
         List<RecordedCycle.Execution> executions = cycle.whole() ? cycle.executions() : null;
         if (executions == null) {
             if (logged) {
-                refuse(cycle, notLogged(List.of()));
+                refuse(cycle, notLogged(null));
                 return true;
             }
             if (place() != Place.EVERYWHERE) {
@@ -221,9 +221,10 @@ final class ActiveRequests {
         List<StatementClasses.Statements> parts = executions.stream().map(execution -> execution.of().statements())
                 .toList();
         Place place = place(parts);
-        if (place == Place.HERE) {
+        String moment = place == Place.HERE ? null : moment(executions);
+        if (place == Place.HERE || (moment != null && place.ifPossible())) {
             if (logged) {
-                refuse(cycle, notLogged(parts));
+                refuse(cycle, notLogged(moment != null ? moment : varying(parts)));
             }
             return logged;
         }
@@ -237,11 +238,9 @@ final class ActiveRequests {
         boolean each = place == Place.OWNER_IF_POSSIBLE && session.modes().separately() && executions.size() > 1;
         SequenceDraws draws = SequenceDraws.of(each ? parts.stream().map(List::of).toList() : List.of(parts));
         refusal = refusal == null ? draws.refusal() : refusal;
-        for (StatementClasses.Statements part : parts) {
-            String varying = part.varying();
-            if (refusal == null && varying != null) {
-                refusal = varies(varying);
-            }
+        String varying = moment != null ? moment : varying(parts);
+        if (refusal == null && varying != null) {
+            refusal = varies(varying);
         }
         if (refusal != null) {
             refuse(cycle, refusal);
@@ -269,10 +268,18 @@ final class ActiveRequests {
         return true;
     }
 
-    /** Why a request cannot be acknowledged before it is executed. */
-    private static ErrorFields notLogged(List<StatementClasses.Statements> parts) {
-        String varying = parts.stream().map(StatementClasses.Statements::varying).filter(Objects::nonNull).findFirst()
+    private static @Nullable String moment(List<RecordedCycle.Execution> executions) {
+        return executions.stream().map(RecordedCycle.Execution::moment).filter(Objects::nonNull).findFirst()
                 .orElse(null);
+    }
+
+    private static @Nullable String varying(List<StatementClasses.Statements> parts) {
+        return parts.stream().map(StatementClasses.Statements::varying).filter(Objects::nonNull).findFirst()
+                .orElse(null);
+    }
+
+    /** Why a request cannot be acknowledged before it is executed. */
+    private static ErrorFields notLogged(@Nullable String varying) {
         return Errors.notSupported("the request cannot be acknowledged as logged, since "
                 + (varying != null
                         ? "it may come out differently in another session: " + varying

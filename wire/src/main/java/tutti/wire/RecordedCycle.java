@@ -2,6 +2,8 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -10,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ConflictClasses;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.Frontend;
+import tutti.wire.sql.Moments;
 
 /**
  * A cycle of extended-protocol messages, from its first Bind of a statement that may write to its Sync, kept until it is known
@@ -44,7 +47,26 @@ final class RecordedCycle {
      *
      * @param parsed whether it was prepared in this cycle
      */
-    record Execution(Statement.Call call, StatementAccess of, boolean parsed) {}
+    record Execution(Statement.Call call, StatementAccess of, boolean parsed) {
+        /** A value bound to it that each node may read as another moment, or null. */
+        @Nullable
+        String moment() {
+            ByteBuffer bound = ByteBuffer.wrap(call.bound());
+            try {
+                bound.position(Short.BYTES + Short.BYTES * bound.getShort(0));
+                for (int left = bound.getShort(); left > 0; left--) {
+                    byte[] value = new byte[Math.max(0, bound.getInt())];
+                    String text = new String(bound.get(value).array(), StandardCharsets.ISO_8859_1);
+                    if (Moments.mayBe(text)) {
+                        return "'" + text + "'";
+                    }
+                }
+            } catch (BufferUnderflowException | IllegalArgumentException damaged) {
+                // the engine says what is wrong with it
+            }
+            return null;
+        }
+    }
 
     private final List<Recorded> messages = new ArrayList<>();
     private final List<ConflictClasses> classes = new ArrayList<>();

@@ -59,13 +59,14 @@ final class StatementRules {
 
     /**
      * Whether a statement outside of a transaction is executed as in a transaction block: here first, and the others get what comes of it. So is one that makes a table from a
-     * query that may have another result at each node, or adds a column with such a default, and one that changes a table whose rows some nodes lack, so that they cannot
-     * say whether it can be done.
+     * query that may have another result at each node, or adds a column with such a default, one that may keep the moment at which it is read, which is refused then, and one
+     * that changes a table whose rows some nodes lack, so that they cannot say whether it can be done.
      */
     boolean runsOnce(UtilityStatement statement) {
         boolean fillsColumn = statement.mayFillRows();
-        return ((statement.fills() || fillsColumn) && !session.node().wholeOnly()
+        return (!session.node().wholeOnly() && (((statement.fills() || fillsColumn)
                 && ((fillsColumn && statement.namesTimes()) || varying(statement, statement.fills()) != null))
+                || (!statement.concurrently() && statement.mayKeepMoment())))
                 || (!statement.concurrently()
                         && statement.targets().stream().anyMatch(session.capture().placed()::mayBe));
     }

@@ -35,6 +35,13 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     private static final Pattern TIMES = Pattern.compile("\\b(?:timestamp|timestamptz|date|time)\\b",
             Pattern.CASE_INSENSITIVE);
 
+    private static final Pattern MAKES = Pattern.compile("(?:CREATE|ALTER)\\b", Pattern.CASE_INSENSITIVE);
+    /** As {@code tutti.names_moment()} has it, and more: that tells what is refused. */
+    private static final Pattern MOMENTS = Pattern.compile(
+            "\\b(?:now|today|tomorrow|yesterday)\\b(?!\\s*+\\()|\\be'[^']*\\\\[xu0-7]|\\bu&'|'[ \\t]*+[\\n\\r]\\s*+'"
+                    + "|['$]\\s*+[\\[({][^'$]*\\\\",
+            Pattern.CASE_INSENSITIVE);
+
     private static List<Pattern> words(String... words) {
         return Arrays.stream(words).map(word -> Pattern.compile("\\b" + word + "\\b", Pattern.CASE_INSENSITIVE))
                 .toList();
@@ -74,6 +81,15 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     /** Whether it names a type of times, which are cast to each other by the session's time zone: the server counts that as something that varies. */
     boolean namesTimes() {
         return TIMES.matcher(sql).find();
+    }
+
+    /**
+     * Whether it may make something with the moment in it at which the server reads it, as {@code 'now'} is a constant of each node's own: only the node that executes it first can
+     * tell by what has become of it.
+     */
+    boolean mayKeepMoment() {
+        return MAKES.matcher(fromFirstWord(sql)).lookingAt() && (sql.indexOf('\'') >= 0 || sql.indexOf('$') >= 0)
+                && MOMENTS.matcher(sql).find();
     }
 
     /** Whether it may make the values of a column anew. */

@@ -218,6 +218,38 @@ class ModeTest extends OnFrontEnd {
         }
     }
 
+    /** The server reads such a value where it is bound: at each node, at another time. */
+    @Test
+    void aValueThatIsTheMomentIsBoundAtOneNodeOnly() throws Exception {
+        try (Connection connection = fixture.jdbc();
+                PreparedStatement insert = connection
+                        .prepareStatement("insert into account values (?, 1, ?)")) {
+            execute(connection, "set tutti.mode = active");
+            for (String moment : List.of("now", " Tomorrow 12:00", "{now}", "[today,)", "(1,\"NOW\")", "today 3 pm CET",
+                    "yesterday 00:00 Europe/Lisbon")) {
+                insert.setInt(1, 1);
+                insert.setString(2, moment);
+                SQLException refused = assertThrows(SQLException.class, insert::executeUpdate, moment);
+                assertEquals("25006", refused.getSQLState(), refused.getMessage());
+                assertTrue(refused.getMessage().contains(moment), refused.getMessage());
+            }
+            for (String text : List.of("come now", "2026-01-31", "todays", "nowhere", "")) {
+                insert.setString(2, text);
+                insert.execute();
+                take(fixture.capture.requests);
+            }
+        }
+        fixture.node.everywhereIfPossible = true;
+        try (Connection connection = fixture.jdbc();
+                PreparedStatement insert = connection
+                        .prepareStatement("insert into account values (1, 1, ?)")) {
+            insert.setString(1, "now");
+            assertEquals(1, insert.executeUpdate());
+            assertEquals(0, fixture.capture.requests.size());
+            assertEquals("now", value(connection, "select note from account where id = 1"));
+        }
+    }
+
     @Test
     void aBatchIsOneRequest() throws Exception {
         ByteBuf out = Unpooled.buffer();

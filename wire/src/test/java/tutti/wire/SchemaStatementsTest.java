@@ -177,6 +177,35 @@ class SchemaStatementsTest extends OnFrontEnd {
         client.close();
     }
 
+    /** Each node would make another constant of it; only a node that has executed the statement can tell a time from a text, and refuse it. */
+    @Test
+    void whatMayKeepTheMomentIsExecutedOnce() throws Exception {
+        BackendConnection client = fixture.client();
+        simple(client, "create table dated (a int primary key, at timestamptz)");
+        fixture.admin.execute("alter table dated owner to alice", PATIENCE);
+        fixture.node.barriers.clear();
+        fixture.node.drainCommitted();
+        for (String moment : List.of("create table dated_%d (at timestamptz default 'now')",
+                "/* %d */ alter table dated alter at set default timestamptz 'tomorrow 12:00'",
+                "create view seen_%d as select * from dated where at < E'\\x6eow'",
+                "create index found_%d on dated (a) where at > $$today$$")) {
+            simple(client, moment.formatted(1));
+            assertCommitted();
+            extended(client, moment.formatted(2));
+            assertCommitted();
+            simple(client, "create table beside (); " + moment.formatted(3) + "; drop table beside");
+            assertCommitted();
+        }
+        assertEquals("C(ALTER TABLE)/I", simple(client, "alter table dated alter at set default now()"));
+        assertEquals("alice: alter table dated alter at set default now()",
+                ScriptedNode.take(fixture.node.barriers));
+        fixture.node.wholeOnly = true;
+        assertEquals("C(CREATE TABLE)/I", simple(client, "create table dated_8 (a text default 'now')"));
+        ScriptedNode.take(fixture.node.barriers);
+        fixture.node.wholeOnly = false;
+        client.close();
+    }
+
     /** As a transaction of the session's own, whose rows the capture takes from the table. */
     private void assertCommitted() throws Exception {
         String told = ScriptedNode.take(fixture.node.committed);

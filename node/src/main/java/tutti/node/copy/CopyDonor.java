@@ -8,6 +8,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,7 +32,8 @@ import tutti.runtime.PeerIdentity;
  * <p>
  * <b>Broken connections.</b> What has not been written down is kept, so that the receiver can ask for the rest on another connection
  * within {@link #RESUME_NANOS}. This is sound because nothing is read anew: all pieces are of one reading of the source. A copy does
- * not survive the donor, nor the receiver's process: then another is begun.
+ * not survive the donor, nor the receiver's process: then another is begun. Only the process that has begun it knows its number, which is random; and where
+ * connections prove who is at the other end, that must be the same member.
  *
  * <p>
  * Of one loop, but for {@link #close}.
@@ -56,8 +58,9 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
     private final CopySource source;
     private final LongSupplier bytesPerSecond;
     private final List<Visit> visits = new ArrayList<>();
+    /** Numbers of copies: whoever knows one has it from this node. */
+    private final RandomGenerator numbers;
     private @Nullable Transfer current;
-    private long lastCopy;
     private volatile boolean closed;
 
     /**
@@ -72,7 +75,7 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
         this.machine = machine;
         this.source = source;
         this.bytesPerSecond = bytesPerSecond;
-        lastCopy = machine.random("copies of node " + self).nextLong();
+        numbers = machine.random("copies of node " + self);
     }
 
     @Override
@@ -114,14 +117,18 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
             if (current != null) {
                 current.end(false, "its receiver has begun anew");
             }
-            current = new Transfer(ask.node(), ++lastCopy, visit);
+            current = new Transfer(ask.node(), numbers.nextLong(), visit);
             current.begin(ask.directory());
         }
     }
 
     private void resume(Visit visit, CopyMessage.Resume resume) {
         Transfer present = current;
-        if (present == null || present.number != resume.copy() || !present.resume(visit, resume.received())) {
+        PeerIdentity proven = visit.stream.peer();
+        if (present != null && proven != null && proven.node() != present.receiver) {
+            visit.refuse("it is " + proven + " that asks for the rest of the copy of node " + present.receiver, true);
+        } else if (present == null || present.number != resume.copy()
+                || !present.resume(visit, resume.received())) {
             visit.refuse("node " + self + " does not give this copy any more", false);
         }
     }

@@ -69,7 +69,7 @@ sealed interface CopyMessage extends Encoded {
     /**
      * Yes; pieces will follow.
      *
-     * @param copy number by which it can be resumed
+     * @param copy number by which it can be resumed, which nobody else can guess
      */
     record Granted(long copy) implements CopyMessage {
         static final Schema<Granted> SCHEMA = Schema.message("granted", 4, Granted.class, "Pieces will follow.")

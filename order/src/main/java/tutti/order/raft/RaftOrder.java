@@ -482,7 +482,11 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
                 case PeerMessage.Replaced(int node, long itsDirectory, long position) ->
                     replaced(node, itsDirectory, position, position);
                 case PeerMessage.Members(Members now) -> heardOf(now);
-                case PeerMessage.Truncated truncated -> transport.received(truncated);
+                case PeerMessage.Truncated truncated -> {
+                    if (from == leader) {
+                        transport.received(truncated);
+                    }
+                }
                 case PeerMessage.Raft message -> {
                     if (takesPart) {
                         promises(from);

@@ -32,6 +32,10 @@ import tutti.runtime.Loop;
 final class RaftTransport implements Transport {
     private static final Logger LOGGER = LoggerFactory.getLogger(RaftTransport.class);
     private static final int BYTES_PER_APPEND = 4 << 20;
+    /** Further than any term comes by elections, and as far from the last number there is. */
+    private static final int TERM_FAR = 1 << 30;
+    /** More elections than a node can have missed that has come so far. */
+    private static final int TERMS_MISSED_MAX = 1 << 20;
 
     /** What it must know of the node. */
     interface Host {
@@ -189,6 +193,7 @@ final class RaftTransport implements Transport {
      * @throws IOException if no node would have sent it
      */
     void received(int from, PeerMessage.Raft come) throws IOException {
+        believable(come.term());
         RaftMessage message;
         try {
             message = MessageCodec.decode(from, come);
@@ -225,6 +230,16 @@ final class RaftTransport implements Transport {
         if (term > now.term() && now.role() == RaftRole.FOLLOWER
                 && (now.leader() == null || raft().isLeaderHeartbeatTimeoutElapsed())) {
             raft().toFollower(term);
+        }
+    }
+
+    /**
+     * Whoever hears of a higher term takes it over, for good; so one wrong number, of one member, could take all there are. One that no elections come to is not believed. Below that
+     * every number is, since a node that were out of reach of the others' would be so for ever.
+     */
+    private void believable(int term) throws IOException {
+        if (term > (long) Math.max(TERM_FAR, raft().state().term()) + TERMS_MISSED_MAX) {
+            throw new IOException("term " + term + ", to which no elections can have come");
         }
     }
 

@@ -151,10 +151,55 @@ class RaftStrangersTest {
         byte[] forged = new Batch(1, Long.MAX_VALUE, 1,
                 ByteStrings.of(List.of("forged".getBytes(StandardCharsets.UTF_8)))).bytes(1);
         for (int node = 0; node < 2; node++) {
-            try (Socket third = Tls.socket(keys("third" + node, authority, 2), members.get(node))) {
-                third.getOutputStream().write(hello(2).framed().array());
-                assertEquals("", answer(third).refusal());
+            try (Socket third = third(node)) {
                 third.getOutputStream().write(Frames.of(new PeerMessage.Submit(forged).bytes(1)).array());
+                assertThrows(EOFException.class, () -> new DataInputStream(third.getInputStream())
+                        .readFully(new byte[1 << 20]), "it hangs up");
+            }
+        }
+        orders.get(1).append("mine".getBytes(StandardCharsets.UTF_8));
+        assertEquals("mine", recorders.get(0).awaitCount(1).getFirst().payload());
+    }
+
+    private Socket third(int to) throws Exception {
+        Socket third = Tls.socket(keys("third" + to, authority, 2), members.get(to));
+        third.getOutputStream().write(hello(2).framed().array());
+        assertEquals("", answer(third).refusal());
+        return third;
+    }
+
+    /** Whoever takes a term over has only those above it left. */
+    @Test
+    void aTermToWhichNoElectionsComeIsNotTakenOver() throws Exception {
+        recorders.get(0).awaitView(v -> v.majority() && v.members().size() == 2);
+        List<PeerMessage> far = List.of(new PeerMessage.VoteRequest(Integer.MAX_VALUE, 1, 1L << 40, false),
+                new PeerMessage.VoteResponse(Integer.MAX_VALUE - 1, false),
+                new PeerMessage.PreVoteResponse(Integer.MAX_VALUE, false),
+                new PeerMessage.Append(Integer.MAX_VALUE, 1, 0, 0, 0, 0, List.of()));
+        for (int node = 0; node < 2; node++) {
+            for (PeerMessage each : far) {
+                try (Socket third = third(node)) {
+                    third.getOutputStream().write(Frames.of(each.bytes(1)).array());
+                    assertThrows(EOFException.class, () -> new DataInputStream(third.getInputStream())
+                            .readFully(new byte[1 << 20]), "it hangs up");
+                }
+            }
+        }
+        awaitRefused(far.size());
+        orders.get(1).append("mine".getBytes(StandardCharsets.UTF_8));
+        assertEquals("mine", recorders.get(0).awaitCount(1).getFirst().payload());
+    }
+
+    /** Only its leader knows what a node lacks. */
+    @Test
+    void aMemberThatDoesNotLeadCannotHaveAnotherTakenForOneThatLacksTheLog() throws Exception {
+        recorders.get(0).awaitView(v -> v.majority() && v.members().size() == 2);
+        for (int node = 0; node < 2; node++) {
+            try (Socket third = third(node)) {
+                third.getOutputStream().write(Frames.of(new PeerMessage.Truncated(1L << 40).bytes(1)).array());
+                // what is behind it shows that it has been read
+                third.getOutputStream()
+                        .write(Frames.of(new PeerMessage.VoteRequest(Integer.MAX_VALUE, 1, 1, false).bytes(1)).array());
                 assertThrows(EOFException.class, () -> new DataInputStream(third.getInputStream())
                         .readFully(new byte[1 << 20]), "it hangs up");
             }

@@ -3,7 +3,6 @@ package tutti.wire.sql;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.References;
@@ -43,7 +42,6 @@ final class TouchedTables {
     private static final Set<String> WORDS_OF_THE_MOMENT = Set.of("current_timestamp", "current_date", "current_time",
             "localtime", "localtimestamp", "tablesample", "skip", "nowait", "ctid", "xmin", "xmax", "cmin", "cmax",
             "tableoid");
-    private static final Set<String> STRINGS_OF_THE_MOMENT = Set.of("now", "today", "tomorrow", "yesterday");
     /** What depends on the order of rows. */
     private static final Set<String> BY_ORDER = Set.of("limit", "offset", "fetch", "array_agg", "string_agg",
             "json_agg",
@@ -170,7 +168,7 @@ final class TouchedTables {
         SqlText.Token token = tokens.get(index);
         boolean called = index + 1 < tokens.size() && tokens.get(index + 1).is('(');
         if (token.kind() == SqlTokens.STRING) {
-            if (STRINGS_OF_THE_MOMENT.contains(token.text().strip().toLowerCase(Locale.ROOT))) {
+            if (Moments.mayBe(token.text())) {
                 varying = "'" + token.text() + "'";
             }
         } else if (token.isName() && ((called && (references.varying().contains(token.text())

@@ -213,6 +213,9 @@ class ReadPlanTest {
     @ParameterizedTest
     @ValueSource(strings = {"update account set balance = random()|random()", "select now()|now()",
             "update account set balance = 1 where id = 5|null", "insert into entry select 'now'|'now'",
+            "insert into entry select '{\"tomorrow\"}'|'{\"tomorrow\"}'",
+            "insert into entry select ' Today 12:00 UTC'|' Today 12:00 UTC'",
+            "insert into entry select 'come right now'|null",
             "delete from account where id in (select id from account limit 1)|limit without ORDER BY",
             "delete from account where id in (select id from account order by id limit 1)|null",
             "update guarded set gid = 1|null", "insert into guarded values (1)|nextval()",

@@ -40,7 +40,8 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
     public static final List<String> SETTINGS = List.of("search_path", "default_tablespace",
             "default_table_access_method", "default_toast_compression", "check_function_bodies", "DateStyle",
-            "IntervalStyle", "TimeZone", "lc_monetary", "lc_numeric", "lc_time", "default_text_search_config",
+            "IntervalStyle", "TimeZone", "timezone_abbreviations", "lc_monetary", "lc_numeric", "lc_time",
+            "default_text_search_config",
             "xmloption", "bytea_output", "extra_float_digits", "standard_conforming_strings", "transform_null_equals",
             "array_nulls", "quote_all_identifiers", "createrole_self_grant");
     /** Between texts; no SQL text contains it. */

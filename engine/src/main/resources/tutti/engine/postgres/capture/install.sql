@@ -1101,9 +1101,65 @@ CREATE OR REPLACE FUNCTION tutti.varying_default(relation oid, attribute smallin
                     JOIN pg_proc p ON p.oid = m[1]::oid WHERE p.provolatile <> 'i')))
 $function$;
 
--- Whether a text has a word that the server reads as a time when it parses it: each node has read another one.
+-- Whether a statement may have a literal that the server reads as the moment at which it parses it, such as 'now', '{today}' or 'tomorrow 12:00': each node reads another one. Where a
+-- literal could be put together otherwise than it looks (escapes, continued on another line) it may.
 CREATE OR REPLACE FUNCTION tutti.names_moment(body text) RETURNS boolean LANGUAGE sql IMMUTABLE <fixed settings>
-    AS $function$ SELECT body ~* '[''$]\s*(?:now|today|tomorrow|yesterday)\s*[''$]' $function$;
+    AS $function$
+    SELECT body ~* '[''$][^''$]*\m(?:now|today|tomorrow|yesterday)\M(?!\s*\()|\me''[^'']*\\[xu0-7]|\mu&''|''\s*[\n\r]\s*''|[''$]\s*[[({][^''$]*\\'
+$function$;
+
+-- A value's bytes as they stand in the text of an expression, which has them as numbers, the last one first. Where a machine's characters have signs, so have those.
+CREATE OR REPLACE FUNCTION tutti.tree_bytes(value bytea, signed boolean) RETURNS text LANGUAGE sql IMMUTABLE <fixed settings> AS $function$
+    SELECT string_agg((b - CASE WHEN signed AND b > 127 THEN 256 ELSE 0 END)::text, ' ' ORDER BY i DESC)
+    FROM generate_series(0, length(value) - 1) i CROSS JOIN LATERAL get_byte(value, i) b
+$function$;
+
+-- What expressions match that may have the moment in them: dates from yesterday to tomorrow, times of the days around it, the time of day to the microsecond.
+CREATE OR REPLACE FUNCTION tutti.moment_pattern() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT concat('(?:^|[^-\d])(?:', string_agg(m.bytes, '|'), ')(?!\d)') FROM (VALUES (true), (false)) AS s (signed)
+        CROSS JOIN LATERAL (
+            SELECT tutti.tree_bytes(int8send((extract(epoch FROM localtime) * 1000000)::int8), s.signed)
+            UNION ALL SELECT tutti.tree_bytes(int4send(current_date + d - date '2000-01-01'), s.signed) FROM generate_series(-1, 1) d
+            UNION ALL SELECT concat('(?:-?\d+ ){5}', tutti.tree_bytes(substr(int8send(
+                    ((extract(epoch FROM now() - timestamptz '2000-01-01 00:00+00') + 86400 * d) * 1000000)::int8), 1, 3), s.signed))
+                FROM generate_series(-3, 3) d) AS m (bytes)
+$function$;
+
+-- Refuses a statement that may have made the moment at which it was read a constant: of a default, a CHECK, a view, an index, a bound, whatever keeps an expression. It names the moment,
+-- and has made an expression with a time of about now. What all nodes execute (`ordered`) must be judged alike by all, whenever they come to it; so any time counts there.
+CREATE OR REPLACE FUNCTION tutti.check_moments(tag text, ordered boolean, statement text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    moments text;
+BEGIN
+    IF NOT ordered AND current_setting('session_replication_role') = 'replica' OR tag !~ '^(?:CREATE|ALTER) ' OR NOT tutti.names_moment(statement) THEN
+        RETURN;
+    END IF;
+    moments := CASE WHEN NOT ordered THEN tutti.moment_pattern() END;
+    IF EXISTS (WITH trees AS MATERIALIZED (
+            SELECT adrelid AS relation, adbin::text AS tree FROM pg_attrdef WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT oid, relpartbound::text FROM pg_class WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT conrelid, conbin::text FROM pg_constraint WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT indrelid, concat_ws(' ', indexprs, indpred) FROM pg_index WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT partrelid, partexprs::text FROM pg_partitioned_table WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT polrelid, concat_ws(' ', polqual, polwithcheck) FROM pg_policy WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT 0, concat_ws(' ', proargdefaults, prosqlbody) FROM pg_proc WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT prrelid, prqual::text FROM pg_publication_rel WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT ev_class, concat_ws(' ', ev_qual, ev_action) FROM pg_rewrite WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT stxrelid, stxexprs::text FROM pg_statistic_ext WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT tgrelid, tgqual::text FROM pg_trigger WHERE age(xmin) <= age(pg_current_xact_id()::xid)
+            UNION ALL SELECT 0, typdefaultbin::text FROM pg_type WHERE age(xmin) <= age(pg_current_xact_id()::xid))
+        SELECT FROM trees LEFT JOIN pg_class c ON c.oid = trees.relation
+        WHERE c.relpersistence IS DISTINCT FROM 't' AND CASE WHEN ordered THEN EXISTS (
+                SELECT FROM regexp_matches(trees.tree, ':consttype (\d+)', 'g') m JOIN pg_type t ON t.oid = m[1]::oid
+                WHERE t.typcategory IN ('A', 'C', 'D', 'R'))
+            ELSE trees.tree ~ moments END) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('%s with the moment at which it is read as a constant cannot be replicated', tag),
+            DETAIL = 'The server makes a date or time of ''now'', ''today'', ''tomorrow'' and ''yesterday'' where it reads them: each node would make another one.',
+            HINT = 'Write now() or CURRENT_DATE, which mean the moment at which they are used, or the date and time itself.';
+    END IF;
+END
+$function$;
 
 -- Whether code of a user's may run where a query on a table is planned, with the rights of who asks: the server computes what is constant in the expressions of all
 -- its indexes and statistics.
@@ -1147,11 +1203,9 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute smallint, ordered boolean) RETURNS boolean LANGUAGE plpgsql
     <fixed settings> AS $function$
 DECLARE
-    moment boolean := tutti.names_moment(coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
     occupied boolean;
 BEGIN
-    IF NOT ordered AND current_setting('session_replication_role') = 'replica'
-            OR NOT moment AND NOT tutti.varying_default(relation, attribute) THEN
+    IF NOT ordered AND current_setting('session_replication_role') = 'replica' OR NOT tutti.varying_default(relation, attribute) THEN
         RETURN false;
     END IF;
     occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
@@ -1162,7 +1216,7 @@ BEGIN
             EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', relation) INTO occupied;
         END IF;
     END IF;
-    IF occupied AND (ordered OR moment OR NOT tutti.tells_filled(relation, attribute)) THEN
+    IF occupied AND (ordered OR NOT tutti.tells_filled(relation, attribute)) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = format('column %I cannot be added to %s, which has rows or is kept on some nodes only, with this default', (SELECT attname
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
@@ -1319,6 +1373,8 @@ BEGIN
         PERFORM tutti.check_no_rows();
     END IF;
     IF permanent THEN
+        PERFORM tutti.check_moments(TG_TAG, starts_with(mark, 'tutti allowed ordered'),
+            coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
         IF TG_TAG = 'ALTER TABLE' THEN
             FOR refilled IN SELECT a.attrelid FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
                     WHERE a.atthasmissing AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0

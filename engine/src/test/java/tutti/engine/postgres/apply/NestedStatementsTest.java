@@ -324,25 +324,6 @@ class NestedStatementsTest {
         }
     }
 
-    /** The server reads such a word when it parses the statement. */
-    @Test
-    void aColumnIsNotFilledWithTheMoment() throws Exception {
-        List<String> columns = List.of("timestamptz DEFAULT 'now'", "date DEFAULT ' Today '",
-                "text DEFAULT $$now$$::timestamp::text");
-        try (Pair pair = new Pair("CREATE TABLE t0 (id int PRIMARY KEY)", "CREATE TABLE t1 (id int PRIMARY KEY)",
-                "CREATE TABLE t2 (id int PRIMARY KEY)")) {
-            for (int i = 0; i < columns.size(); i++) {
-                String block = "DO $do$ BEGIN ALTER TABLE t" + i + " ADD COLUMN at " + columns.get(i) + "; END $do$";
-                commit(pair, block, "INSERT INTO t" + i + " VALUES (1)");
-                pair.assertEqual("t" + i);
-                SQLException refused = assertThrows(SQLException.class,
-                        () -> pair.session.execute(block.replace("at ", "other ")));
-                assertEquals("0A000", refused.getSQLState(), refused.toString());
-                pair.session.connection().rollback();
-            }
-        }
-    }
-
     @Test
     void aColumnIsMadeAnewByWhatIsTheSameEverywhere() throws Exception {
         try (Pair pair = new Pair(

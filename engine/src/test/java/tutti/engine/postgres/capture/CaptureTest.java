@@ -422,6 +422,58 @@ class CaptureTest {
         }
     }
 
+    private static final List<String> MOMENTS = List.of("CREATE TABLE n (at timestamptz DEFAULT 'now')",
+            "CREATE TABLE n (at timestamp(0) DEFAULT 'now')", "CREATE TABLE n (at time DEFAULT $$now$$)",
+            "CREATE TABLE n (at timetz DEFAULT 'now')", "CREATE TABLE n (at date CHECK (at > 'Yesterday'))",
+            "CREATE TABLE n (at timestamptz[] DEFAULT '{now}')", "CREATE TABLE n (at tstzrange DEFAULT '[now,)')",
+            "CREATE TABLE n (at pair DEFAULT '(now,1)')", "CREATE TABLE n (at text DEFAULT ('today'::date + 1)::text)",
+            "CREATE TABLE n (at date DEFAULT E'\\x6eow')", "CREATE TABLE n (at date DEFAULT U&'\\006eow')",
+            "CREATE TABLE n (at date[] DEFAULT '{n\\ow}')", "CREATE TABLE n (at date DEFAULT 'no'\n'w')",
+            "ALTER TABLE t ALTER at SET DEFAULT 'tomorrow 12:00'", "ALTER TABLE t ADD COLUMN since date DEFAULT 'now'",
+            "ALTER TABLE t ADD CHECK (at < 'today 03:04 UTC')", "CREATE VIEW n AS SELECT * FROM t WHERE at < 'now'",
+            "CREATE MATERIALIZED VIEW n AS SELECT * FROM t WHERE at < 'now'", "CREATE INDEX ON t (id) WHERE at > 'now'",
+            "CREATE DOMAIN n AS date DEFAULT 'now'", "CREATE DOMAIN n AS date CHECK (VALUE <= 'today')",
+            "CREATE FUNCTION n(at date DEFAULT 'now') RETURNS date RETURN at",
+            "CREATE FUNCTION n() RETURNS date BEGIN ATOMIC SELECT 'now'::date; END",
+            "CREATE POLICY n ON t USING (at < 'now')",
+            "CREATE RULE n AS ON DELETE TO t WHERE old.at < 'now' DO INSTEAD NOTHING",
+            "CREATE TRIGGER n AFTER INSERT ON t FOR EACH ROW WHEN (NEW.at < 'now') EXECUTE FUNCTION fires()",
+            "CREATE STATISTICS n ON (at > 'now'), id FROM t",
+            "CREATE TABLE n (at timestamptz) PARTITION BY RANGE ((at > 'now'))");
+
+    /** The server makes a constant of it when it parses the statement, and every node parses it at another time. */
+    @Test
+    void theMomentIsNotKeptAsAConstant() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY, at timestamptz)",
+                "CREATE TYPE pair AS (at timestamptz, number int)",
+                "CREATE FUNCTION fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+        String allow = "SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', NULL)";
+        try (LocalSession session = new LocalSession(database)) {
+            for (String sql : MOMENTS) {
+                for (String each : List.of(sql, "DO $d$ BEGIN EXECUTE $e$" + sql + "$e$; END $d$")) {
+                    SQLException refused = assertThrows(SQLException.class, () -> session.execute(allow, each), each);
+                    assertEquals("0A000", refused.getSQLState(), each + ": " + refused.getMessage());
+                    assertTrue(refused.getMessage().contains("as a constant"), each + ": " + refused.getMessage());
+                    session.connection().rollback();
+                }
+            }
+            for (String sql : List.of("CREATE TEMP TABLE passing (at timestamptz DEFAULT 'now')",
+                    "CREATE TABLE n1 (state text DEFAULT 'now' CHECK (state IN ('now', 'today')), at date DEFAULT '2001-02-03')",
+                    "CREATE TABLE n2 (at timestamptz DEFAULT 'now'::text::timestamptz, b date DEFAULT CURRENT_DATE)",
+                    "CREATE FUNCTION later() RETURNS date LANGUAGE sql AS $$SELECT 'tomorrow'::date$$",
+                    "DO $$ BEGIN EXECUTE format('CREATE TABLE n3 (at timestamptz DEFAULT %L)', now()); END $$")) {
+                session.execute(allow, sql);
+            }
+            session.gather();
+            session.connection().commit();
+            String ordered = allow.replace("NULL", "'ordered'");
+            session.execute(ordered, "CREATE TABLE n4 (state text DEFAULT 'now', number int DEFAULT 7)");
+            assertEquals("0A000", assertThrows(SQLException.class,
+                    () -> session.execute(ordered, "CREATE TABLE n5 (at date DEFAULT 'now')")).getSQLState());
+            session.connection().rollback();
+        }
+    }
+
     /** COMMIT executes the query of a cursor WITH HOLD, when capture has been closed. */
     @Test
     void rowsThatCommitItselfChangesAreNotCommitted() throws Exception {
