@@ -6,7 +6,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 import tutti.command.Failure;
 
@@ -21,8 +20,8 @@ public final class ChosenNodes {
     @Option(names = "--url", paramLabel = "URL", description = "Admin HTTP of a node, http://host:port, instead of a directory; may be repeated.")
     private List<String> urls = List.of();
 
-    @Option(names = "--token-file", paramLabel = "FILE", description = "With --url: a copy of http-token of the node's data directory, for changes.")
-    private @Nullable Path token;
+    @Option(names = "--token-file", paramLabel = "FILE", description = "With --url: a copy of http-token of the node's data directory, for what not everybody may ask. Once for all nodes, or one for each --url, in their order.")
+    private List<Path> tokens = List.of();
 
     /** Made by picocli. */
     public ChosenNodes() {}
@@ -49,7 +48,16 @@ public final class ChosenNodes {
      */
     public List<Chosen> all() {
         if (!urls.isEmpty()) {
-            return urls.stream().map(url -> new Chosen(url, url, token == null ? "" : read(token))).toList();
+            if (tokens.size() > 1 && tokens.size() != urls.size()) {
+                throw Failure.usage(tokens.size() + " token files for " + urls.size() + " nodes",
+                        "give one --token-file for each --url, in their order, or one for all");
+            }
+            List<Chosen> chosen = new ArrayList<>();
+            for (int i = 0; i < urls.size(); i++) {
+                String token = tokens.isEmpty() ? "" : read(tokens.get(tokens.size() == 1 ? 0 : i));
+                chosen.add(new Chosen(urls.get(i), urls.get(i), token));
+            }
+            return chosen;
         }
         ClusterFile cluster = ClusterFile.read(data)
                 .orElseThrow(() -> new Failure("there is no cluster.json in " + data.toAbsolutePath().normalize(),

@@ -40,6 +40,9 @@ final class MetNodes {
     /** How the names of its files begin. */
     static final String MET = "met-";
     private static final String REPLACED = "replaced-";
+    /** What helps a node that has lost its directory. */
+    private static final String REMEDY = "give the node a copy of another node's data: `tutti node --copy-from any`, if it does not get one"
+            + " by itself (docs/operations.md)";
 
     /** What is known of one node. */
     private static final class Known {
@@ -122,7 +125,7 @@ final class MetNodes {
             return Greeting.Answer.lost("node " + node
                     + " comes with another directory than the one that it had,"
                     + " and without what it has promised the others: put its directory back. If it is lost, "
-                    + remedy(node));
+                    + REMEDY);
         }
         if (learner && known(node) == null) {
             return Greeting.Answer
@@ -147,8 +150,8 @@ final class MetNodes {
                 ? ""
                 : "node " + hello.node() + " comes with less than it has promised: " + less
                         + ". Its order's directory was"
-                        + " put back from an old copy, or its disk has lost what was safe. Put the newest one back. If that is"
-                        + " lost, remove the directory; then " + remedy(hello.node());
+                        + " put back from an old copy, or its disk has lost what was safe. Put the newest one back, or "
+                        + REMEDY;
     }
 
     /** Whether this node has met another one, or was told of its directory. */
@@ -164,7 +167,8 @@ final class MetNodes {
 
     private String less(Greeting.Standing now, long process, RaftFiles.Met met) {
         if (now.life() < met.life() || (now.life() == met.life() && process != met.process())) {
-            return "this is life " + now.life() + " of its directory, but node " + self + " has met life " + met.life();
+            return "this is life " + now.life() + " of its directory, but node " + self + " has met "
+                    + (now.life() < met.life() ? "life " + met.life() : "another process in that life");
         }
         if (now.term() < met.term() || (now.term() == met.term() && met.voted() && !now.voted())) {
             return "it is in term " + now.term() + (now.voted() ? "" : " without a vote") + ", but was in term "
@@ -310,11 +314,5 @@ final class MetNodes {
         }
         savedLast = -1;
         return false;
-    }
-
-    /** What helps a node that has lost its directory. */
-    String remedy(int node) {
-        return "see that all other nodes run and are up to date, delete the file " + directory.location(MET + node)
-                + " and its like at each of them, and give the node a copy of another node's data (docs/operations.md)";
     }
 }
