@@ -25,7 +25,6 @@ import tutti.engine.postgres.capture.CaptureException;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Statement;
-import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
