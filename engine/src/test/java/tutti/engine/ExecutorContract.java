@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -161,20 +162,28 @@ public abstract class ExecutorContract {
         assertEquals(Map.of(1, "c", 2, "b"), harness.contents());
     }
 
-    /** What is refused takes nobody with it, is not executed, and is the result when it is the first. */
+    /** What is refused takes nobody with it; the rest is as if it had not been there. */
     @Test
-    void oneThatIsRefusedIsLeftToTheNextTime() throws Exception {
+    void oneThatIsRefusedTakesNobodyWithIt() throws Exception {
         apply(1, harness.put(1, "theirs"));
-        byte[] refused = harness.insertRequest(1, "mine");
-        Executed executed = together(harness.putRequest(2, "a"), harness.putRequest(3, "b"), refused,
-                harness.putRequest(4, "c"));
-        assertEquals(2, executed.responses().size());
-        commit(2);
-        assertEquals(Map.of(1, "theirs", 2, "a", 3, "b"), harness.contents());
-        assertEquals("23505", response(together(refused, harness.putRequest(4, "c"))).sqlState());
-        execute(harness.putRequest(4, "c"));
-        commit(3);
+        List<byte[]> waiting = List.of(harness.putRequest(2, "a"), harness.putRequest(3, "b"),
+                harness.insertRequest(1, "mine"), harness.insertRequest(3, "twice"), harness.putRequest(4, "c"),
+                harness.insertRequest(4, "twice"));
+        List<String> states = new ArrayList<>();
+        for (long position = 2; states.size() < waiting.size(); position++) {
+            Executed executed = together(waiting.subList(states.size(), waiting.size()).toArray(byte[][]::new));
+            executed.responses().forEach(each -> {
+                states.add(each.sqlState());
+                assertTrue(each.content().length > 0);
+            });
+            if (!executed.writes().isEmpty()) {
+                commit(position);
+            }
+        }
+        assertEquals(List.of("00000", "00000", "23505", "23505", "00000", "23505"), states);
         assertEquals(Map.of(1, "theirs", 2, "a", 3, "b", 4, "c"), harness.contents());
+        Executed first = together(harness.insertRequest(1, "mine"), harness.putRequest(5, "d"));
+        assertEquals("23505", response(first).sqlState());
     }
 
     @Test

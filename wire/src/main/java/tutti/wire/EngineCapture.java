@@ -268,7 +268,8 @@ public final class EngineCapture implements Capture {
                         speaker, () -> prove(sql, length, speaker, now, tables));
     }
 
-    private @Nullable InBandStatement prove(byte[] sql, int length, StatementContext speaker, Schema now, InBandTables tables) {
+    private @Nullable InBandStatement prove(byte[] sql, int length, StatementContext speaker, Schema now,
+            InBandTables tables) {
         Judged known = judged(tables);
         return !known.readsAreReads() || known.hidden().in(sql, 0, length, speaker.standardStrings(), true)
                 ? null

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -21,7 +22,7 @@ import tutti.wire.sql.SqlTokens;
  * query that only locks rows. Immutable.
  *
  * <p>
- * <b>What is proven.</b> INSERT, also with ON CONFLICT, UPDATE or DELETE of one table, before which WITH may name queries that only read, without further changing words, in which
+ * <b>What is proven.</b> INSERT, also with ON CONFLICT, UPDATE, DELETE or MERGE of one table, before which WITH may name queries that only read, without further changing words, in which
  * nothing is called but functions of the server's that are known to change nothing, and which names no function of a user's. The table
  * ({@link InBandTables}) has no triggers, rules, policies, partitions, or referential actions that could change others, and no constraint
  * that is checked later. Everything that a statement could call without naming it has been looked at there. If a proof should be
@@ -31,7 +32,8 @@ import tutti.wire.sql.SqlTokens;
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
  * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
- * tell them whole (docs/decisions/0047). Of ON CONFLICT DO UPDATE the letter is that of an insertion where there is no old row. It begins with a letter that not every encoding has,
+ * tell them whole (docs/decisions/0047). Of ON CONFLICT DO UPDATE, and of MERGE, the letter is that of an insertion where there is no old row, and of MERGE that of a
+ * deletion where there is no new one. It begins with a letter that not every encoding has,
  * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}), or that the session has
  * nothing temporary,
  * and with the settings that the row's text depends on, so that the reader sees whether it is what it has to be.
@@ -153,6 +155,9 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         /** Whether it inserts into one table, and where the UPDATE of its ON CONFLICT is; 0 if there is none. */
         private boolean inserts;
         private int updatesAt;
+        /** Whether it merges into one table, and where the UPDATEs of its WHEN clauses are. */
+        private boolean merges;
+        private final List<Integer> mergedAt = new ArrayList<>();
         /** The columns that an update assigns. */
         private final Set<String> assigned = new HashSet<>();
 
@@ -240,7 +245,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         @Nullable
         InBandStatement statement(Object version) {
             return switch (several ? "" : word(0)) {
-                case "insert", "update", "delete" -> change(0, version);
+                case "insert", "update", "delete", "merge" -> change(0, version);
                 case "select" -> {
                     at = 1;
                     yield harmless("", count) && !returning ? unchanged(0, version) : null;
@@ -261,7 +266,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             return targets() && harmless("", count) ? unchanged(UNTOLD, version) : null;
         }
 
-        /** Where an INSERT, UPDATE or DELETE begins behind queries that WITH names and that only read; 0 if there is something else. */
+        /** Where an INSERT, UPDATE, DELETE or MERGE begins behind queries that WITH names and that only read; 0 if there is something else. */
         private int behindReads() {
             at = word(1).equals("recursive") && !word(2).equals("as") && !is(2, '(') ? 2 : 1;
             do {
@@ -281,7 +286,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                     return 0;
                 }
             } while (is(at++, ','));
-            return Set.of("insert", "update", "delete").contains(word(at - 1)) ? at - 1 : 0;
+            return Set.of("insert", "update", "delete", "merge").contains(word(at - 1)) ? at - 1 : 0;
         }
 
         /** Where what stands in the parentheses that open here is over. */
@@ -335,8 +340,9 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             String operation = word(first);
             at = first + 1;
             inserts = operation.equals("insert");
+            merges = operation.equals("merge");
             boolean target = switch (operation) {
-                case "insert" -> accept("into");
+                case "insert", "merge" -> accept("into");
                 case "delete" -> accept("from");
                 default -> true;
             };
@@ -382,8 +388,8 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             boolean tellsVersions = !leaveOut.test(known) && !namesVersions && !isVersion(name)
                     && !isVersion(name(reference));
             boolean told = switch (entry) {
-                case "k" -> known.rekeys() && tellsVersions;
-                case "u" -> updatesAt == 0 || tellsVersions;
+                case "k" -> known.rekeys() && tellsVersions && (!merges || known.deletes());
+                case "u" -> merges ? known.deletes() && tellsVersions : updatesAt == 0 || tellsVersions;
                 case "d" -> known.deletes();
                 default -> !entry.isEmpty();
             };
@@ -432,6 +438,12 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 return !calls || (catalogued && HarmlessFunctions.isHarmless(word));
             }
             String before = word(at - 1);
+            if (merges && depth == 0 && before.equals("then")) {
+                if (word.equals("update")) {
+                    mergedAt.add(at);
+                }
+                return !calls || word.equals("insert");
+            }
             if (word.equals("update")) {
                 if (inserts && depth == 0 && before.equals("do") && updatesAt == 0) {
                     updatesAt = at;
@@ -454,6 +466,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 return first;
             }
             return !calls || BEFORE_PARENTHESIS.contains(word) || HarmlessFunctions.isHarmless(word)
+                    || (merges && word.equals("merge_action"))
                     || (severalTargets && before.equals("into")) || (before.equals("as") && namesColumns(at + 1));
         }
 
@@ -471,11 +484,15 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
 
         /** The letter of its entries; empty if it is not understood. */
         private String entry(String operation, Table table, int from) {
-            if (!operation.equals("update") && updatesAt == 0) {
+            List<Integer> sets = switch (operation) {
+                case "merge" -> mergedAt.stream().map(update -> update + 1).toList();
+                case "update" -> List.of(from);
+                default -> updatesAt == 0 ? List.of() : List.of(updatesAt + 1);
+            };
+            if (sets.isEmpty() && !merges) {
                 return operation.substring(0, 1);
             }
-            int set = updatesAt == 0 ? from : updatesAt + 1;
-            if (!word(set).equals("set") || !assignments(set + 1)) {
+            if (!sets.stream().allMatch(set -> word(set).equals("set") && assignments(set + 1))) {
                 return "";
             }
             List<Table.Column> columns = table.columns();
@@ -489,11 +506,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
         /** The names of the columns that are assigned. */
         private boolean assignments(int from) {
             int inside = 0;
+            int cases = 0;
             boolean begins = true;
             boolean list = false;
             for (int i = from; i < count; i++) {
                 String word = inside == 0 ? word(i) : "";
-                if (word.equals("where") || word.equals("returning")
+                cases += word.equals("case") ? 1 : word.equals("end") ? -1 : 0;
+                if (word.equals("where") || word.equals("returning") || (merges && cases == 0 && word.equals("when"))
                         || (word.equals("from") && !word(i - 1).equals("distinct"))) {
                     return !begins;
                 }
@@ -533,10 +552,12 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
             if (entry.equals("u") && leaveOut.test(table)) {
                 return assigned(out, columns, reference).append(')').toString();
             }
-            if (updatesAt == 0) {
+            if (updatesAt == 0 && !merges) {
                 out.append(entry).append("', ");
             } else {
-                out.append("', CASE WHEN old.tableoid IS NULL THEN 'i' ELSE '").append(entry).append("' END, ");
+                out.append("', CASE WHEN old.tableoid IS NULL THEN 'i'").append(merges
+                        ? " WHEN new.tableoid IS NULL THEN 'd'"
+                        : "").append(" ELSE '").append(entry).append("' END, ");
             }
             out.append(reference).append(".tableoid, ");
             return (entry.equals("k") ? out.append("old.*, new.*") : out.append(reference).append(".*")).append(')')

@@ -200,6 +200,8 @@ class ForgedCaptureTest {
         }
         for (String sql : List.of("SELECT tutti.finish('guess', '00000000000000ab')", "SELECT tutti.gathered('guess')",
                 "SELECT tutti.open_capture('guess', '00000000000000ab')", "SELECT tutti.record('guess', 1000000)",
+                "SELECT tutti.finish_unread('guess')", "SELECT tutti.open_unread('guess')",
+                "SELECT tutti.close_unread('guess')",
                 "SELECT tutti.allow_statement('guess', 'x')", "SELECT tutti.before_set_constraints('guess')",
                 "SELECT tutti.after_set_constraints('guess')")) {
             assertEquals("28000", refused(sql), sql);

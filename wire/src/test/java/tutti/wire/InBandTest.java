@@ -78,7 +78,14 @@ class InBandTest extends InBandTables {
             "update account set balance = 1; update account set balance = 2",
             "insert into copied with ordinality as (select 1) select * from ordinality",
             "insert into log select cast('1' as account (3))", "update account set note = l.t from x as l (1)",
-            "merge into account a using child c on a.id = c.id when matched then delete",
+            "merge into dir d using log l on d.id = l.id when matched then delete",
+            "merge into dir d using log l on d.id = l.id when matched then update set id = 5",
+            "merge into watched w using log l on w.id = l.id when not matched then insert values (l.id)",
+            "merge into account a using log l on a.id = l.id when matched then update set balance = writes(1)",
+            "merge into account a using (select writes(1) as id) l on a.id = l.id when matched then delete",
+            "merge into account old using log l on old.id = l.id when matched then delete",
+            "merge into account a using log l on a.id = l.id when matched then update set balance = 1 returning new.balance",
+            "merge into accounts a using log l on a.id = l.id when matched then delete",
             "update account a set note = (a).writes",
             "update nothing set x = 1", "update account new set id = 5 where id = 4", "truncate account",
             "update pg_class set relname = 'x'",
@@ -97,6 +104,10 @@ class InBandTest extends InBandTables {
             "with x as (select 1) delete from log",
             "with x (i) as (values (1)), y as not materialized (select i from x)"
                     + " insert into copied select i, i, 'y' from y",
+            "merge into account a using child c on a.id = c.id when matched then delete",
+            "merge into account a using child c on a.id = c.id when matched then update set balance = 1 when not matched then"
+                    + " insert (id, balance) values (c.id, 1)",
+            "with s as (select 1 as id) merge into account a using s on a.id = s.id when matched then do nothing",
             "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) update account set balance = i from n where id = i",
             "with account as (select 1 as id) update account set balance = 1",
             "with a as (select 1 as id) update account a set balance = 1",
@@ -327,7 +338,18 @@ class InBandTest extends InBandTables {
             "with account as (select 1 as id) update account set note = 'of the table' where id = 3 returning *",
             "with a as (select 40 as id, 1 as balance) insert into account as a (id, balance) select id, balance from a returning a.*",
             "with few as materialized (select id from copied where id in (201, 202)) delete from copied using few"
-                    + " where copied.id = few.id"};
+                    + " where copied.id = few.id",
+            "merge into account a using (values (1, 5), (60, 6)) as s (id, n) on a.id = s.id when matched then update"
+                    + " set balance = a.balance + s.n when not matched then insert (id, balance, note) values (s.id, s.n, 'ä (new)')",
+            "merge into \"Odd Name\" as o using account a on a.id = o.\"Key\" when matched and a.id = 9 then delete"
+                    + " when matched and a.id = 2 then do nothing when matched then update"
+                    + " set \"select\" = case when o.\"Key\" > 1 then 'b' else 'c' end, \"Key\" = o.\"Key\" + 1000"
+                    + " when not matched and a.id < 8 then insert values (a.id, a.note, a.balance) when not matched then do nothing"
+                    + " returning merge_action(), o.*, a.id",
+            "merge into only \"Odd Name\" using (select 11 as key) s on \"Key\" = key when matched then update set odd = odd + 1"
+                    + " when not matched by source and odd is null then delete when not matched by target then insert (\"Key\") values (key)",
+            "merge into event e using account a on e.odd = a.id when matched then update set note = 'merged' when not matched by source then delete",
+            "with s as (select 3 as id) merge into account a using s on a.id = s.id when matched then update set id = 333 returning a.id"};
 
     @Test
     void statementsTellWhatTriggersCapture() throws Exception {

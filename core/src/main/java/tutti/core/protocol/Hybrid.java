@@ -74,7 +74,8 @@ import tutti.core.txn.TransactionId;
  * sees its request's result when the position of the outcome is visible, with that of all others of the same outcome; what it is told has been ordered.
  *
  * <p>
- * A request that the engine refuses is not executed with others: it is among the next ones, until it is the first of some, and refused alone. What fails together for a
+ * A request that the engine refuses is undone alone, if the engine can: then its refusal is its result, like any other of these, since it has seen what the
+ * requests before it leave. Otherwise it is not executed with others: it is among the next ones, until it is the first of some, and refused alone. What fails together for a
  * passing reason is run again one by one.
  *
  * <p>
@@ -451,7 +452,8 @@ public final class Hybrid implements Protocol {
         if (done.writes().isEmpty()) {
             world.skip(position);
         } else {
-            names.subList(1, names.size()).forEach(name -> world.includes(name, position));
+            done.requests().stream().skip(1).filter(each -> each.response().tookEffect())
+                    .forEach(each -> world.includes(each.transaction(), position));
             if (here.held()) {
                 world.commit(first, position, done.writes());
             } else {

@@ -231,7 +231,8 @@ public interface Engine extends AutoCloseable {
         /**
          * Begins an engine transaction, executes requests in it, one after the other, and captures what they have changed. The engine chooses how
          * many: the first, and as many behind it as come to the same as if each were executed in a transaction of its own, and are not too large together. What it refuses for a
-         * request's own sake is that request's result if it is the first, and executed alone; otherwise the requests before it are all that is executed.
+         * request's own sake is that request's result if it is the first, and executed alone; otherwise the requests before it are all that is executed, or it undoes that one alone,
+         * whose result this is, and goes on.
          * If the first is refused, or nothing was changed, the transaction has ended in the engine.
          *
          * @param transaction that the listener is told if this one is {@linkplain BlockedListener in the way}; it has its place in the
@@ -269,14 +270,14 @@ public interface Engine extends AutoCloseable {
      * What {@link Executor#execute} did.
      *
      * @param writes what was changed by all together; empty if nothing was, or the only one did not take effect
-     * @param responses what the clients of the first requests are told, at least of one: the others have not been executed. Each has taken
+     * @param responses what the clients of the first requests are told, at least of one: the others have not been executed. The first has taken
      *            effect, unless it is the only one
      */
     record Executed(WriteSet writes, List<Response> responses) {
         /** Several, or one. */
         public Executed {
             responses = List.copyOf(responses);
-            if (responses.isEmpty() || (responses.size() > 1 && !responses.stream().allMatch(Response::tookEffect))) {
+            if (responses.isEmpty() || (responses.size() > 1 && !responses.getFirst().tookEffect())) {
                 throw new IllegalArgumentException("executed together: " + responses);
             }
         }

@@ -1,5 +1,6 @@
 package tutti.core.protocol;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import tutti.core.tune.ConcurrencyTuning;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.KeySet;
+import tutti.core.txn.ReadSet;
 import tutti.core.txn.WriteSet;
 
 /** What random scenarios do not single out: who executes, whose outcome counts, and what a take-over leaves. */
@@ -165,6 +167,27 @@ class HybridTest extends HybridSites {
                         "committed 3"),
                 List.of("with 3", "commit 2", "committed 2", "undertake 4 and 1 others"));
         assertTrue(sites.get(0).protocol.undecided(id(4)), "the engine has left it out");
+    }
+
+    /** What was executed before it and behind it takes effect, it alone does not. */
+    @Test
+    void ofThoseExecutedTogetherOneMayBeRefused() {
+        queueBehindFirst(() -> {
+            for (long serial = 2; serial <= 4; serial++) {
+                submit(serial, 2L);
+            }
+        });
+        told(2);
+        Response done = Response.done("done".getBytes(UTF_8));
+        sites.get(2).protocol.undertaken(id(2),
+                new Execution(position, position, new WriteSet(KeySet.EMPTY, "two".getBytes(UTF_8)), ReadSet.EMPTY),
+                List.of(done, new Response("23505", "there is one", "refused".getBytes(UTF_8)), done));
+        deliver();
+        told(List.of("with 4", "apply 2 two"),
+                List.of("with 4", "apply 2 two", "respond 2 done", "respond 3 refused", "respond 4 done",
+                        "committed 2", "aborted 3", "committed 4"),
+                List.of("with 4", "commit 2", "committed 2"));
+        assertFalse(sites.get(0).protocol.undecided(id(3)), "its refusal is its result");
     }
 
     @Test

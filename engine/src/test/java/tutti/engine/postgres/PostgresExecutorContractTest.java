@@ -8,12 +8,15 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import tutti.core.protocol.Response;
 import tutti.core.spi.Engine.Executed;
 import tutti.engine.EngineContract;
 import tutti.engine.ExecutorContract;
+import tutti.engine.postgres.capture.Changes;
 
 class PostgresExecutorContractTest extends ExecutorContract {
     @Override
@@ -32,6 +35,41 @@ class PostgresExecutorContractTest extends ExecutorContract {
         commit(5);
         assertEquals(Map.of(2, "1 year 1 mon", 1, "1 year 1 mon", 4, "1 year 1 mon", 3, "1-1"),
                 replica().contents());
+    }
+
+    /** In one transaction, and others apply just the rest. */
+    @Test
+    void whatIsRefusedIsUndoneAlone() throws Exception {
+        String put = "INSERT INTO kv VALUES (%d, '%s')";
+        for (int i = 0; i < 2; i++) {
+            int from = 10 * i;
+            Executed executed = together(plain(put.formatted(from + 1, "a")),
+                    // it has changed something before it is refused
+                    plain("INSERT INTO kv SELECT %d + g, 1 / (1 - g) FROM generate_series(0, 1) g".formatted(from + 2)),
+                    plain(put.formatted(from + 1, "twice")), plain(put.formatted(from + 2, "b")),
+                    plain(put.formatted(from + 2, "twice")));
+            assertEquals(List.of("00000", "22012", "23505", "00000", "23505"),
+                    executed.responses().stream().map(Response::sqlState).toList());
+            List<Changes.Change> changes = new ArrayList<>();
+            new Changes.Reader(executed.writes().changes()).forEachRemaining(changes::add);
+            assertEquals(2, changes.size());
+            commit(5 + i);
+        }
+        assertEquals(Map.of(1, "a", 2, "b", 11, "a", 12, "b"), replica().contents());
+    }
+
+    private byte[] plain(String sql) {
+        return under(sql, "ISO, MDY", "postgres");
+    }
+
+    @Test
+    void eachFindsItsSettingsWhateverTheOneBeforeHasMadeOfThem() throws Exception {
+        Executed executed = together(
+                under("UPDATE pg_settings SET setting = 'SQL, DMY' WHERE name = 'DateStyle'", "ISO, MDY", "postgres"),
+                plain("INSERT INTO kv SELECT 1, current_setting('DateStyle') || current_setting('search_path')"));
+        assertEquals(2, executed.responses().size());
+        commit(5);
+        assertEquals(Map.of(1, "ISO, MDYpublic"), replica().contents());
     }
 
     @Test

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -19,6 +20,10 @@ final class Batch {
     private static final String CLEAN = "RESET ROLE; RESET ALL; CLOSE ALL; UNLISTEN *; DEALLOCATE ALL; DISCARD TEMP;"
             + " SELECT pg_catalog.pg_advisory_unlock_all()";
     private static final int CLEAN_STATEMENTS = 7;
+    private static final String SET = "SELECT pg_catalog.set_config(s.name, s.value, true)"
+            + " FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.text[]), pg_catalog.unnest($2::pg_catalog.text[]))"
+            + " AS s (name, value)"
+            + " WHERE (pg_catalog.current_setting(s.name, true) OPERATOR(pg_catalog.=) s.value) IS NOT TRUE";
 
     private final ByteBuf bytes;
     /** Statements and calls. */
@@ -91,20 +96,27 @@ final class Batch {
     /** What a statement's meaning depends on, until the transaction's end. */
     void settings(Statement statement) {
         if (!statement.settings().isEmpty()) {
-            List<String> settings = new ArrayList<>();
-            StringBuilder set = new StringBuilder("SELECT ");
-            statement.settings().forEach((name, value) -> {
-                set.append(settings.isEmpty() ? "" : ", ").append("pg_catalog.set_config($")
-                        .append(settings.size() + 1).append(", $").append(settings.size() + 2).append(", true)");
-                settings.add(name);
-                settings.add(value);
-            });
-            String sql = set.toString();
-            Frontend.bind(bytes, "", prepare(sql, new int[0], Map.of()), settings.toArray(String[]::new));
-            Frontend.execute(bytes, "", 0);
-            open = true;
-            size++;
+            set(statement.settings());
         }
+    }
+
+    /** The same and, behind it, the role; what the session has already is not set again, as that costs more than to look. */
+    void session(Statement statement) {
+        Map<String, String> settings = new LinkedHashMap<>(statement.settings());
+        settings.put("role", statement.role());
+        set(settings);
+    }
+
+    private void set(Map<String, String> settings) {
+        execute(SET, Placements.array(settings.keySet()), Placements.array(settings.values()));
+    }
+
+    /** A statement of one's own that repeats, prepared once like those of clients. */
+    void execute(String sql, String... parameters) {
+        Frontend.bind(bytes, "", prepare(sql, new int[0], Map.of()), parameters);
+        Frontend.execute(bytes, "", 0);
+        open = true;
+        size++;
     }
 
     /** The name of a statement, which is prepared now unless it has been. */

@@ -36,6 +36,7 @@ final class BatchHandler implements ResponseHandler {
     private final Listener listener;
     /** One for each end, while statements up to there are answered. */
     private final List<ByteArrayOutputStream> kept = new ArrayList<>(1);
+    private int keptBytes;
     private byte @Nullable [] result;
     private int completed;
     private boolean refusedByAll;
@@ -65,6 +66,7 @@ final class BatchHandler implements ResponseHandler {
         boolean chosen = responses.get(completed);
         if (!chosen && !responses.isEmpty() && type == Backend.ERROR_RESPONSE) {
             kept.forEach(ByteArrayOutputStream::reset); // it failed in the end
+            keptBytes = 0;
             chosen = true;
         }
         if (chosen) {
@@ -107,7 +109,8 @@ final class BatchHandler implements ResponseHandler {
             return;
         }
         ByteArrayOutputStream response = current();
-        if (kept.stream().mapToInt(ByteArrayOutputStream::size).sum() + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
+        if (keptBytes + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
+            keptBytes += body.readableBytes() + 5;
             int length = body.readableBytes() + 4;
             response.write(type);
             response.write(length >>> 24);

@@ -14,9 +14,6 @@ import tutti.engine.postgres.catalog.TableCatalog;
 
 /** Writes calls of the engine's functions, and the statements that all replicas execute, into batches. */
 final class EngineCalls {
-    /** Names the variables in which the changes of a request are gathered, which nobody reads. */
-    private static final byte[] APPLIER_KEY = "0000000000000000".getBytes(StandardCharsets.US_ASCII);
-
     /** Lets a schema change happen that may not depend on rows which some nodes lack: nobody has looked. */
     private static final byte[] ORDERED = "ordered".getBytes(StandardCharsets.US_ASCII);
 
@@ -120,8 +117,8 @@ final class EngineCalls {
     }
 
     /**
-     * Executes a client's request as its own session would: with triggers and foreign keys. What capture gathers meanwhile
-     * is not needed, since every replica executes the same.
+     * Executes a client's request as its own session would: with triggers and foreign keys. What it changes is not gathered, since every replica
+     * executes the same.
      *
      * @return the place in the batch up to which an error is the request's own
      */
@@ -132,7 +129,7 @@ final class EngineCalls {
         int first = batch.size();
         request.calls().forEach(call -> batch.statement(call, request));
         batch.keepResponses(first, batch.size() - 1);
-        call(batch, engine.functions().finish(), APPLIER_KEY);
+        call(batch, engine.functions().finishUnread());
         batch.plain("RESET ROLE");
         batch.plain("RESET ALL");
         return call(batch, engine.functions().endAs());

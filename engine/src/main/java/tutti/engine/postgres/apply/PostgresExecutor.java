@@ -25,7 +25,6 @@ import tutti.engine.postgres.capture.CaptureException;
 import tutti.engine.postgres.capture.CaptureInstaller;
 import tutti.engine.postgres.capture.CaptureReader;
 import tutti.engine.postgres.capture.Statement;
-import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Cancellation;
 import tutti.pgwire.ErrorFields;
@@ -37,8 +36,9 @@ import tutti.pgwire.PostgresException;
  *
  * <p>
  * <b>Several in one transaction</b> are of one role, and each sets its role and all its settings before it begins, so that it finds the session as if
- * it were the first: the engine {@linkplain ExecutorServices#together says} whether anything else could be left behind. If one is refused all is
- * rolled back, and those before it are executed again without it. What several of them say under the same settings is prepared once; with the end of the transaction
+ * it were the first: the engine {@linkplain ExecutorServices#together says} whether anything else could be left behind. If one is refused that is not
+ * the first, all is rolled back and executed again with a savepoint before each, and so are the next transactions of several. Then what is refused is
+ * undone alone, those behind it go on, and its refusal is its result: it has seen what those before it leave, which are committed with it. What several of them say under the same settings is prepared once; with the end of the transaction
  * it is given up, so nothing is read by settings of another one.
  *
  * <p>
@@ -55,6 +55,8 @@ public final class PostgresExecutor implements Executor {
     private static final String COMMIT = "CLOSE ALL; COMMIT";
     private static final int COMMIT_STATEMENTS = 2;
     private static final String ROLLBACK = "ROLLBACK";
+    /** So many transactions of several have savepoints since a request was refused: these cost each request a little. */
+    private static final int APART = 100;
     private static final String LOCKS = "SELECT DISTINCT relation FROM pg_catalog.pg_locks"
             + " WHERE locktype OPERATOR(pg_catalog.=) 'relation' AND pid OPERATOR(pg_catalog.=) pg_catalog.pg_backend_pid()";
     private static final int KEY_BYTES = 8;
@@ -68,6 +70,8 @@ public final class PostgresExecutor implements Executor {
     private final byte[] key;
     /** Of the names of statements that are prepared once for several requests. */
     private final String prefix;
+    /** The name of the savepoint before a request. */
+    private final String savepoint;
     /** By role, the one that was used last at the end. */
     private final Map<String, BackendConnection> connections = new LinkedHashMap<>(8, 0.75f, true);
     /** What waits until everything has been rolled back. */
@@ -75,6 +79,8 @@ public final class PostgresExecutor implements Executor {
     /** The session in which a transaction is open, or being ended. */
     private @Nullable BackendConnection server;
     private volatile @Nullable LocalTransaction transaction;
+    /** So many transactions of several are still to have savepoints. */
+    private int apart;
     /** Counts the executions and their ends: what belongs to an earlier one means nothing. */
     private int run;
     /** Something has been sent that is not answered. */
@@ -92,13 +98,18 @@ public final class PostgresExecutor implements Executor {
         String drawn = HexFormat.of().formatHex(random);
         this.key = drawn.getBytes(StandardCharsets.US_ASCII);
         this.prefix = "tutti_" + drawn + "_";
+        this.savepoint = prefix + "before";
     }
 
     // ------------------------------------------------------------------------------------------ executing
 
-    /** Requests that are executed in one transaction. */
+    /**
+     * Requests that are executed in one transaction.
+     *
+     * @param apart whether each but the first has a savepoint before it
+     */
     private record Together(LocalTransaction transaction, List<Request> requests, List<Statement> statements,
-            Completion<Executed> done) {
+            boolean apart, Completion<Executed> done) {
         String role() {
             return statements.getFirst().role();
         }
@@ -113,7 +124,11 @@ public final class PostgresExecutor implements Executor {
 
         /** The first ones. */
         Together first(int count) {
-            return new Together(transaction, requests.subList(0, count), statements.subList(0, count), done);
+            return new Together(transaction, requests.subList(0, count), statements.subList(0, count), apart, done);
+        }
+
+        Together withSavepoints() {
+            return new Together(transaction, requests, statements, true, done);
         }
     }
 
@@ -137,7 +152,9 @@ public final class PostgresExecutor implements Executor {
                     return;
                 }
             }
-            begin(new Together(whose, requests.subList(0, statements.size()), statements, done), own);
+            boolean savepoints = statements.size() > 1 && apart > 0;
+            apart -= savepoints ? 1 : 0;
+            begin(new Together(whose, requests.subList(0, statements.size()), statements, savepoints, done), own);
         });
     }
 
@@ -158,7 +175,7 @@ public final class PostgresExecutor implements Executor {
                 return;
             }
             if (opened != null) {
-                send(opened, all, own);
+                send(opened, all, List.of(), own);
             } else if (failed instanceof PostgresException refusal && refusal.sqlState().equals("28000")) {
                 all.done.succeeded(refused(refusal.fields()));
             } else {
@@ -209,21 +226,33 @@ public final class PostgresExecutor implements Executor {
         });
     }
 
-    private void send(BackendConnection to, Together all, int own) {
-        Batch batch = new Batch(to.buffer(), all.several() ? prefix : null);
-        batch.query(BEGIN, 1);
-        int begun = -1;
-        for (Statement request : all.statements) {
-            batch.settings(request);
-            batch.plain("SET LOCAL ROLE " + Table.quote(request.role()));
+    /**
+     * Sends requests.
+     *
+     * @param before what those before them were answered; the last of these was refused, and is undone first
+     */
+    private void send(BackendConnection to, Together all, List<Response> before, int own) {
+        // Statements that are prepared behind an error are not there, so each part has names of its own.
+        Batch batch = new Batch(to.buffer(), all.several() ? prefix + before.size() + "_" : null);
+        batch.query(before.isEmpty() ? BEGIN : "ROLLBACK TO SAVEPOINT " + savepoint, 1);
+        List<Integer> begun = new ArrayList<>();
+        for (int i = before.size(); i < all.statements.size(); i++) {
+            Statement request = all.statements.get(i);
+            batch.session(request);
+            if (all.apart && i > 1) {
+                batch.execute("RELEASE SAVEPOINT " + savepoint);
+            }
+            if (all.apart && i > 0) {
+                batch.execute("SAVEPOINT " + savepoint);
+            }
             int from = batch.size();
-            begun = begun < 0 ? from : begun;
+            begun.add(from);
             request.calls().forEach(call -> batch.statement(call, request));
             batch.keepResponses(from, batch.size() - 1);
         }
-        int first = begun;
         boolean java = callsJava(all.statements.getFirst());
         int last = java ? batch.size() - 1 : finish(batch);
+        int first = begun.isEmpty() ? last : begun.getFirst();
         ScheduledFuture<?> watch = engine.watch(loop, all.transaction, to.processId(), () -> own == run && underWay);
         TimeLimit limit = new TimeLimit(loop, engine.statementTime(), "the request", () -> true,
                 () -> engine.end(to.processId()));
@@ -235,13 +264,18 @@ public final class PostgresExecutor implements Executor {
                 limit.over();
             }
 
-            @Override
-            void done(BatchHandler results) {
-                List<Response> responses = new ArrayList<>();
-                for (int i = 0; i < all.requests.size(); i++) {
+            /** With what the first of those that were sent were answered. */
+            private List<Response> responses(BatchHandler results, int count) {
+                List<Response> responses = new ArrayList<>(before);
+                for (int i = 0; i < count; i++) {
                     responses.add(Response.done(results.response(i)));
                 }
-                Told told = new Told(all, results.result(), responses, own);
+                return responses;
+            }
+
+            @Override
+            void done(BatchHandler results) {
+                Told told = new Told(all, results.result(), responses(results, begun.size()), own);
                 if (java) {
                     callJava(to, told);
                 } else {
@@ -256,17 +290,30 @@ public final class PostgresExecutor implements Executor {
                 boolean late = !failure.equals(reported);
                 boolean refused = late || (results.completed() >= first && results.completed() <= last
                         && results.refusedByAll());
+                int done = results.groups();
+                int number = before.size() + done;
+                boolean itself = refused && !late && done < begun.size() && results.completed() >= begun.get(done);
+                if (itself && number > 0) {
+                    apart = APART;
+                    if (all.apart) {
+                        List<Response> responses = responses(results, done);
+                        responses.add(refusal(failure, results.response(done)));
+                        send(to, all, responses, own);
+                        return;
+                    }
+                }
                 if (results.completed() < first) {
                     to.abort(); // the role may not be what it was
                 }
-                int before = results.groups();
                 end(ROLLBACK, own, () -> {
-                    if (refused && all.several()) {
+                    if (itself && number > 0) {
+                        begin(all.withSavepoints(), own);
+                    } else if (refused && all.several()) {
                         // Those before it; if all have been executed, it is not known which has failed.
-                        begin(all.first(before == all.requests.size() ? 1 : Math.max(1, before)), own);
+                        begin(all.first(number == all.requests.size() ? 1 : Math.max(1, number)), own);
                     } else if (refused) {
-                        all.done.succeeded(new Executed(WriteSet.EMPTY, new Response(failure.sqlState(),
-                                limited(failure.message()), late ? new byte[0] : results.response())));
+                        all.done.succeeded(new Executed(WriteSet.EMPTY,
+                                refusal(failure, late ? new byte[0] : results.response())));
                     } else {
                         all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
                     }
@@ -344,8 +391,7 @@ public final class PostgresExecutor implements Executor {
                 engine.failed(failure);
                 end(ROLLBACK, run, () -> {
                     if (results.refusedByAll()) {
-                        told.all.done.succeeded(new Executed(WriteSet.EMPTY,
-                                new Response(failure.sqlState(), limited(failure.message()), new byte[0])));
+                        told.all.done.succeeded(new Executed(WriteSet.EMPTY, refusal(failure, new byte[0])));
                     } else {
                         told.all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
                     }
@@ -418,6 +464,10 @@ public final class PostgresExecutor implements Executor {
 
     private static String limited(String message) {
         return message.length() > MESSAGE_LENGTH_MAX ? message.substring(0, MESSAGE_LENGTH_MAX) + "…" : message;
+    }
+
+    private static Response refusal(EngineFailure why, byte[] content) {
+        return new Response(why.sqlState(), limited(why.message()), content);
     }
 
     private static Executed refused(ErrorFields why) {

@@ -60,14 +60,14 @@ public final class CaptureInstaller {
                     PERFORM tutti.refuse_secret();
                 END IF;""";
     /**
-     * Leaves a capture if its row is one of those that the node has seen in band; counts it. Reads the mark twice, since a variable's value would be one
+     * Leaves a capture if nobody reads its row, or if that is one of those that the node has seen in band, and counts it. Reads the mark each time, since a variable's value would be one
      * more expression, which PL/pgSQL prepares anew in each transaction.
      */
     private static final String PASS_WHAT_IS_SEEN = """
             IF pg_catalog.starts_with(pg_catalog.current_setting('<mark>'), 'tutti.p')
-                        AND pg_catalog.setval_here('tutti.counted'::pg_catalog.regclass,
+                        AND (pg_catalog.current_setting('<mark>') OPERATOR(pg_catalog.=) 'tutti.p' OR pg_catalog.setval_here('tutti.counted'::pg_catalog.regclass,
                             pg_catalog.currval('tutti.counted'::pg_catalog.regclass) OPERATOR(pg_catalog.+) 1) OPERATOR(pg_catalog.<=)
-                            pg_catalog.substr(pg_catalog.current_setting('<mark>'), 8)::pg_catalog.int8 THEN
+                            pg_catalog.substr(pg_catalog.current_setting('<mark>'), 8)::pg_catalog.int8) THEN
                     RETURN NULL;
                 END IF;""";
 
@@ -232,13 +232,14 @@ public final class CaptureInstaller {
      * @param place keeps tables on some nodes only: secret, an array of schemas and names, numbers of the nodes
      * @param largeObject makes or unlinks a large object: secret, and the parts of {@link Changes.Change.LargeObject}
      * @param largePages writes pages of one: secret, and the parts of {@link Changes.Change.LargePages}
+     * @param finishUnread closes the capture of what every node executes, of which nobody reads what has changed: secret
      * @param life names the node's life, which begins when capture is installed: statements say in {@link #ORIGIN} which one they come from
      * @param roleNames of the {@link Role roles} in this database, in their order
      */
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
             int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, int largeObject,
-            int largePages, int place,
+            int largePages, int place, int finishUnread,
             String life, List<String> roleNames) {
         /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
         public static final String ORIGIN = "tutti.origin";
@@ -267,13 +268,13 @@ public final class CaptureInstaller {
                     'tutti.apply_prepare(bytea,text,text,text,text,bytea,bytea)',
                     'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)',
                     'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)',
-                    'tutti.place(bytea,text,text)'])
+                    'tutti.place(bytea,text,text)', 'tutti.finish_unread(bytea)'])
                     WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
                 oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
                 oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)), oid(ids.get(16)), oid(ids.get(17)),
-                oid(ids.get(18)),
+                oid(ids.get(18)), oid(ids.get(19)),
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 

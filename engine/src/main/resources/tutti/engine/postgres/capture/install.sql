@@ -12,6 +12,7 @@
 --        tutti aw...                           rows go to variables of which it does not tell (tutti.begin_aside)
 --        tutti gathered                        the node has all that is to be committed
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.counted counts up to here
+--        tutti.p                               nobody reads the rows: every node executes what has changed them
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
 --                                              if all nodes make it at a position of its own
 --        tutti adopting                        our own schema changes
@@ -391,6 +392,34 @@ BEGIN
 END
 $function$;
 
+-- The same of what every node executes: nobody reads its rows, so captures pass them.
+CREATE OR REPLACE FUNCTION tutti.finish_unread(secret bytea) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    IF tutti.open_unread(secret) THEN
+        SET CONSTRAINTS ALL IMMEDIATE;
+        PERFORM tutti.close_unread(secret);
+    END IF;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.open_unread(secret bytea) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $function$
+BEGIN
+    RETURN CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
+        THEN tutti.refuse_secret() IS NULL
+        WHEN pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'origin'
+        THEN tutti.refuse_role() IS NULL
+        ELSE pg_catalog.set_config('<mark>', 'tutti.p', true) IS NOT NULL END;
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.close_unread(secret bytea) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER AS $function$
+BEGIN
+    RETURN CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.<>) <secret_hash>::pg_catalog.bytea
+        THEN tutti.refuse_secret() IS NULL
+        ELSE pg_catalog.set_config('<mark>', 'tutti gathered', true) IS NOT NULL END;
+END
+$function$;
+
 -- Gives up the advisory locks of the session that outlive its transaction, and tells one of them, or NULL. That is the only way to know them: pg_locks
 -- shows them like those of the transaction, of which the server warns that they cannot be given up.
 CREATE OR REPLACE FUNCTION tutti.give_up_session_locks() RETURNS text LANGUAGE plpgsql SECURITY DEFINER <fixed settings>
@@ -522,12 +551,12 @@ DECLARE
 BEGIN
     IF starts_with(name, 'tutti aw') THEN
         RETURN NULL; -- end_aside() sees to it
-    ELSIF NOT starts_with(name, 'tutti.g') THEN
+    ELSIF NOT starts_with(name, 'tutti.g') AND name <> 'tutti.p' THEN
         PERFORM tutti.refuse_commit();
     END IF;
     DELETE FROM tutti.pending WHERE transaction = NEW.transaction AND number = NEW.number;
-    IF NOT FOUND THEN
-        RETURN NULL; -- it was taken back
+    IF NOT FOUND OR name = 'tutti.p' THEN
+        RETURN NULL; -- it was taken back, or nobody reads it
     END IF;
     IF octet_length(set_config(name, concat(current_setting(name, true), NEW.entry), true)) > 512 * (octet_length(name) - 24) THEN
         PERFORM tutti.next_text(name);
@@ -2092,7 +2121,7 @@ GRANT SELECT ON tutti.declared_sequences, tutti.placed, tutti.placed_elsewhere T
 GRANT INSERT (sequence, last, called) ON tutti.restarts TO PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA tutti FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutti.apply_truncate(bytea, text), tutti.apply_notify(bytea, text, text),
-    tutti.finish(bytea, text), tutti.finish_pinned(), tutti.exposed(), tutti.finish_aside(bytea, text),
+    tutti.finish(bytea, text), tutti.finish_unread(bytea), tutti.open_unread(bytea), tutti.close_unread(bytea), tutti.finish_pinned(), tutti.exposed(), tutti.finish_aside(bytea, text),
     tutti.begin_aside(bytea), tutti.end_aside(bytea), tutti.open_capture(bytea, text),
     tutti.gathered(bytea), tutti.before_set_constraints(bytea), tutti.after_set_constraints(bytea),
     tutti.allow_statement(bytea, text), tutti.record(bytea, bigint), tutti.record_in_band(bytea, bigint, bigint),

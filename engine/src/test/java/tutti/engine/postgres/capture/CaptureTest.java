@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.StringReader;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -311,6 +312,40 @@ class CaptureTest {
             SQLException refused = assertThrows(SQLException.class,
                     () -> session.execute("SELECT tutti.finish('guess'::bytea, '00000000000000ab')"));
             assertEquals("28000", refused.getSQLState());
+        }
+    }
+
+    /** What every node executes does not travel, so its rows are neither gathered nor bounded; nothing else gets past the pipeline by that. */
+    @Test
+    void whatNobodyReadsIsNotGathered() throws Exception {
+        String database = installed("CREATE TABLE t (id int PRIMARY KEY, v text)",
+                "CREATE TABLE child (id int REFERENCES t DEFERRABLE INITIALLY DEFERRED)", "CREATE TABLE u (id int)");
+        String unread = "SELECT tutti.finish_unread('" + TestServer.CLUSTER_SECRET + "'::bytea)";
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 2000) i",
+                    "UPDATE t SET v = v || 'y'", "DELETE FROM t WHERE id > 1", unread);
+            session.connection().commit();
+            session.execute("TRUNCATE u", "INSERT INTO u VALUES (3)", unread);
+            session.connection().commit();
+            assertEquals("0 3", value(session, "SELECT concat((SELECT count(*) FROM tutti.pending), ' ',"
+                    + " (SELECT string_agg(id::text, ',') FROM u))"));
+            session.execute("INSERT INTO child VALUES (4)");
+            assertEquals("23503", assertThrows(SQLException.class, () -> session.execute(unread)).getSQLState());
+            session.connection().rollback();
+            session.execute("INSERT INTO t VALUES (4, '')", unread);
+            assertEquals("55000", assertThrows(SQLException.class,
+                    () -> session.execute("INSERT INTO t VALUES (5, '')")).getSQLState());
+            session.connection().rollback();
+            session.execute("SET LOCAL session_replication_role = replica", "INSERT INTO t VALUES (5, '')");
+            assertEquals("55000", assertThrows(SQLException.class, () -> session.execute(unread)).getSQLState());
+        }
+    }
+
+    private static String value(LocalSession session, String sql) throws SQLException {
+        try (Statement statement = session.connection().createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getString(1);
         }
     }
 

@@ -32,6 +32,7 @@ final class SimExecutor implements Engine.Executor {
         final List<Engine.Request> requests;
         final Completion<Executed> done;
         final List<Run> runs = new ArrayList<>();
+        final List<Response> responses = new ArrayList<>();
         final List<WriteSet> writes = new ArrayList<>();
 
         Together(LocalTransaction transaction, List<Engine.Request> requests, Completion<Executed> done) {
@@ -41,7 +42,7 @@ final class SimExecutor implements Engine.Executor {
         }
 
         Engine.Request next() {
-            return requests.get(runs.size());
+            return requests.get(responses.size());
         }
     }
 
@@ -80,11 +81,14 @@ final class SimExecutor implements Engine.Executor {
             switch (end) {
                 case DONE -> step(of, all);
                 case FOREIGN_KEY -> {
-                    if (all.runs.isEmpty()) {
-                        all.done.succeeded(new Executed(WriteSet.EMPTY,
-                                new Response("23503", end.label(), new byte[0])));
+                    Response refused = new Response("23503", end.label(), new byte[0]);
+                    if (all.responses.isEmpty()) {
+                        all.done.succeeded(new Executed(WriteSet.EMPTY, refused));
+                    } else if (of.isOver()) {
+                        execute(all.transaction, all.requests.subList(0, all.responses.size()), all.done);
                     } else {
-                        execute(all.transaction, all.requests.subList(0, all.runs.size()), all.done);
+                        all.responses.add(refused);
+                        goOn(of, all);
                     }
                 }
                 default -> all.done.failed(new EngineFailure("40001", end.label(), true));
@@ -95,10 +99,16 @@ final class SimExecutor implements Engine.Executor {
     private void finish(SimTransaction of, Together all) {
         WriteSet writes = of.capture();
         all.runs.add(of.run());
+        all.responses.add(Response.done(RunResponse.of(of.run().operations())));
         if (!writes.isEmpty()) {
             all.writes.add(writes);
         }
-        if (all.runs.size() < all.requests.size()) {
+        of.keep();
+        goOn(of, all);
+    }
+
+    private void goOn(SimTransaction of, Together all) {
+        if (all.responses.size() < all.requests.size()) {
             Program.Statement parsed = Program.Statement.parse(all.next().statement());
             of.next(database.run(parsed.transaction(), parsed.program(), database.salt()));
             step(of, all);
@@ -106,7 +116,7 @@ final class SimExecutor implements Engine.Executor {
         }
         all.runs.forEach(database::undertaken);
         Executed executed = new Executed(all.writes.isEmpty() ? WriteSet.EMPTY : Changes.together(all.writes),
-                all.runs.stream().map(run -> Response.done(RunResponse.of(run.operations()))).toList());
+                all.responses);
         if (all.writes.isEmpty()) {
             of.commitUnchanged(() -> tell(of, () -> all.done.succeeded(executed)));
         } else {

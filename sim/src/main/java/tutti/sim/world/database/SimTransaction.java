@@ -234,6 +234,8 @@ public final class SimTransaction extends Locks.Owner {
             fail(StatementEnd.FIRST_UPDATER);
         } else if (run.perform(this::see)) {
             end(StatementEnd.DONE);
+        } else if (!captured.isEmpty() && database.kind() == EngineKind.POSTGRES) {
+            end(StatementEnd.FOREIGN_KEY); // to the savepoint behind those before; it keeps its locks
         } else {
             fail(StatementEnd.FOREIGN_KEY);
         }
@@ -278,11 +280,15 @@ public final class SimTransaction extends Locks.Owner {
         return changes.writeSet();
     }
 
-    /** Goes on with another program, which sees what the one that has been {@linkplain #capture captured} has changed. */
-    void next(Run next) {
+    /** What has been {@linkplain #capture captured} last stays, whatever becomes of the next. */
+    void keep() {
         Changes changes = captured.getLast();
         changes.rows().forEach(
                 (row, change) -> made.put(row, new Store.Version(snapshot, changes.transaction(), change.value())));
+    }
+
+    /** Goes on with another program, which sees what has been {@linkplain #keep kept}. */
+    void next(Run next) {
         run = next;
     }
 
