@@ -151,11 +151,16 @@ public sealed interface GenuineMessage extends Encoded {
                         Field.of("entries", Entry.LIST, Install::entries), Install::new);
     }
 
-    /** The sender has installed the state of a ballot. */
-    record Installed(long ballot) implements GenuineMessage {
+    /**
+     * The sender has installed the state of a ballot.
+     *
+     * @param asks whether it waits to hear the same of the receiver, which may have said so to a life before
+     */
+    record Installed(long ballot, boolean asks) implements GenuineMessage {
         static final Schema<Installed> SCHEMA = Schema
                 .message("group installed", 67, Installed.class, "The sender goes on in this ballot.").of(
-                        Field.of("ballot", Types.POSITIVE, Installed::ballot), Installed::new);
+                        Field.of("ballot", Types.POSITIVE, Installed::ballot),
+                        Field.of("asks", Types.BOOLEAN, Installed::asks), Installed::new);
     }
 
     /** The sender takes part in no lower ballot than this one, so what it was asked in a lower one is in vain. */

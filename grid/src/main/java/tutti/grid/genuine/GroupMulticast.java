@@ -98,8 +98,8 @@ import tutti.grid.multicast.LamportClock;
  * {@link #announce} tells. What comes late about a message that was forgotten carries a stamp at or below that of the last
  * delivery, by which it is known: no message that is yet to come can have such a one, as shown above. What is sent again by others than its sender carries no stamp; a leader knows what is over by what its sender has
  * said, or by its name, as long as a destination may not know that. Members that have crashed stand
- * in the way until they are {@link #gone}, or begin another life ({@link #begins}); but more than half of each group must be through with it, so that a life that is taken in later can be given what came of it. Of what a leader has proposed to other groups only, before it crashed together with the sender, these keep
- * the proposal, without the message itself.
+ * in the way until they are {@link #gone}, or begin another life ({@link #begins}); but more than half of each group must be through with it, so that a life that is taken in later can be given what came of it. What a leader has proposed to
+ * other groups only, before it crashed together with the sender, these drop after some time.
  */
 public class GroupMulticast {
     /** What the state machine asks of its world. It must not be called back from there. */
@@ -123,6 +123,8 @@ public class GroupMulticast {
             // It has crashed, or will soon hear of it.
         }
     }
+
+    private static final int TICKS_BEFORE_DROPPED = 4;
 
     private final int self;
     private final Groups groups;
@@ -371,6 +373,12 @@ public class GroupMulticast {
         if (!takesPart) {
             return;
         }
+        if (group >= 0 && joined > 0 && !isStable()) {
+            groups.of(group).stream().filter(node -> node != self)
+                    .forEach(node -> send(node, new GenuineMessage.Installed(joined, true)));
+        }
+        // Its own group knows nothing of it, so its sender is gone, perhaps, and the others have lost it. If not, what is dropped here will be said again.
+        messages.values().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_DROPPED);
         outbox.due().forEach(this::repeat);
         for (Tracked message : queue.values()) {
             if (++message.ticks >= Outbox.TICKS_BEFORE_REPETITION && message.stamp == 0) {
@@ -515,7 +523,12 @@ public class GroupMulticast {
             case GenuineMessage.Part part -> parts.came(from, part);
             case GenuineMessage.Promise promise -> promised(from, parts.whole(from, promise));
             case GenuineMessage.Install install -> install(from, parts.whole(from, install));
-            case GenuineMessage.Installed done -> installed(from, done.ballot());
+            case GenuineMessage.Installed done -> {
+                installed(from, done.ballot());
+                if (done.asks() && done.ballot() == joined) {
+                    send(from, new GenuineMessage.Installed(joined, false));
+                }
+            }
             case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
             case GenuineMessage.Progress how -> {
                 reports.reported(from, how);
@@ -569,6 +582,7 @@ public class GroupMulticast {
 
     /** A message has got a proposal of this group. */
     private void begin(Tracked message, int[] to, byte[] payload, long proposal) {
+        message.ticks = 0;
         message.groups = to;
         message.payload = payload;
         message.proposal = proposal;
@@ -655,17 +669,7 @@ public class GroupMulticast {
         }
         Tracked message = track(ack.id());
         message.acks.put(from, ack);
-        goesOn(from, message, ack);
         commit(message);
-    }
-
-    /** Who acknowledges in a ballot has joined it, though it may have said so to a life before. */
-    private void goesOn(int from, Tracked message, GenuineMessage.Ack ack) {
-        int place = Arrays.binarySearch(message.groups, group);
-        if (groups.groupOf(from) == group && place >= 0 && ack.ballots()[place] == joined
-                && !installed.getOrDefault(joined, Set.of()).contains(from)) {
-            installed(from, joined);
-        }
     }
 
     /** Commits a message, if enough members of each group have accepted the same proposals, the own leader among them. */
@@ -843,7 +847,7 @@ public class GroupMulticast {
         clock.seen(install.clock());
         replace(install.entries());
         installed.computeIfAbsent(joined, _ -> new HashSet<>()).add(from);
-        sendToGroup(new GenuineMessage.Installed(joined));
+        sendToGroup(new GenuineMessage.Installed(joined, false));
     }
 
     /** Whether this ballot would take in this life, if it was {@linkplain #given given} what was delivered up to a stamp. */

@@ -80,7 +80,7 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),
                         new GenuineMessage.Prepare(4, LIVES), new GenuineMessage.Part(4, ENTRIES),
                         new GenuineMessage.Promise(4, 3, 1030, LIVES, ENTRIES),
-                        new GenuineMessage.Install(4, 1030, LIVES, 770, ENTRIES), new GenuineMessage.Installed(4),
+                        new GenuineMessage.Install(4, 1030, LIVES, 770, ENTRIES), new GenuineMessage.Installed(4, true),
                         new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12)),
                 "grid payloads",
                 List.of(new CommitRequest(3, 1000,
