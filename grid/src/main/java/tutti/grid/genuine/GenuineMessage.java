@@ -175,12 +175,14 @@ public sealed interface GenuineMessage extends Encoded {
      *
      * @param stamp up to which it needs nothing any more to be kept for it of what it has delivered; 0 if nothing
      * @param unfinished the lowest serial of its own messages that it may send again, or of the next one
+     * @param asks whether it keeps something until it hears the same of the receiver, which may not know that
      */
-    record Progress(long stamp, long unfinished) implements GenuineMessage {
+    record Progress(long stamp, long unfinished, boolean asks) implements GenuineMessage {
         static final Schema<Progress> SCHEMA = Schema
                 .message("group progress", 69, Progress.class, "What the sender is through with, and may send again.").of(
                         Field.of("stamp", Types.NATURAL, Progress::stamp),
-                        Field.of("unfinished", Types.LONG, Progress::unfinished), Progress::new);
+                        Field.of("unfinished", Types.LONG, Progress::unfinished),
+                        Field.of("asks", Types.BOOLEAN, Progress::asks), Progress::new);
     }
 
     /**

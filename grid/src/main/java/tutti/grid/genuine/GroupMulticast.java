@@ -163,8 +163,7 @@ public class GroupMulticast {
     private final Outbox outbox = new Outbox();
     private final Reports reports = new Reports();
     private final Parts parts;
-    /** By node: what it was told last of how far this one is; and who has told so since. A life that knows nothing of a message does not know who waits for it. */
-    private final Map<Integer, Long> told = new HashMap<>();
+    /** Who has asked how far this node is. */
     private final Set<Integer> waiting = new TreeSet<>();
 
     /**
@@ -406,29 +405,25 @@ public class GroupMulticast {
         if (!takesPart) {
             return;
         }
-        GenuineMessage.Progress here = new GenuineMessage.Progress(through, outbox.unfinished());
-        Set<Integer> to = new TreeSet<>();
+        // By node: up to where it must have told that it is through. A life that was begun meanwhile may not know that anybody waits for it.
+        Map<Integer, Long> to = new TreeMap<>();
         messages.values().stream().filter(message -> message.delivered).forEach(message -> {
-            to.addAll(everybody(message.groups));
-            if (!reports.hasTold(message.id.node())) {
-                // Its sender, or one of us, is another life, of which the other one does not know that it waits.
-                to.add(message.id.node());
+            everybody(message.groups).forEach(node -> to.merge(node, message.stamp, Math::max));
+            if (reports.isWaitedFor(message.id.node(), 0)) {
+                to.putIfAbsent(message.id.node(), 0L);
             }
         });
-        outbox.told().forEach(of -> to.addAll(everybody(of)));
-        waiting.stream().filter(node -> told.getOrDefault(node, -1L) < through).forEach(to::add);
+        outbox.told().forEach(of -> everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
+        waiting.forEach(node -> to.putIfAbsent(node, 0L));
         waiting.clear();
-        to.forEach(node -> {
-            told.put(node, through);
-            send(node, here);
-        });
+        to.forEach((node, stamp) -> send(node, new GenuineMessage.Progress(through, outbox.unfinished(),
+                node != self && reports.isWaitedFor(node, stamp))));
         work();
     }
 
     /** A life of a node is over, and nothing of it comes any more. */
     public void gone(int node) {
         reports.gone(node);
-        told.remove(node);
         waiting.remove(node);
         parts.gone(node);
         forget();
@@ -532,7 +527,9 @@ public class GroupMulticast {
             case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
             case GenuineMessage.Progress how -> {
                 reports.reported(from, how);
-                waiting.add(from);
+                if (how.asks()) {
+                    waiting.add(from);
+                }
                 forget();
             }
         }

@@ -21,9 +21,10 @@ final class Reports {
         finishedBelow(new TransactionId(by, how.unfinished()));
     }
 
-    /** Whether a node that is not gone has told how far it is, or need not. */
-    boolean hasTold(int node) {
-        return gone.contains(node) || progress.containsKey(node);
+    /** Whether a node that is not gone has not told that it is as far as this. */
+    boolean isWaitedFor(int node, long stamp) {
+        GenuineMessage.Progress how = progress.get(node);
+        return !gone.contains(node) && (how == null || how.stamp() < stamp);
     }
 
     private static TransactionId life(TransactionId id) {
@@ -37,7 +38,7 @@ final class Reports {
     /** Begins to keep for a life that is not there yet what it is not through with. */
     void keepFor(int node, long through) {
         begins(node);
-        progress.put(node, new GenuineMessage.Progress(through, Long.MIN_VALUE));
+        progress.put(node, new GenuineMessage.Progress(through, Long.MIN_VALUE, false));
     }
 
     private boolean isFinished(TransactionId id) {

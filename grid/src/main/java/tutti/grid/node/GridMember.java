@@ -181,7 +181,7 @@ final class GridMember implements Reads.World {
         agreement.wish(relocation::wish);
         clock.seen(clockSeen);
         l1.seen(clock.latest());
-        long start = byGroups ? config.operationTimeout().toNanos() : 0;
+        long start = byGroups && life == 0 ? config.operationTimeout().toNanos() : 0;
         hearing.start(first.members(), machineClock.nanoTime(), start);
         if (!byGroups) {
             commits.view(first.number(), new TreeSet<>(first.members()));

@@ -649,6 +649,7 @@ class GridTest {
     @Test
     void groupsSayThatTheirPlacesAreFixed() throws IOException {
         open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        countUp(grids.getFirst(), 1);
         assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(grids.getFirst()::leave));
     }
 

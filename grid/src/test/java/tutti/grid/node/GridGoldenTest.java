@@ -81,7 +81,7 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Prepare(4, LIVES), new GenuineMessage.Part(4, ENTRIES),
                         new GenuineMessage.Promise(4, 3, 1030, LIVES, ENTRIES),
                         new GenuineMessage.Install(4, 1030, LIVES, 770, ENTRIES), new GenuineMessage.Installed(4, true),
-                        new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12)),
+                        new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12, true)),
                 "grid payloads",
                 List.of(new CommitRequest(3, 1000,
                         List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}, 1_700_000_000_000L),

@@ -197,7 +197,9 @@ final class GridRun {
     private void rest(List<Integer> victims, long nanosMax) {
         long end = kernel.now() + nanosMax;
         long still = kernel.now();
-        while (kernel.now() < end && kernel.now() - still < STILL_NANOS) {
+        // By groups, until who does not come back is given up by all.
+        long stillNanos = (isByGroups() && setting.moves > 0 ? 4 : 1) * STILL_NANOS;
+        while (kernel.now() < end && kernel.now() - still < stillNanos) {
             kernel.runUntil(Math.min(end, kernel.now() + STILL_NANOS / 10));
             nodes.values().removeIf(node -> node.ended() != null && setting.moves > 0);
             if (!healed || !restless(victims).isEmpty()) {
