@@ -338,7 +338,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     /** As its leader: gives another life of a member of the group what this one has, and keeps for it what follows; null if this node does not lead. */
     public @Nullable State give(int member, long process) {
-        GroupMulticast.Over over = multicast.give(member, process, through());
+        GroupMulticast.Over over = multicast.give(member, process);
         if (over == null) {
             return null;
         }

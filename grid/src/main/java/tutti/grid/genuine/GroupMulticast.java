@@ -304,18 +304,17 @@ public class GroupMulticast {
     }
 
     /**
-     * As the leader: another life of a member begins to copy what this node has at this instant, so from now on this node keeps for it what it delivers, and what is not through yet.
+     * As the leader: another life of a member begins to copy what this node has at this instant, so from now on this node keeps for it all that it has.
      *
-     * @param through up to which stamp all is in what it copies
      * @return null if this node does not lead
      */
-    public @Nullable Over give(int member, long itsProcess, long through) {
+    public @Nullable Over give(int member, long itsProcess) {
         if (!isLeading() || groups.groupOf(member) != group) {
             return null;
         }
         keepNot();
         joining = new Joining(member, itsProcess, deliveredStamp);
-        reports.keepFor(member, through);
+        reports.begins(member);
         return reports.over();
     }
 
@@ -552,7 +551,7 @@ public class GroupMulticast {
             again(from, message);
             return;
         }
-        if (group < 0 || !isLeading() || (from != data.id().node() && reports.isForgotten(data.id()))) {
+        if (group < 0 || !isLeading() || reports.isForgotten(data.id())) {
             return;
         }
         message = track(data.id());

@@ -35,12 +35,6 @@ final class Reports {
         unfinished.merge(life(first), first.serial(), Math::max);
     }
 
-    /** Begins to keep for a life that is not there yet what it is not through with. */
-    void keepFor(int node, long through) {
-        begins(node);
-        progress.put(node, new GenuineMessage.Progress(through, Long.MIN_VALUE, false));
-    }
-
     private boolean isFinished(TransactionId id) {
         Long first = unfinished.get(life(id));
         return first != null && id.serial() < first;
@@ -71,7 +65,7 @@ final class Reports {
         return true;
     }
 
-    /** Whether a message that is not known to the leader of its group was, and is over: then who sends it again is not its sender, but somebody who has missed that. */
+    /** Whether a message that is not known to the leader of its group was, and is over: then who sends it again has missed that, or has done so before a life began. */
     boolean isForgotten(TransactionId id) {
         return isFinished(id) || over.containsKey(id);
     }
@@ -101,7 +95,7 @@ final class Reports {
         gone.remove(node);
     }
 
-    /** Another life of it takes part: all is kept for it, until it tells how far it is. */
+    /** Another life of it takes part, or copies what it needs for that: all is kept for it, until it tells how far it is. */
     void begins(int node) {
         gone.remove(node);
         progress.remove(node);

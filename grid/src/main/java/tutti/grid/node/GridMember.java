@@ -573,7 +573,11 @@ final class GridMember implements Reads.World {
                 groupCommit.there(from);
                 absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
             }
-            times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
+            if (byGroups) {
+                times.heardByAll(heartbeats.timesOfOthers(config.self()), there().size() - 1, view().members().size());
+            } else {
+                times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
+            }
             relocation.heard(from, heartbeat.moving());
         }
     }
@@ -606,7 +610,7 @@ final class GridMember implements Reads.World {
         members.removeAll(absence.joining());
         if (isBroughtUp && entered().number() == view().number() && heartbeats.areOf(members)) {
             store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
-                    heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
+                    absence.joining().isEmpty() ? heartbeats.least(members, GridMessage.Heartbeat::timeMillis) : 0);
         }
         expire(now);
     }

@@ -59,6 +59,21 @@ final class Times {
         }
     }
 
+    /**
+     * The same without views, of a life that its group takes in anew. Who has welcomed it drops nothing by time before it has said its own; so what others say is not before any instant at which they have dropped something. The latest counts, of
+     * all that are there.
+     *
+     * @param there how many others are
+     * @param members of the grid
+     */
+    void heardByAll(Collection<Long> said, int there, int members) {
+        List<Long> times = said.stream().filter(time -> time > 0).toList();
+        if (!known && times.size() >= there && 2 * times.size() >= members) {
+            known = true;
+            latest = Math.max(latest, times.stream().mapToLong(Long::longValue).max().orElse(0));
+        }
+    }
+
     /** The time in milliseconds since 1970, UTC; not before the epoch, and never before what it was. */
     private long now() {
         latest = Math.max(latest, clock.now().toEpochMilli());

@@ -134,8 +134,7 @@ final class GroupRun {
             for (Node leader : List.copyOf(alive())) {
                 if (leader.group == group && leader.multicast.isLeading()) {
                     leader.talkTo(this);
-                    GroupMulticast.Over over = leader.multicast.give(number, life,
-                            leader.multicast.deliveredStamp());
+                    GroupMulticast.Over over = leader.multicast.give(number, life);
                     if (over != null) {
                         copied = new Copied(leader, List.copyOf(leader.delivered), List.copyOf(leader.stamps),
                                 leader.multicast.deliveredStamp(), over);
