@@ -243,6 +243,7 @@ final class GridMember implements Reads.World {
         if (!isBroughtUp && groupCommit != null && groupCommit.isReady()) {
             LOGGER.info("node {} of grid {} was taken in anew by its group", config.self(), config.name());
             isBroughtUp = true;
+            timesHeard();
             say(GridMessage.Moving.NOTHING);
         }
     }
@@ -574,11 +575,18 @@ final class GridMember implements Reads.World {
                 absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
             }
             if (byGroups) {
-                times.heardByAll(heartbeats.timesOfOthers(config.self()), there().size() - 1, view().members().size());
+                timesHeard();
             } else {
                 times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
             }
             relocation.heard(from, heartbeat.moving());
+        }
+    }
+
+    private void timesHeard() {
+        if (isBroughtUp) {
+            times.heardByAll(heartbeats.timesOfOthers(config.self()), there().size() - 1, view().members().size(),
+                    store.timeHorizonMillis());
         }
     }
 

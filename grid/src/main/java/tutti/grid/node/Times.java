@@ -60,17 +60,17 @@ final class Times {
     }
 
     /**
-     * The same without views, of a life that its group takes in anew. Who has welcomed it drops nothing by time before it has said its own; so what others say is not before any instant at which they have dropped something. The latest counts, of
-     * all that are there.
+     * The same without views, of a life that its group takes in anew. Who has welcomed it drops nothing by time before it has said its own; so what others say is not before any instant at which they have dropped something; who says
+     * none yet has dropped nothing but what it was given without. The latest counts, of all that are there.
      *
      * @param there how many others are
      * @param members of the grid
+     * @param dropped up to when things were dropped that this node was given without
      */
-    void heardByAll(Collection<Long> said, int there, int members) {
-        List<Long> times = said.stream().filter(time -> time > 0).toList();
-        if (!known && times.size() >= there && 2 * times.size() >= members) {
+    void heardByAll(Collection<Long> said, int there, int members, long dropped) {
+        if (!known && said.size() >= there && 2 * said.size() >= members) {
             known = true;
-            latest = Math.max(latest, times.stream().mapToLong(Long::longValue).max().orElse(0));
+            latest = Math.max(latest, Math.max(dropped, said.stream().mapToLong(Long::longValue).max().orElse(0)));
         }
     }
 

@@ -399,7 +399,7 @@ final class GroupRun {
         return all;
     }
 
-    /** Nothing happens any more unless time passes: then leaders that are gone are replaced. */
+    /** Nothing happens any more unless time passes: then leaders that are gone are replaced, and all learn of lives that have begun. */
     private void help(int round) {
         for (List<Integer> members : groups.members().values()) {
             members.stream().map(nodes::get).filter(Node::isJoining).toList().forEach(Node::beginAnew);
@@ -409,6 +409,8 @@ final class GroupRun {
                 left.get(round % left.size()).multicast.lead();
             }
         }
+        // Connections are made anew.
+        alive().forEach(node -> alive().forEach(node::talkTo));
         alive().forEach(node -> node.multicast.tick());
     }
 
