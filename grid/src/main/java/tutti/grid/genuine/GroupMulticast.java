@@ -124,7 +124,8 @@ public class GroupMulticast {
         }
     }
 
-    private static final int TICKS_BEFORE_DROPPED = 4;
+    /** After so many ticks something was lost with a life that is over, and is not merely late. */
+    private static final int TICKS_BEFORE_LOST = 4;
 
     private final int self;
     private final Groups groups;
@@ -150,6 +151,7 @@ public class GroupMulticast {
     // Ballots of this node's group.
     private long promised;
     private long joined;
+    private int ticksBehind;
     /** The highest that somebody has heard of, as far as this node knows. */
     private long heard;
     /** By ballot, not below the one that was joined: who goes on in it. */
@@ -371,12 +373,12 @@ public class GroupMulticast {
         if (!takesPart) {
             return;
         }
-        if (group >= 0 && joined > 0 && !isStable()) {
+        if (group >= 0 && (isBehind() ? ++ticksBehind > TICKS_BEFORE_LOST : joined > 0 && !isStable())) {
             groups.of(group).stream().filter(node -> node != self)
                     .forEach(node -> send(node, new GenuineMessage.Installed(joined, true)));
         }
         // Its own group knows nothing of it, so its sender is gone, perhaps, and the others have lost it. If not, what is dropped here will be said again.
-        messages.values().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_DROPPED);
+        messages.values().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_LOST);
         outbox.due().forEach(this::repeat);
         for (Tracked message : queue.values()) {
             if (++message.ticks >= Outbox.TICKS_BEFORE_REPETITION && message.stamp == 0) {
@@ -514,13 +516,19 @@ public class GroupMulticast {
                 finish(done.id(), done.stamp());
             }
             case GenuineMessage.Prepare prepare -> prepare(from, prepare);
-            case GenuineMessage.Part part -> parts.came(from, part);
+            case GenuineMessage.Part part -> {
+                ticksBehind = 0;
+                parts.came(from, part);
+            }
             case GenuineMessage.Promise promise -> promised(from, parts.whole(from, promise));
             case GenuineMessage.Install install -> install(from, parts.whole(from, install));
             case GenuineMessage.Installed done -> {
                 installed(from, done.ballot());
                 if (done.asks() && done.ballot() == joined) {
                     send(from, new GenuineMessage.Installed(joined, false));
+                } else if (done.asks() && done.ballot() < joined && isLeading()) {
+                    // It was told of this ballot as the life before.
+                    lead();
                 }
             }
             case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
@@ -837,6 +845,7 @@ public class GroupMulticast {
         lives = lives.latest(of);
         promised = install.ballot();
         joined = promised;
+        ticksBehind = 0;
         heard = Math.max(heard, promised);
         leading = false;
         installed.headMap(joined).clear();
@@ -851,6 +860,11 @@ public class GroupMulticast {
         return !takesPart && groups.leader(group, install.ballot()) == from
                 && new Lives(install.lives()).of(groups.placeOf(self)).process() == process
                 && hasAll(install.above(), delivered);
+    }
+
+    /** Whether others go on in a ballot that this node has not been told of. */
+    private boolean isBehind() {
+        return !installed.isEmpty() && installed.lastKey() > joined;
     }
 
     private boolean isTakenIn(int from, GenuineMessage.Install install) {
