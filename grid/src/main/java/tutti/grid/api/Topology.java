@@ -76,7 +76,8 @@ public record Topology(long view, Layout.Phase phase, boolean lost, List<Node> n
                 lost ? ", keys may be lost: acceptLoss()" : ""));
         for (Node node : nodes) {
             text.append(String.format(Locale.ROOT, "%nnode %3d %-22s %-8s", node.number,
-                    node.address.isEmpty() ? "-" : node.address, node.heard ? "there" : node.joining ? "joining" : "silent"));
+                    node.address.isEmpty() ? "-" : node.address,
+                    node.heard ? "there" : node.joining ? "joining" : "silent"));
             node.shares.forEach((cache, share) -> text
                     .append(String.format(Locale.ROOT, " %s %.0f%%", cache, PERCENT * share)));
         }

@@ -68,7 +68,8 @@ public sealed interface GenuineMessage extends Encoded {
     /** The sender has delivered a message. From a leader to who has sent the message: it need not be sent again. To a destination that waits for it: so may that, if one of the two leads its group. */
     record Delivered(TransactionId id, long stamp) implements GenuineMessage {
         static final Schema<Delivered> SCHEMA = Schema
-                .message("group delivered", 63, Delivered.class, "To the sender of a message, or a destination that waits for it: it is ordered for good.")
+                .message("group delivered", 63, Delivered.class,
+                        "To the sender of a message, or a destination that waits for it: it is ordered for good.")
                 .of(
                         Field.of("id", TransactionId.SCHEMA, Delivered::id),
                         Field.of("stamp", Types.POSITIVE, Delivered::stamp), Delivered::new);
@@ -179,7 +180,8 @@ public sealed interface GenuineMessage extends Encoded {
      */
     record Progress(long stamp, long unfinished, boolean asks) implements GenuineMessage {
         static final Schema<Progress> SCHEMA = Schema
-                .message("group progress", 69, Progress.class, "What the sender is through with, and may send again.").of(
+                .message("group progress", 69, Progress.class, "What the sender is through with, and may send again.")
+                .of(
                         Field.of("stamp", Types.NATURAL, Progress::stamp),
                         Field.of("unfinished", Types.LONG, Progress::unfinished),
                         Field.of("asks", Types.BOOLEAN, Progress::asks), Progress::new);

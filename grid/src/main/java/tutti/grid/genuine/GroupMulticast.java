@@ -859,7 +859,7 @@ public class GroupMulticast {
     public boolean wouldTakeIn(int from, GenuineMessage.Install install, long delivered) {
         return !takesPart && groups.leader(group, install.ballot()) == from
                 && new Lives(install.lives()).of(groups.placeOf(self)).process() == process
-                && hasAll(install.above(), delivered);
+                && install.above() <= delivered;
     }
 
     /** Whether others go on in a ballot that this node has not been told of. */
@@ -875,11 +875,6 @@ public class GroupMulticast {
         takesPart = true;
         outbox.startAt(firstSerial());
         return true;
-    }
-
-    /** Whether a state that has all above a stamp lacks nothing that is not part of what was delivered. */
-    boolean hasAll(long above, long delivered) {
-        return above <= delivered;
     }
 
     private void replace(List<GenuineMessage.Entry> entries) {

@@ -271,7 +271,8 @@ final class GridMember implements Reads.World {
 
     /** Figures. */
     GridStatus status() {
-        return new GridStatus(view().number(), there(), Set.copyOf(absence.joining()), entered().layout(), !byGroups && relocation.isLost(),
+        return new GridStatus(view().number(), there(), Set.copyOf(absence.joining()), entered().layout(),
+                !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
                 counts.deadlocks, counts.lockTimeouts, reads.local(), reads.remote(),

@@ -53,7 +53,8 @@ sealed interface GridMessage extends Encoded {
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
             all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
-                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA, Given.SCHEMA,
+                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA,
+                    Given.SCHEMA,
                     Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;

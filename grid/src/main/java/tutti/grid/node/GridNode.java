@@ -149,7 +149,8 @@ public final class GridNode implements AutoCloseable {
         }
         if (!isFirst && !asking.canBeReplaced()) {
             LOGGER.error("node {} of grid {} was there before", config.self(), config.name());
-            end("node " + config.self() + " was there before, what it had is lost, and its group has too few other members to give it"
+            end("node " + config.self()
+                    + " was there before, what it had is lost, and its group has too few other members to give it"
                     + " back: start all nodes anew; a degree of 3 survives that");
             return;
         }

@@ -28,7 +28,8 @@ import tutti.grid.view.Layout;
  * @param messages that it has sent
  * @param l1 what it keeps of other nodes' entries
  */
-public record GridStatus(long view, Set<Integer> members, Set<Integer> joining, Layout layout, boolean lost, int keys, long bytes,
+public record GridStatus(long view, Set<Integer> members, Set<Integer> joining, Layout layout, boolean lost, int keys,
+        long bytes,
         long expired, boolean full,
         long unsentBytes,
         int kept,

@@ -1,6 +1,7 @@
 package tutti.grid.genuine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -69,9 +70,11 @@ class GroupMulticastTest {
             ballots += run.ballots() > 0 ? 1 : 0;
             takenIn += run.takenIn();
         }
-        String figures = deliveries + " deliveries, " + crashes + " crashes, " + ballots + " runs with other leaders, " + takenIn + " lives taken in";
+        String figures = deliveries + " deliveries, " + crashes + " crashes, " + ballots + " runs with other leaders, "
+                + takenIn + " lives taken in";
         System.getLogger("grid").log(System.Logger.Level.INFO, figures);
-        assertTrue(deliveries > 20 * seeds && crashes > seeds / 2 && ballots > seeds / 3 && takenIn > seeds / 2, figures);
+        assertTrue(deliveries > 20 * seeds && crashes > seeds / 2 && ballots > seeds / 3 && takenIn > seeds / 2,
+                figures);
     }
 
     /** Where what is remembered of a few messages is more than one message holds. */
@@ -261,13 +264,19 @@ class GroupMulticastTest {
 
     /** It has copied from a leader that has not kept what it has delivered since. */
     @Test
-    void aLifeThatTakesAnyStateIsFound() {
-        isFound((self, groups, world, process) -> new Mutant(self, groups, world, process) {
-            @Override
-            boolean hasAll(long above, long delivered) {
-                return true;
-            }
-        }, "thrown", "uniform prefix", "liveness");
+    void aLifeDoesNotTakeAStateThatLacksWhatItWasNotGiven() {
+        GroupMulticast life = THE_CLASS.make(2, new Groups(Map.of(0, List.of(0, 1, 2))), new Recorder(), 77);
+        Lives lives = Lives.first(3).with(2, new Lives.Life(3, 77));
+        GenuineMessage.Install complete = new GenuineMessage.Install(3, 0, lives.all(), 500, List.of());
+        life.received(0, complete);
+        assertFalse(life.takesPart(), "it was given nothing");
+        life.given(500, GroupMulticast.Over.NOTHING);
+        life.received(0, new GenuineMessage.Install(3, 0, lives.all(), 501, List.of()));
+        assertFalse(life.takesPart(), "what was delivered at 501 may be missing");
+        life.received(0, new GenuineMessage.Install(3, 0, Lives.first(3).all(), 500, List.of()));
+        assertFalse(life.takesPart(), "this ballot takes in nobody");
+        life.received(0, complete);
+        assertTrue(life.takesPart());
     }
 
     /** Then what was sent to the life before is missing for ever. */

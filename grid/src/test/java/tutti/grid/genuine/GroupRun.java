@@ -376,10 +376,12 @@ final class GroupRun {
 
     /** Whether all that is owed has been done. */
     private boolean isAtRest() {
-        return failures.isEmpty() && nodes.stream().noneMatch(Node::isJoining) && alive().stream().allMatch(node -> node.multicast.pending().isEmpty()
-                && destinations.keySet().stream().filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
-                        .allMatch(node.delivered::contains)
-                && !node.multicast.isWaiting())
+        return failures.isEmpty() && nodes.stream().noneMatch(Node::isJoining)
+                && alive().stream().allMatch(node -> node.multicast.pending().isEmpty()
+                        && destinations.keySet().stream()
+                                .filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
+                                .allMatch(node.delivered::contains)
+                        && !node.multicast.isWaiting())
                 && destinations.keySet().stream()
                         .allMatch(id -> !isSenderAlive(id) || finished.contains(id));
     }
@@ -499,7 +501,8 @@ final class GroupRun {
                 .append(destinations).append(", steps ").append(steps);
         for (Node node : nodes) {
             text.append("\n node ").append(node.number).append(" life ").append(node.life)
-                    .append(surroundings.isCrashed(node.number) ? " crashed" : node.isAway() ? " joining" : "").append(" ballot ")
+                    .append(surroundings.isCrashed(node.number) ? " crashed" : node.isAway() ? " joining" : "")
+                    .append(" ballot ")
                     .append(node.multicast.ballot()).append(node.multicast.isWaiting() ? " waiting" : "")
                     .append(" delivered ").append(node.delivered).append(node.stamps).append(" waits for ")
                     .append(node.multicast.pending());
