@@ -210,7 +210,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         if (!multicast.takesPart()) {
             return;
         }
-        multicast.announce(through());
+        multicast.announce(through(), transactions.values().stream().filter(one -> one.done != null)
+                .mapToLong(one -> one.name.serial()).min().orElse(Long.MAX_VALUE));
         letReadsPass();
         if (nanos - lookedNanos < patienceNanos) {
             return;
@@ -585,7 +586,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         transaction.closed = true;
         undecided.remove(transaction.stamp);
         CommitRequest request = transaction.request();
-        if (!request.checks().isEmpty() && groupsOf(request).size() > 1) {
+        boolean mayBeAsked = groupsOf(request).size() > 1 || owners.groupOf(transaction.name.node()) != group;
+        if (!request.checks().isEmpty() && mayBeAsked) {
             outcomes.put(transaction.name, new CommitMessage.Outcome(transaction.name, committed, transaction.stamp));
         }
         TransactionId id = transaction.id;

@@ -394,15 +394,16 @@ public class GroupMulticast {
 
     /** Tells that this node is through with all that it has delivered. */
     public void announce() {
-        announce(deliveredStamp);
+        announce(deliveredStamp, Long.MAX_VALUE);
     }
 
     /**
      * Tells those with whom this node has messages in common how far it is, so that they need not keep them.
      *
      * @param through up to which stamp it needs nothing more about what it has delivered; never smaller than before
+     * @param waitingFor the lowest serial of a message of its own of which it may ask what has become of it; the largest number if there is none
      */
-    public void announce(long through) {
+    public void announce(long through, long waitingFor) {
         if (!takesPart) {
             return;
         }
@@ -414,10 +415,11 @@ public class GroupMulticast {
                 to.putIfAbsent(message.id.node(), 0L);
             }
         });
-        outbox.told().forEach(of -> everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
+        long unfinished = Math.min(outbox.unfinished(), waitingFor);
+        outbox.told(unfinished).forEach(of -> everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
         waiting.forEach(node -> to.putIfAbsent(node, 0L));
         waiting.clear();
-        to.forEach((node, stamp) -> send(node, new GenuineMessage.Progress(through, outbox.unfinished(),
+        to.forEach((node, stamp) -> send(node, new GenuineMessage.Progress(through, unfinished,
                 node != self && reports.isWaitedFor(node, stamp))));
         work();
     }
@@ -513,7 +515,9 @@ public class GroupMulticast {
                     leaders.put(groups.groupOf(from), from);
                 }
                 ordered(from, done);
-                finish(done.id(), done.stamp());
+                if (done.id().node() == self) {
+                    finish(done.id(), done.stamp());
+                }
             }
             case GenuineMessage.Prepare prepare -> prepare(from, prepare);
             case GenuineMessage.Part part -> {

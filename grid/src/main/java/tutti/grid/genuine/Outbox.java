@@ -67,10 +67,10 @@ final class Outbox {
         return unfinished.isEmpty() ? nextSerial : unfinished.firstKey();
     }
 
-    /** Where messages went that will not be sent again: who is told {@link #unfinished} now need not be told of those below. */
-    Collection<int[]> told() {
+    /** Where messages went that will not be sent again, of which somebody has not been told: who is told now that those below a serial are over need not be told of them again. */
+    Collection<int[]> told(long below) {
         List<int[]> to = new ArrayList<>(finished.values());
-        finished.headMap(unfinished()).clear();
+        finished.headMap(below).clear();
         return to;
     }
 

@@ -245,7 +245,7 @@ class GroupMulticastTest {
     /** It takes an order of events that few seeds have. */
     @Test
     void goingOnWithWhatOldBallotsHaveAcceptedIsFound() {
-        isFound(1150, (self, groups, world, process) -> new Mutant(self, groups, world, process) {
+        isFound(7150, (self, groups, world, process) -> new Mutant(self, groups, world, process) {
             @Override
             Collection<GenuineMessage.Entry> chosen(Collection<GenuineMessage.Promise> of) {
                 Map<TransactionId, GenuineMessage.Entry> chosen = new LinkedHashMap<>();

@@ -367,7 +367,8 @@ final class GroupRun {
         while (to.size() < wanted) {
             to.add(random.nextInt(groups.members().size()));
         }
-        TransactionId id = new TransactionId(sender.number, sender.multicast.firstSerial() + destinations.size());
+        TransactionId id = new TransactionId(sender.number, sender.multicast.firstSerial()
+                + destinations.keySet().stream().filter(one -> one.node() == sender.number).count());
         senders.put(id, sender);
         destinations.put(id, to);
         unsent--;
