@@ -7,7 +7,7 @@ public enum CommitProtocol {
     /** Total order multicast in which the coordinator decides: more steps, fewer messages. */
     TOM_3,
     /**
-     * Total order multicast to groups of owners, without views: any minority of each group may crash at any instant. The nodes are divided into
+     * Total order multicast to groups of owners, without views: any minority of each group may crash at any instant, and come back. The nodes are divided into
      * groups of the largest degree of all caches, or more; all nodes of a group own its keys.
      */
     GROUPS,

@@ -166,6 +166,12 @@ public final class CrashingNodes<M> {
         }
     }
 
+    /** A node that has stopped is started anew: nothing that was sent to it before comes. */
+    public void start(int node) {
+        nodes.get(node).crashed = false;
+        nodes.get(node).inbound.forEach(Deque::clear);
+    }
+
     /** Another view, which lacks so many of those in the last one, but leaves one. They have crashed, or are left out by mistake. */
     public void goOnWithout(int count) {
         Set<Integer> left = new TreeSet<>(left());

@@ -50,6 +50,8 @@ final class GridMetrics {
                 status.unsentBytes());
         all.one("kept", "gauge", "Transactions and messages that this node still remembers.", status.kept());
         all.one("members", "gauge", "Nodes that take part, as far as this one knows.", status.members().size());
+        all.one("joining", "gauge", "Nodes that copy what their group has, and take no part yet.",
+                status.joining().size());
         all.one("owners", "gauge", "Nodes on which keys lie.", status.layout().readers().size());
         all.one("moving", "gauge", "1 while keys are moved.",
                 status.layout().phase() == Layout.Phase.STABLE ? 0 : 1);

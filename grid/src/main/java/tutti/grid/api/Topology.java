@@ -31,9 +31,10 @@ public record Topology(long view, Layout.Phase phase, boolean lost, List<Node> n
      * @param number of it
      * @param address host, colon, port; empty if it was never heard
      * @param heard whether it is a member that was heard of lately
+     * @param joining whether it is being brought up: it copies what its group has, and takes no part yet
      * @param shares by cache: the part of the cache's keys that it owns now, 0 to 1, to about one hundredth; with degree d those of all nodes are d
      */
-    public record Node(int number, String address, boolean heard, Map<String, Double> shares) {
+    public record Node(int number, String address, boolean heard, boolean joining, Map<String, Double> shares) {
         /** Keeps a copy. */
         public Node {
             shares = new LinkedHashMap<>(shares);
@@ -62,7 +63,7 @@ public record Topology(long view, Layout.Phase phase, boolean lost, List<Node> n
         shares.keySet().stream().sorted().forEach(node -> {
             View.Member member = view.processes().getOrDefault(node, View.Member.UNKNOWN);
             nodes.add(new Node(node, member.address(), status.members().contains(node),
-                    shares.getOrDefault(node, Map.of())));
+                    status.joining().contains(node), shares.getOrDefault(node, Map.of())));
         });
         return new Topology(view.number(), status.layout().phase(), status.lost(), nodes);
     }
@@ -75,7 +76,8 @@ public record Topology(long view, Layout.Phase phase, boolean lost, List<Node> n
                 lost ? ", keys may be lost: acceptLoss()" : ""));
         for (Node node : nodes) {
             text.append(String.format(Locale.ROOT, "%nnode %3d %-22s %-8s", node.number,
-                    node.address.isEmpty() ? "-" : node.address, node.heard ? "there" : "silent"));
+                    node.address.isEmpty() ? "-" : node.address,
+                    node.heard ? "there" : node.joining ? "joining" : "silent"));
             node.shares.forEach((cache, share) -> text
                     .append(String.format(Locale.ROOT, " %s %.0f%%", cache, PERCENT * share)));
         }

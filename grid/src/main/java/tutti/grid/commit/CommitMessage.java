@@ -37,7 +37,8 @@ public sealed interface CommitMessage extends Encoded {
 
     /** Whether a transaction has committed. */
     record Outcome(TransactionId id, boolean commit, long stamp) implements CommitMessage {
-        static final Schema<Outcome> SCHEMA = Schema
+        /** How it is written. */
+        public static final Schema<Outcome> SCHEMA = Schema
                 .message("outcome", 31, Outcome.class, "Whether a transaction has committed, and at which stamp.").of(
                         Field.of("id", TransactionId.SCHEMA, Outcome::id),
                         Field.of("commit", Types.BOOLEAN, Outcome::commit),
@@ -86,10 +87,10 @@ public sealed interface CommitMessage extends Encoded {
                         Orphan::new);
     }
 
-    /** Two-phase commit: asks an owner what it knows of the outcome. */
+    /** Two-phase commit: asks an owner what it knows of the outcome; by groups, any member. */
     record Inquire(TransactionId id, long view) implements CommitMessage {
         static final Schema<Inquire> SCHEMA = Schema
-                .message("inquire", 37, Inquire.class, "Two-phase commit: what does an owner know of the outcome?").of(
+                .message("inquire", 37, Inquire.class, "What does an owner know of the outcome?").of(
                         Field.of("id", TransactionId.SCHEMA, Inquire::id),
                         Field.of("view", Types.NATURAL, Inquire::view), Inquire::new);
     }

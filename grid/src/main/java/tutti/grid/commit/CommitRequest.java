@@ -88,7 +88,8 @@ public record CommitRequest(long layout, long begin, List<Write> writes, List<Ch
         return keys;
     }
 
-    static CommitRequest decode(byte[] payload) {
+    /** From what {@link #bytes} has made. */
+    public static CommitRequest decode(byte[] payload) {
         return SET.decode(ByteBuffer.wrap(payload));
     }
 }

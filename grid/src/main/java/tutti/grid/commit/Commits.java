@@ -17,6 +17,11 @@ public interface Commits {
 
         /** A transaction is applied here, on the keys that this node owns. Told once. */
         void applied(TransactionId id, long stamp, CommitRequest request);
+
+        /** Without views: another life of this node takes part instead of this one. */
+        default void replaced() {
+            // It has crashed, or will soon hear of it.
+        }
     }
 
     /**
@@ -32,7 +37,7 @@ public interface Commits {
     void received(int from, Encoded message);
 
     /**
-     * Who was not heard for some time, and who was given up: nothing comes from there any more, and nothing that is sent arrives. For
+     * Who was not heard for some time, and who was given up since the last time: nothing comes from there any more, and nothing that is sent arrives, until another life of the node comes. For
      * protocols without views.
      */
     default void absent(Set<Integer> notHeard, Set<Integer> gone) {

@@ -50,16 +50,24 @@ import tutti.grid.store.Store;
  * decided, since its vote may have to look at them.
  *
  * <p>
+ * <b>Lives.</b> A life of a member that was started anew is given what its leader has at an instant, and then delivers what came after, as a member that was slow would; so it votes as the others do. Votes that were sent
+ * to the life before are lost to it: it asks for the outcome. A member is through with a transaction when it is decided there, and outcomes are kept until all members of its groups are; so somebody of its own group can
+ * tell, since that group keeps everything for it from when it began to copy. Members of other groups tell what their group has voted.
+ *
+ * <p>
  * <b>Once.</b> A message is delivered once, so a transaction is. A vote for what is not delivered yet is kept; for what is unknown and has a
  * stamp that was passed, it is late.
  */
 public final class GroupCommit implements Commits, GroupMulticast.World {
+    private static final int TICKS_BEFORE_QUESTION = 2;
+
     private final int self;
     private final int group;
     private final Groups groups;
     private final GroupOwners owners;
     private final Store store;
     private final World world;
+    private final LamportClock clock;
     private final GroupMulticast multicast;
     private final long patienceNanos;
     /** By the name of the message that orders it. */
@@ -70,6 +78,12 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     private final Map<Key, List<Transaction>> blocked = new HashMap<>();
     /** By stamp: what waits until all up to it is delivered here. */
     private final TreeMap<Long, List<Runnable>> reads = new TreeMap<>();
+    /** By stamp: what was delivered here and is not decided. */
+    private final TreeMap<Long, Transaction> undecided = new TreeMap<>();
+    /** What is decided, for members that cannot know: as long as the multicast keeps what it is about. */
+    private final Map<TransactionId, CommitMessage.Outcome> outcomes = new HashMap<>();
+    /** What waits for this to be decided when this life was taken in; see {@link #isReady}. */
+    private long behind = Long.MAX_VALUE;
     private Set<Integer> silent = Set.of();
     private long serial;
     private long waitingReads;
@@ -97,6 +111,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         private boolean delivered;
         private boolean voted;
         private boolean closed;
+        /** How often {@link #tick} has seen it without an outcome. */
+        private int ticks;
 
         Transaction(TransactionId name) {
             this.name = name;
@@ -121,8 +137,10 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
      *
      * @param clock of this node's group
      * @param patienceNanos how often to look whether somebody must lead, and what should be sent again
+     * @param process 0 of a node's first life; see {@link GroupMulticast}
      */
-    public GroupCommit(int self, GroupOwners owners, LamportClock clock, Store store, long patienceNanos, World world) {
+    public GroupCommit(int self, GroupOwners owners, LamportClock clock, Store store, long patienceNanos, long process,
+            World world) {
         this.self = self;
         this.owners = owners;
         this.groups = new Groups(owners.groups());
@@ -130,7 +148,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         this.store = store;
         this.patienceNanos = patienceNanos;
         this.world = world;
-        this.multicast = new GroupMulticast(self, groups, clock, this);
+        this.clock = clock;
+        this.multicast = new GroupMulticast(self, groups, clock, this, process);
+        if (process == 0) {
+            behind = 0;
+        }
     }
 
     // ------------------------------------------------------------------------------------------ asked by the node
@@ -154,8 +176,10 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     @Override
     public void received(int from, Encoded message) {
         switch (message) {
-            case GenuineMessage ordering -> multicast.received(from, ordering);
+            case GenuineMessage ordering -> ordering(from, ordering);
             case CommitMessage.Vote vote -> voted(from, vote);
+            case CommitMessage.Inquire question -> inquired(from, question.id());
+            case CommitMessage.Outcome outcome -> told(outcome);
             default -> throw new IllegalArgumentException("no message of this protocol: " + message);
         }
         letReadsPass();
@@ -172,15 +196,30 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         gone.forEach(multicast::gone);
     }
 
+    private void ordering(int from, GenuineMessage message) {
+        boolean tookPart = multicast.takesPart();
+        multicast.received(from, message);
+        if (multicast.takesPart() && !tookPart) {
+            serial = multicast.firstSerial();
+            behind = clock.latest();
+        }
+    }
+
     @Override
     public void tick(long nanos) {
-        multicast.announce();
+        if (!multicast.takesPart()) {
+            return;
+        }
+        multicast.announce(through(), transactions.values().stream().filter(one -> one.done != null)
+                .mapToLong(one -> one.name.serial()).min().orElse(Long.MAX_VALUE));
         letReadsPass();
         if (nanos - lookedNanos < patienceNanos) {
             return;
         }
         lookedNanos = nanos;
         multicast.tick();
+        undecided.values().forEach(this::ask);
+        transactions.values().stream().filter(one -> one.done != null && !one.delivered).forEach(this::ask);
         if (silent.contains(multicast.leader()) || multicast.isWaiting()) {
             int next = groups.members().get(group).stream().filter(node -> !silent.contains(node)).findFirst()
                     .orElse(self);
@@ -248,6 +287,164 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         return transactions.size() + multicast.size() + reads.size();
     }
 
+    // ------------------------------------------------------------------------------------------ lives
+
+    /**
+     * What a member has, but for the {@link Store}, at an instant: given to a life that is to take its place beside it.
+     *
+     * @param delivered up to which stamp all is delivered that this is made of
+     * @param floor what was ordered to be forgotten
+     * @param present what a snapshot has
+     * @param undecided what is delivered and waits for votes, by stamp
+     * @param outcomes what others may have to ask for
+     * @param over messages that are over
+     */
+    public record State(long delivered, long floor, long present, List<Undecided> undecided,
+            List<CommitMessage.Outcome> outcomes, GroupMulticast.Over over) {
+        /** Keeps copies. */
+        public State {
+            undecided = List.copyOf(undecided);
+            outcomes = List.copyOf(outcomes);
+        }
+    }
+
+    /**
+     * A transaction that waits for votes.
+     *
+     * @param name of the message that orders it
+     * @param floor what was ordered to be forgotten before it
+     * @param votes by group, those that are known
+     */
+    public record Undecided(TransactionId name, TransactionId id, CommitRequest request, long stamp, long floor,
+            Map<Integer, Boolean> votes) {
+        /** Keeps a copy. */
+        public Undecided {
+            votes = Map.copyOf(votes);
+        }
+    }
+
+    /** Whether this life is one of its group. */
+    public boolean takesPart() {
+        return multicast.takesPart();
+    }
+
+    /** Whether this life has also delivered and decided what was on its way when it was taken in. */
+    public boolean isReady() {
+        if (multicast.takesPart() && behind > 0 && multicast.lowestPending() > behind
+                && (undecided.isEmpty() || undecided.firstKey() > behind)) {
+            behind = 0;
+        }
+        return behind == 0;
+    }
+
+    /** As its leader: gives another life of a member of the group what this one has, and keeps for it what follows; null if this node does not lead. */
+    public @Nullable State give(int member, long process) {
+        GroupMulticast.Over over = multicast.give(member, process);
+        if (over == null) {
+            return null;
+        }
+        List<Undecided> open = new ArrayList<>();
+        for (Transaction one : undecided.values()) {
+            TransactionId id = one.id;
+            if (id != null) {
+                open.add(new Undecided(one.name, id, one.request(), one.stamp, one.floor, one.votes));
+            }
+        }
+        return new State(delivered, floor, present, open, List.copyOf(outcomes.values()), over);
+    }
+
+    /** It has copied all; it is to be taken in; see {@link GroupMulticast#takeIn}. */
+    public void takeIn(int member, long process) {
+        boolean _ = multicast.takeIn(member, process);
+    }
+
+    /** It does not copy any more. */
+    public void keepNot() {
+        multicast.keepNot();
+    }
+
+    /** Whether this ballot takes in this life, if it is given what its group had delivered up to a stamp. */
+    public boolean wouldTakeIn(int from, GenuineMessage.Install install, long delivered) {
+        return multicast.wouldTakeIn(from, install, delivered);
+    }
+
+    /** This life has been given this, and what belongs to it is in the store. It takes part as soon as it is taken in. */
+    public void given(State state) {
+        delivered = state.delivered;
+        floor = state.floor;
+        seen(state.present);
+        multicast.given(delivered, state.over);
+        state.outcomes.forEach(outcome -> outcomes.put(outcome.id(), outcome));
+        for (Undecided one : state.undecided) {
+            Transaction transaction = new Transaction(one.name);
+            transactions.put(one.name, transaction);
+            transaction.id = one.id;
+            transaction.request = one.request;
+            transaction.stamp = one.stamp;
+            transaction.floor = one.floor;
+            transaction.delivered = true;
+            transaction.votes.putAll(one.votes);
+            transaction.voted = one.votes.containsKey(group);
+            takePart(transaction);
+        }
+    }
+
+    /** From now on messages are exchanged with another life of a node. */
+    public void begins(int node, long process) {
+        multicast.begins(node, process);
+    }
+
+    /** A node that was gone is a member again. */
+    public void there(int node) {
+        multicast.there(node);
+    }
+
+    /** Up to where this node needs nothing any more about what it has delivered. */
+    private long through() {
+        return undecided.isEmpty() ? delivered : undecided.firstKey() - 1;
+    }
+
+    /** Asks what has become of a transaction whose votes are late: they may have been sent to a life before, or by one that has ended. */
+    private void ask(Transaction transaction) {
+        if (++transaction.ticks < TICKS_BEFORE_QUESTION || transaction.request == null) {
+            return;
+        }
+        Set<Integer> to = new TreeSet<>();
+        groupsOf(transaction.request()).forEach(of -> to.addAll(groups.members().get(of)));
+        to.remove(self);
+        to.forEach(node -> world.send(node, new CommitMessage.Inquire(transaction.name, 0)));
+    }
+
+    private void inquired(int from, TransactionId name) {
+        Transaction transaction = transactions.get(name);
+        CommitMessage.Outcome outcome = outcomes.get(name);
+        if (outcome != null) {
+            world.send(from, outcome);
+        } else if (transaction != null && transaction.voted && transaction.votes.containsKey(group)
+                && owners.groupOf(from) != group) {
+            world.send(from, new CommitMessage.Vote(name, transaction.votes.get(group), transaction.stamp));
+        }
+    }
+
+    private void told(CommitMessage.Outcome outcome) {
+        Transaction transaction = transactions.get(outcome.id());
+        if (transaction != null && transaction.request != null) {
+            transaction.stamp = outcome.stamp();
+            transaction.outcome = outcome.commit();
+            decide(transaction);
+        }
+    }
+
+    @Override
+    public void forgotten(TransactionId name) {
+        outcomes.remove(name);
+    }
+
+    @Override
+    public void replaced() {
+        world.replaced();
+    }
+
     // ------------------------------------------------------------------------------------------ as a member
 
     @Override
@@ -290,10 +487,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         request.checks().stream().filter(check -> owners.groupOf(check.key()) == group)
                 .forEach(transaction.checkedHere::add);
         floors.add(request.begin());
+        undecided.put(transaction.stamp, transaction);
         if (request.checks().isEmpty()) {
             transaction.outcome = true;
         }
-        if (transaction.checkedHere.isEmpty()) {
+        if (transaction.checkedHere.isEmpty() || transaction.voted) {
             transaction.voted = true;
             decide(transaction);
         } else {
@@ -386,7 +584,12 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     /** Applies or drops what this group owns of it, once. */
     private void close(Transaction transaction, boolean committed) {
         transaction.closed = true;
+        undecided.remove(transaction.stamp);
         CommitRequest request = transaction.request();
+        boolean mayBeAsked = groupsOf(request).size() > 1 || owners.groupOf(transaction.name.node()) != group;
+        if (!request.checks().isEmpty() && mayBeAsked) {
+            outcomes.put(transaction.name, new CommitMessage.Outcome(transaction.name, committed, transaction.stamp));
+        }
         TransactionId id = transaction.id;
         if (committed && id != null) {
             for (CommitRequest.Write write : request.writes()) {

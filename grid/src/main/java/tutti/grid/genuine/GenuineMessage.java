@@ -33,7 +33,7 @@ public sealed interface GenuineMessage extends Encoded {
     /**
      * The stamp that the leader of a group proposes.
      *
-     * @param last the final stamp, if the leader has delivered the message; otherwise 0
+     * @param last the final stamp, if the leader knows it; otherwise 0
      * @param payload of the message for members of this group that lack it; empty for others
      */
     record Accept(TransactionId id, int[] groups, int group, long ballot, long stamp, long last, byte[] payload)
@@ -65,20 +65,26 @@ public sealed interface GenuineMessage extends Encoded {
                         Field.of("stamp", Types.POSITIVE, Ack::stamp), Ack::new);
     }
 
-    /** A leader has delivered a message, whose sender need not send it again. */
+    /** The sender has delivered a message. From a leader to who has sent the message: it need not be sent again. To a destination that waits for it: so may that, if one of the two leads its group. */
     record Delivered(TransactionId id, long stamp) implements GenuineMessage {
         static final Schema<Delivered> SCHEMA = Schema
-                .message("group delivered", 63, Delivered.class, "To the sender of a message: it is ordered for good.")
+                .message("group delivered", 63, Delivered.class,
+                        "To the sender of a message, or a destination that waits for it: it is ordered for good.")
                 .of(
                         Field.of("id", TransactionId.SCHEMA, Delivered::id),
                         Field.of("stamp", Types.POSITIVE, Delivered::stamp), Delivered::new);
     }
 
-    /** Who wants to lead its group asks for what the members know. */
-    record Prepare(long ballot) implements GenuineMessage {
+    /**
+     * Who wants to lead its group asks for what the members know.
+     *
+     * @param lives of the members that are to take part in the ballot, one that is to be taken in among them, perhaps
+     */
+    record Prepare(long ballot, List<Lives.Life> lives) implements GenuineMessage {
         static final Schema<Prepare> SCHEMA = Schema
                 .message("group prepare", 64, Prepare.class, "The sender wants to lead its group in a ballot.").of(
-                        Field.of("ballot", Types.POSITIVE, Prepare::ballot), Prepare::new);
+                        Field.of("ballot", Types.POSITIVE, Prepare::ballot),
+                        Field.of("lives", Lives.LIST, Prepare::lives), Prepare::new);
     }
 
     /**
@@ -86,14 +92,17 @@ public sealed interface GenuineMessage extends Encoded {
      *
      * @param joined the highest ballot whose state the sender has installed
      * @param clock of the sender
+     * @param lives the latest that the sender knows of each member
      */
-    record Promise(long ballot, long joined, long clock, List<Entry> entries) implements GenuineMessage {
+    record Promise(long ballot, long joined, long clock, List<Lives.Life> lives,
+            List<Entry> entries) implements GenuineMessage {
         static final Schema<Promise> SCHEMA = Schema
                 .message("group promise", 65, Promise.class, "What a member knows; it takes part in no lower ballot.")
                 .of(
                         Field.of("ballot", Types.POSITIVE, Promise::ballot),
                         Field.of("joined", Types.NATURAL, Promise::joined),
                         Field.of("clock", Types.NATURAL, Promise::clock),
+                        Field.of("lives", Lives.LIST, Promise::lives),
                         Field.of("entries", Entry.LIST, Promise::entries), Promise::new);
 
         /** With what to go on: what is final, and what was accepted by those who had joined the highest ballot. */
@@ -125,21 +134,34 @@ public sealed interface GenuineMessage extends Encoded {
         }
     }
 
-    /** With what a group goes on in a ballot. */
-    record Install(long ballot, long clock, List<Entry> entries) implements GenuineMessage {
+    /**
+     * With what a group goes on in a ballot.
+     *
+     * @param lives of the members that take part in it
+     * @param above all that its leader has delivered with a stamp above this is among the entries
+     */
+    record Install(long ballot, long clock, List<Lives.Life> lives, long above,
+            List<Entry> entries) implements GenuineMessage {
         static final Schema<Install> SCHEMA = Schema
                 .message("group install", 66, Install.class, "With what a group goes on in a ballot, from its leader.")
                 .of(
                         Field.of("ballot", Types.POSITIVE, Install::ballot),
                         Field.of("clock", Types.NATURAL, Install::clock),
+                        Field.of("lives", Lives.LIST, Install::lives),
+                        Field.of("above", Types.NATURAL, Install::above),
                         Field.of("entries", Entry.LIST, Install::entries), Install::new);
     }
 
-    /** The sender has installed the state of a ballot. */
-    record Installed(long ballot) implements GenuineMessage {
+    /**
+     * The sender has installed the state of a ballot.
+     *
+     * @param asks whether it waits to hear the same of the receiver, which may have said so to a life before
+     */
+    record Installed(long ballot, boolean asks) implements GenuineMessage {
         static final Schema<Installed> SCHEMA = Schema
                 .message("group installed", 67, Installed.class, "The sender goes on in this ballot.").of(
-                        Field.of("ballot", Types.POSITIVE, Installed::ballot), Installed::new);
+                        Field.of("ballot", Types.POSITIVE, Installed::ballot),
+                        Field.of("asks", Types.BOOLEAN, Installed::asks), Installed::new);
     }
 
     /** The sender takes part in no lower ballot than this one, so what it was asked in a lower one is in vain. */
@@ -152,14 +174,17 @@ public sealed interface GenuineMessage extends Encoded {
     /**
      * How far the sender is.
      *
-     * @param stamp of what it has delivered last; 0 if nothing
+     * @param stamp up to which it needs nothing any more to be kept for it of what it has delivered; 0 if nothing
      * @param unfinished the lowest serial of its own messages that it may send again, or of the next one
+     * @param asks whether it keeps something until it hears the same of the receiver, which may not know that
      */
-    record Progress(long stamp, long unfinished) implements GenuineMessage {
+    record Progress(long stamp, long unfinished, boolean asks) implements GenuineMessage {
         static final Schema<Progress> SCHEMA = Schema
-                .message("group progress", 69, Progress.class, "What the sender has delivered, and may send again.").of(
+                .message("group progress", 69, Progress.class, "What the sender is through with, and may send again.")
+                .of(
                         Field.of("stamp", Types.NATURAL, Progress::stamp),
-                        Field.of("unfinished", Types.LONG, Progress::unfinished), Progress::new);
+                        Field.of("unfinished", Types.LONG, Progress::unfinished),
+                        Field.of("asks", Types.BOOLEAN, Progress::asks), Progress::new);
     }
 
     /**
@@ -175,7 +200,8 @@ public sealed interface GenuineMessage extends Encoded {
                 Field.of("payload", Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX), Entry::payload),
                 Field.of("proposal", Types.POSITIVE, Entry::proposal),
                 Field.of("stamp", Types.NATURAL, Entry::stamp), Entry::new);
-        static final Type<List<Entry>> LIST = Types.list(SCHEMA, 1 << 20);
+        /** How they are written. */
+        public static final Type<List<Entry>> LIST = Types.list(SCHEMA, 1 << 20);
         /** What it takes besides groups and payload, at least. */
         private static final int FIXED_BYTES = 64;
 

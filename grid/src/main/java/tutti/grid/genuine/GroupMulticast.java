@@ -39,8 +39,27 @@ import tutti.grid.multicast.LamportClock;
  * is asked in a ballot that is over says so: PASSED.
  *
  * <p>
- * <b>What it stands on.</b> Channels between nodes that live are reliable and first in, first out. Nodes stop and do not come back. More
- * than half of each group live. For progress, but not for safety, somebody who lives must lead each group in the end ({@link #lead}).
+ * <b>What it stands on.</b> Channels between nodes that live are reliable and first in, first out. Nodes stop, and lose what they had. More
+ * than half of each group live and take part. For progress, but not for safety, somebody who lives must lead each group in the end ({@link #lead}).
+ *
+ * <p>
+ * <b>Lives.</b> A node that has crashed may be started anew, as another <em>life</em>, which knows nothing. Each ballot says which life of each member takes part in it. A life takes part in nothing before
+ * it is taken in: it copies what a leader has delivered up to some stamp and what its node has made of that ({@link #give}, {@link #given}), while the leader keeps all that it delivers since; then
+ * the leader asks its group to go on in a higher ballot with that life instead of the one before ({@link #takeIn}), and installs the ballot's state there as well. That state says above which stamp it
+ * has all; a life that was not given all up to there does not take it. Who promises remembers the latest lives that it has heard of, and tells them. <em>A leader counts promises only if all that sent them know exactly the lives that it
+ * has asked for</em>; otherwise it asks anew, with the later ones. The life that is to be taken in promises nothing, so more than half of the group promise without it.
+ *
+ * <p>
+ * <b>Why a life before does no harm.</b> Let b &lt; b' be ballots that were installed, P(b) those who promised b. (1) Lives only go forward: those of b' are those of b, or later ones, of each member. Take the first b for which that is wrong, and a place f that is
+ * both in P(b) and in P(b'). If it was the same life, it promised b first, and told of the lives of b when it promised b'. If not, each of the two had been taken in by a ballot, e and e', below b and b'. If b &lt; e', then by induction the lives of e' are not before those of b, and
+ * the life that promised b' has known them. b = e' cannot be, since then f's life was that of b'. If e' &lt; b, the lives of e' are not after those of b, by induction; so the life in P(b) is a later one, taken in by e &lt; b, and the lives of e
+ * are not after those of b', as b is the first: a contradiction. (2) Whoever has acted in b, by acknowledging or installing, and more than half have, one of them is in P(b'), or in its place a life that a ballot e' has taken in. If e' &gt; b, the state of e' has what
+ * was accepted in b, by induction, and so has that life. e' &le; b cannot be: by (1) the life in b would be later than that in b'. So wherever it says below that of two majorities one was in both, it was; or another
+ * life was there that had been given all of it. An acknowledgement needs no life: only one life of a member takes part in a ballot, and it names the ballots.
+ *
+ * <p>
+ * <b>What a life delivers</b> is what its leader had delivered up to the stamp up to which it was given all, and then what is above: the ballot that takes it in has what is final above that stamp, and what may become final. So it is, from then on, a member that was slow. What others
+ * have sent to the life before is lost. It asks for that by sending a message again that it waits for: leaders and members then say again what they have said, and its own leader says that it has delivered it.
  *
  * <p>
  * <b>One stamp of each group.</b> If more than half of a group have accepted a proposal, all later ballots keep it. One of them is asked
@@ -77,9 +96,10 @@ import tutti.grid.multicast.LamportClock;
  * <p>
  * <b>Memory.</b> A message is kept until all members of its groups have delivered it and its sender will not send it again, as
  * {@link #announce} tells. What comes late about a message that was forgotten carries a stamp at or below that of the last
- * delivery, by which it is known: no message that is yet to come can have such a one, as shown above. Members that have crashed stand
- * in the way until {@link #gone}. Of what a leader has proposed to other groups only, before it crashed together with the sender, these keep
- * the proposal, without the message itself.
+ * delivery, by which it is known: no message that is yet to come can have such a one, as shown above. What is sent again by others than its sender carries no stamp; a leader knows what is over by what its sender has
+ * said, or by its name, as long as a destination may not know that. Members that have crashed stand
+ * in the way until they are {@link #gone}, or begin another life ({@link #begins}); but more than half of each group must be through with it, so that a life that is taken in later can be given what came of it. What a leader has proposed to
+ * other groups only, before it crashed together with the sender, these drop after some time.
  */
 public class GroupMulticast {
     /** What the state machine asks of its world. It must not be called back from there. */
@@ -92,7 +112,20 @@ public class GroupMulticast {
 
         /** A message that this node has sent will be delivered by all members of its groups that live. Told once. */
         void finished(TransactionId id, long stamp);
+
+        /** A message that was delivered here is not kept any more: all members of its groups are through with it, as {@link #announce} tells. */
+        default void forgotten(TransactionId id) {
+            // What is kept besides is none of the multicast's business.
+        }
+
+        /** Another life takes this member's place: this one takes part in nothing any more. */
+        default void replaced() {
+            // It has crashed, or will soon hear of it.
+        }
     }
+
+    /** After so many ticks something was lost with a life that is over, and is not merely late. */
+    private static final int TICKS_BEFORE_LOST = 4;
 
     private final int self;
     private final Groups groups;
@@ -104,9 +137,21 @@ public class GroupMulticast {
     private final TreeMap<Long, Tracked> queue = new TreeMap<>();
     private final Deque<GenuineMessage> toSelf = new ArrayDeque<>();
     private boolean working;
+    // Lives of the members of this node's group: the latest that are known, those of the ballot that was joined, and those that were asked to take part in another one.
+    private final long process;
+    private Lives lives;
+    private Lives joinedLives;
+    private Lives asked;
+    /** This one's. */
+    private Lives.Life life = Lives.Life.FIRST;
+    private boolean takesPart;
+    /** Whether a life that takes no part yet has been given what its group had delivered. */
+    private boolean given;
+    private @Nullable Joining joining;
     // Ballots of this node's group.
     private long promised;
     private long joined;
+    private int ticksBehind;
     /** The highest that somebody has heard of, as far as this node knows. */
     private long heard;
     /** By ballot, not below the one that was joined: who goes on in it. */
@@ -120,6 +165,28 @@ public class GroupMulticast {
     private final Outbox outbox = new Outbox();
     private final Reports reports = new Reports();
     private final Parts parts;
+    /** Who has asked how far this node is. */
+    private final Set<Integer> waiting = new TreeSet<>();
+
+    /**
+     * Which messages are over, so that nobody takes them for new ones.
+     *
+     * @param finishedBelow of a life of a node: the first message that is not known to be ordered everywhere
+     * @param messages besides; without what they carry
+     */
+    public record Over(List<TransactionId> finishedBelow, List<GenuineMessage.Entry> messages) {
+        /** None. */
+        public static final Over NOTHING = new Over(List.of(), List.of());
+
+        /** Keeps copies. */
+        public Over {
+            finishedBelow = List.copyOf(finishedBelow);
+            messages = List.copyOf(messages);
+        }
+    }
+
+    /** A member that is given what this node, its leader, has: all that was delivered above a stamp is kept for it. */
+    private record Joining(int node, long process, long above) {}
 
     /** With a clock of its own. */
     public GroupMulticast(int self, Groups groups, World world) {
@@ -128,7 +195,7 @@ public class GroupMulticast {
 
     /** The same, for tests with other parts. */
     GroupMulticast(int self, Groups groups, World world, Parts parts) {
-        this(self, groups, new LamportClock(Math.max(groups.groupOf(self), 0)), world, parts);
+        this(self, groups, new LamportClock(Math.max(groups.groupOf(self), 0)), world, parts, 0);
     }
 
     /**
@@ -137,17 +204,33 @@ public class GroupMulticast {
      * @param clock of this node's group, so that stamps of different groups differ; it may see other stamps besides
      */
     public GroupMulticast(int self, Groups groups, LamportClock clock, World world) {
-        this(self, groups, clock, world, new Parts(Parts.BYTES));
+        this(self, groups, clock, world, 0);
     }
 
-    private GroupMulticast(int self, Groups groups, LamportClock clock, World world, Parts parts) {
+    /**
+     * The same, of any life.
+     *
+     * @param process 0 of the first life of a node, which takes part from the start; otherwise a number that no other life has of this node, which takes
+     *     part when its group has taken it in: see {@link #given}
+     */
+    public GroupMulticast(int self, Groups groups, LamportClock clock, World world, long process) {
+        this(self, groups, clock, world, new Parts(Parts.BYTES), process);
+    }
+
+    /** The same, for tests with other parts. */
+    GroupMulticast(int self, Groups groups, LamportClock clock, World world, Parts parts, long process) {
         this.self = self;
         this.parts = parts;
         this.groups = groups;
         this.group = groups.groupOf(self);
         this.world = world;
         this.clock = clock;
-        if (group >= 0) {
+        this.process = process;
+        this.lives = Lives.first(group < 0 ? 0 : groups.of(group).size());
+        this.joinedLives = lives;
+        this.asked = lives;
+        this.takesPart = process == 0;
+        if (group >= 0 && takesPart) {
             installed.put(0L, new HashSet<>(groups.of(group)));
             leading = groups.leader(group, 0) == self;
         }
@@ -160,6 +243,9 @@ public class GroupMulticast {
      * @param to groups, at least one
      */
     public void send(TransactionId id, Set<Integer> to, byte[] payload) {
+        if (!takesPart) {
+            throw new IllegalStateException("node " + self + " takes part in nothing yet");
+        }
         if (to.isEmpty() || id.node() != self || !outbox.isNext(id)
                 || !groups.members().keySet().containsAll(to)) {
             throw new IllegalArgumentException("cannot send " + id + " to groups " + to + " from node " + self);
@@ -182,19 +268,117 @@ public class GroupMulticast {
 
     /** This node is to lead its group, since who does seems to be gone. More than one may be told so. */
     public void lead() {
-        if (group < 0) {
-            throw new IllegalStateException("node " + self + " is in no group");
+        if (group < 0 || !takesPart) {
+            throw new IllegalStateException("node " + self + " takes part in no group");
         }
+        ask(nextBallot(), lives);
+    }
+
+    private long nextBallot() {
         long ballot = heard + 1;
         while (groups.leader(group, ballot) != self) {
             ballot++;
         }
-        sendToGroup(new GenuineMessage.Prepare(ballot));
+        return ballot;
+    }
+
+    private void ask(long ballot, Lives of) {
+        asked = of;
+        sendToGroup(new GenuineMessage.Prepare(ballot, of.all()));
         work();
+    }
+
+    // ------------------------------------------------------------------------------------------ lives
+
+    /** Whether this node is one of its group: the first life is from the start, another one when it was taken in. */
+    public boolean takesPart() {
+        return takesPart;
+    }
+
+    /** What this life sends has serials from this on, which no life before has had. */
+    public long firstSerial() {
+        return life.ballot() << Outbox.SERIAL_BITS;
+    }
+
+    /** The stamp of what was delivered last, here or by who has {@linkplain #given given} what it had; 0 if nothing was. */
+    public long deliveredStamp() {
+        return deliveredStamp;
+    }
+
+    /**
+     * As the leader: another life of a member begins to copy what this node has at this instant, so from now on this node keeps for it all that it has.
+     *
+     * @return null if this node does not lead
+     */
+    public @Nullable Over give(int member, long itsProcess) {
+        if (!isLeading() || groups.groupOf(member) != group) {
+            return null;
+        }
+        keepNot();
+        joining = new Joining(member, itsProcess, deliveredStamp);
+        reports.begins(member);
+        return reports.over();
+    }
+
+    /** Who copies does so no more, or was taken in. */
+    public void keepNot() {
+        if (joining != null) {
+            reports.gone(joining.node);
+            joining = null;
+        }
+    }
+
+    /**
+     * It has all: it is to be taken in, by a ballot in which this node goes on leading. Nobody may be asked for the same life again: if it is not taken in, another one begins. Returns false if nothing is asked.
+     */
+    public boolean takeIn(int member, long itsProcess) {
+        if (!isLeading() || joining == null || joining.node != member || joining.process != itsProcess) {
+            return false;
+        }
+        long ballot = nextBallot();
+        ask(ballot, lives.with(groups.placeOf(member), new Lives.Life(ballot, itsProcess)));
+        return true;
+    }
+
+    /**
+     * This life has copied what its leader had when it had delivered all up to a stamp. It takes part from the ballot on in which it is taken in, of which the state has all
+     * that was delivered since.
+     */
+    public void given(long delivered, Over over) {
+        if (takesPart) {
+            throw new IllegalStateException("node " + self + " takes part already");
+        }
+        deliveredStamp = delivered;
+        reports.given(over);
+        given = true;
+    }
+
+    /** From now on this node talks to another life of a node, for which nothing need be kept before it was taken in. What the one before was told last may be lost. */
+    public void begins(int node, long itsProcess) {
+        gone(node);
+        if (takesPart && isLeading() && groups.groupOf(node) == group
+                && joinedLives.of(groups.placeOf(node)).process() == itsProcess) {
+            // It may have been told of this ballot as the one before.
+            lead();
+        }
+    }
+
+    /** A node that was {@linkplain #gone gone} is a member again, as another life. */
+    public void there(int node) {
+        reports.there(node);
     }
 
     /** Time has passed: sends again what should have been delivered since. To be called now and then. */
     public void tick() {
+        if (!takesPart) {
+            return;
+        }
+        if (group >= 0 && (isBehind() ? ++ticksBehind > TICKS_BEFORE_LOST : joined > 0 && !isStable())) {
+            groups.of(group).stream().filter(node -> node != self)
+                    .forEach(node -> send(node, new GenuineMessage.Installed(joined, true)));
+        }
+        // Its own group knows nothing of it, so its sender is gone, perhaps, and the others have lost it. If not, what is dropped here will be said again.
+        messages.values().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_LOST);
         outbox.due().forEach(this::repeat);
         for (Tracked message : queue.values()) {
             if (++message.ticks >= Outbox.TICKS_BEFORE_REPETITION && message.stamp == 0) {
@@ -208,20 +392,42 @@ public class GroupMulticast {
         everybody(data.groups()).forEach(node -> send(node, data));
     }
 
-    /** Tells those with whom this node has messages in common how far it is, so that they need not keep them. */
+    /** Tells that this node is through with all that it has delivered. */
     public void announce() {
-        GenuineMessage.Progress here = new GenuineMessage.Progress(deliveredStamp, outbox.unfinished());
-        Set<Integer> to = new TreeSet<>();
-        messages.values().stream().filter(message -> message.delivered)
-                .forEach(message -> to.addAll(everybody(message.groups)));
-        outbox.told().forEach(of -> to.addAll(everybody(of)));
-        to.forEach(node -> send(node, here));
+        announce(deliveredStamp, Long.MAX_VALUE);
+    }
+
+    /**
+     * Tells those with whom this node has messages in common how far it is, so that they need not keep them.
+     *
+     * @param through up to which stamp it needs nothing more about what it has delivered; never smaller than before
+     * @param waitingFor the lowest serial of a message of its own of which it may ask what has become of it; the largest number if there is none
+     */
+    public void announce(long through, long waitingFor) {
+        if (!takesPart) {
+            return;
+        }
+        // By node: up to where it must have told that it is through. A life that was begun meanwhile may not know that anybody waits for it.
+        Map<Integer, Long> to = new TreeMap<>();
+        messages.values().stream().filter(message -> message.delivered).forEach(message -> {
+            everybody(message.groups).forEach(node -> to.merge(node, message.stamp, Math::max));
+            if (reports.isWaitedFor(message.id.node(), 0)) {
+                to.putIfAbsent(message.id.node(), 0L);
+            }
+        });
+        long unfinished = Math.min(outbox.unfinished(), waitingFor);
+        outbox.told(unfinished).forEach(of -> everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
+        waiting.forEach(node -> to.putIfAbsent(node, 0L));
+        waiting.clear();
+        to.forEach((node, stamp) -> send(node, new GenuineMessage.Progress(through, unfinished,
+                node != self && reports.isWaitedFor(node, stamp))));
         work();
     }
 
-    /** A node has crashed for good, and nothing of it comes any more. */
+    /** A life of a node is over, and nothing of it comes any more. */
     public void gone(int node) {
         reports.gone(node);
+        waiting.remove(node);
         parts.gone(node);
         forget();
     }
@@ -251,6 +457,11 @@ public class GroupMulticast {
         return heard > joined;
     }
 
+    /** The lowest stamp at which something that waits here may be delivered; the largest number if nothing waits. */
+    public long lowestPending() {
+        return queue.isEmpty() ? Long.MAX_VALUE : queue.firstKey();
+    }
+
     /** What waits for delivery here, for people. */
     public List<String> pending() {
         return queue.values().stream().map(Tracked::toString).toList();
@@ -261,7 +472,7 @@ public class GroupMulticast {
     private void send(int to, GenuineMessage message) {
         if (to == self) {
             toSelf.add(message);
-        } else if (!reports.isGone(to)) {
+        } else {
             world.send(to, message);
         }
     }
@@ -292,22 +503,44 @@ public class GroupMulticast {
     }
 
     private void handle(int from, GenuineMessage message) {
+        if (!takesPart && !(message instanceof GenuineMessage.Install || message instanceof GenuineMessage.Part)) {
+            return;
+        }
         switch (message) {
             case GenuineMessage.Data data -> data(from, data);
             case GenuineMessage.Accept accept -> proposed(from, accept);
             case GenuineMessage.Ack ack -> acknowledged(from, ack);
             case GenuineMessage.Delivered done -> {
-                leaders.put(groups.groupOf(from), from);
-                finish(done.id(), done.stamp());
+                if (!messages.containsKey(done.id())) {
+                    leaders.put(groups.groupOf(from), from);
+                }
+                ordered(from, done);
+                if (done.id().node() == self) {
+                    finish(done.id(), done.stamp());
+                }
             }
             case GenuineMessage.Prepare prepare -> prepare(from, prepare);
-            case GenuineMessage.Part part -> parts.came(from, part);
+            case GenuineMessage.Part part -> {
+                ticksBehind = 0;
+                parts.came(from, part);
+            }
             case GenuineMessage.Promise promise -> promised(from, parts.whole(from, promise));
             case GenuineMessage.Install install -> install(from, parts.whole(from, install));
-            case GenuineMessage.Installed done -> installed(from, done.ballot());
+            case GenuineMessage.Installed done -> {
+                installed(from, done.ballot());
+                if (done.asks() && done.ballot() == joined) {
+                    send(from, new GenuineMessage.Installed(joined, false));
+                } else if (done.asks() && done.ballot() < joined && isLeading()) {
+                    // It was told of this ballot as the life before.
+                    lead();
+                }
+            }
             case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
             case GenuineMessage.Progress how -> {
                 reports.reported(from, how);
+                if (how.asks()) {
+                    waiting.add(from);
+                }
                 forget();
             }
         }
@@ -325,14 +558,12 @@ public class GroupMulticast {
     }
 
     private void data(int from, GenuineMessage.Data data) {
-        if (group < 0 || !isLeading()) {
-            return;
-        }
         Tracked message = messages.get(data.id());
         if (message != null && message.proposal > 0) {
-            if (message.delivered && from == data.id().node() && from != self) {
-                send(from, new GenuineMessage.Delivered(message.id, message.stamp));
-            }
+            again(from, message);
+            return;
+        }
+        if (group < 0 || !isLeading() || reports.isForgotten(data.id())) {
             return;
         }
         message = track(data.id());
@@ -340,8 +571,26 @@ public class GroupMulticast {
         propose(message, data.payload());
     }
 
+    /** Somebody waits for a message: tells what this node has said about it, since that may have been lost with a life before. */
+    void again(int from, Tracked message) {
+        if (from == self) {
+            return;
+        }
+        boolean isDestination = everybody(message.groups).contains(from);
+        if (message.delivered && (isDestination || isLeading())) {
+            send(from, new GenuineMessage.Delivered(message.id, message.stamp));
+        } else if (isLeading() && isDestination) {
+            send(from, proposal(message, from, message.payload));
+        }
+        GenuineMessage.Ack own = message.acks.get(self);
+        if (isDestination && message.acknowledged != null && own != null) {
+            send(from, own);
+        }
+    }
+
     /** A message has got a proposal of this group. */
     private void begin(Tracked message, int[] to, byte[] payload, long proposal) {
+        message.ticks = 0;
         message.groups = to;
         message.payload = payload;
         message.proposal = proposal;
@@ -349,12 +598,13 @@ public class GroupMulticast {
     }
 
     private void propose(Tracked message, byte[] payload) {
-        long last = message.delivered ? message.stamp : 0;
-        for (int node : everybody(message.groups)) {
-            boolean lacksIt = groups.of(group).contains(node);
-            send(node, new GenuineMessage.Accept(message.id, message.groups, group, joined,
-                    message.proposal, last, lacksIt ? payload : new byte[0]));
-        }
+        everybody(message.groups).forEach(node -> send(node, proposal(message, node, payload)));
+    }
+
+    private GenuineMessage.Accept proposal(Tracked message, int to, byte[] payload) {
+        boolean lacksIt = groups.of(group).contains(to);
+        return new GenuineMessage.Accept(message.id, message.groups, group, joined, message.proposal,
+                message.stamp, lacksIt ? payload : new byte[0]);
     }
 
     private void proposed(int from, GenuineMessage.Accept accept) {
@@ -446,11 +696,27 @@ public class GroupMulticast {
                 return;
             }
         }
+        order(message, own.stamp());
+    }
+
+    private void order(Tracked message, long stamp) {
         queue.remove(message.proposal);
-        message.stamp = own.stamp();
-        queue.put(message.stamp, message);
-        clock.seen(message.stamp);
+        message.stamp = stamp;
+        queue.put(stamp, message);
+        clock.seen(stamp);
         deliver();
+    }
+
+    /**
+     * Another destination has delivered a message. If it is the leader of this group, what it has proposed before its clock saw the final stamp has come here before, as with its acknowledgement; if this node
+     * is, it knows what it has proposed.
+     */
+    private void ordered(int from, GenuineMessage.Delivered done) {
+        Tracked message = messages.get(done.id());
+        if (group >= 0 && message != null && message.proposal > 0 && message.stamp == 0 && isCurrent()
+                && (groups.leader(group, joined) == from || isLeading())) {
+            order(message, done.stamp());
+        }
     }
 
     /** What the own leader has acknowledged: what it has proposed before its clock saw the final stamp has come here before. */
@@ -492,7 +758,7 @@ public class GroupMulticast {
     // ------------------------------------------------------------------------------------------ ballots
 
     private void prepare(int from, GenuineMessage.Prepare prepare) {
-        if (group < 0 || groups.leader(group, prepare.ballot()) != from) {
+        if (group < 0 || groups.leader(group, prepare.ballot()) != from || !isLife(new Lives(prepare.lives()))) {
             return;
         }
         if (prepare.ballot() <= promised) {
@@ -503,8 +769,20 @@ public class GroupMulticast {
         heard = Math.max(heard, promised);
         leading = false;
         promises.clear();
+        lives = lives.latest(new Lives(prepare.lives()));
         List<GenuineMessage.Entry> rest = parts.ahead(promised, remembered(), part -> send(from, part));
-        send(from, new GenuineMessage.Promise(promised, joined, clock.latest(), rest));
+        send(from, new GenuineMessage.Promise(promised, joined, clock.latest(), lives.all(), rest));
+    }
+
+    /** Whether this life is the one that somebody means. If a later one is, this one is over; who means an earlier one will hear from others. */
+    private boolean isLife(Lives meant) {
+        Lives.Life own = meant.of(groups.placeOf(self));
+        if (own.ballot() > life.ballot()) {
+            takesPart = false;
+            leading = false;
+            world.replaced();
+        }
+        return own.equals(life);
     }
 
     /** What this node has accepted or knows to be final. What was only proposed to it may be proposed otherwise. */
@@ -517,12 +795,29 @@ public class GroupMulticast {
         if (promise.ballot() != promised || joined == promised) {
             return;
         }
+        Lives known = new Lives(promise.lives());
+        if (!countsPromise(known)) {
+            // A promise may be that of a life that has ended: all must know of the same lives.
+            lives = lives.latest(known);
+            lead();
+            return;
+        }
         promises.put(from, promise);
         if (promises.size() >= groups.quorum(group)) {
             long latest = promises.values().stream().mapToLong(GenuineMessage.Promise::clock).max().orElseThrow();
             List<GenuineMessage.Entry> rest = parts.ahead(promised, chosen(promises.values()), this::sendToGroup);
-            sendToGroup(new GenuineMessage.Install(promised, latest, rest));
+            sendToGroup(new GenuineMessage.Install(promised, latest, asked.all(), above(), rest));
         }
+    }
+
+    /** Whether a promise counts by whose sender these lives are the latest. */
+    boolean countsPromise(Lives known) {
+        return known.equals(asked);
+    }
+
+    /** What this node has delivered above is among what it remembers. */
+    private long above() {
+        return joining == null ? deliveredStamp : Math.min(joining.above, deliveredStamp);
     }
 
     /** With what to go on. */
@@ -535,15 +830,55 @@ public class GroupMulticast {
                 || groups.leader(group, install.ballot()) != from) {
             return;
         }
+        Lives of = new Lives(install.lives());
+        if (!(takesPart ? isLife(of) : isTakenIn(from, install))) {
+            return;
+        }
+        for (int node : groups.of(group)) {
+            int place = groups.placeOf(node);
+            if (!of.of(place).equals(joinedLives.of(place))) {
+                reports.begins(node);
+            }
+        }
+        if (joining != null && of.of(groups.placeOf(joining.node)).process() != joining.process) {
+            // What was delivered before this ballot may not be kept any more.
+            keepNot();
+        }
+        joining = null;
+        joinedLives = of;
+        lives = lives.latest(of);
         promised = install.ballot();
         joined = promised;
+        ticksBehind = 0;
         heard = Math.max(heard, promised);
         leading = false;
         installed.headMap(joined).clear();
         clock.seen(install.clock());
         replace(install.entries());
         installed.computeIfAbsent(joined, _ -> new HashSet<>()).add(from);
-        sendToGroup(new GenuineMessage.Installed(joined));
+        sendToGroup(new GenuineMessage.Installed(joined, false));
+    }
+
+    /** Whether this ballot would take in this life, if it was {@linkplain #given given} what was delivered up to a stamp. */
+    public boolean wouldTakeIn(int from, GenuineMessage.Install install, long delivered) {
+        return !takesPart && groups.leader(group, install.ballot()) == from
+                && new Lives(install.lives()).of(groups.placeOf(self)).process() == process
+                && install.above() <= delivered;
+    }
+
+    /** Whether others go on in a ballot that this node has not been told of. */
+    private boolean isBehind() {
+        return !installed.isEmpty() && installed.lastKey() > joined;
+    }
+
+    private boolean isTakenIn(int from, GenuineMessage.Install install) {
+        if (!given || !wouldTakeIn(from, install, deliveredStamp)) {
+            return false;
+        }
+        life = new Lives(install.lives()).of(groups.placeOf(self));
+        takesPart = true;
+        outbox.startAt(firstSerial());
+        return true;
     }
 
     private void replace(List<GenuineMessage.Entry> entries) {
@@ -588,6 +923,12 @@ public class GroupMulticast {
             return;
         }
         installed.computeIfAbsent(ballot, _ -> new HashSet<>()).add(from);
+        if (joining != null && joining.node == from
+                && joinedLives.of(groups.placeOf(from)).process() == joining.process) {
+            // It was taken in before, and has applied before that.
+            joining = null;
+            reports.begins(from);
+        }
         if (ballot != joined || !isCurrent() || !isStable()) {
             return;
         }
@@ -609,6 +950,14 @@ public class GroupMulticast {
     }
 
     private void forget() {
-        messages.values().removeIf(message -> message.delivered && reports.isOver(message, everybody(message.groups)));
+        messages.values().removeIf(message -> {
+            boolean isOver = message.delivered && reports.isOver(message, groups);
+            if (isOver) {
+                reports.forgotten(message, groups);
+                world.forgotten(message.id);
+            }
+            return isOver;
+        });
+        reports.forget(groups);
     }
 }

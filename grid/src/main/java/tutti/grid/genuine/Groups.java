@@ -48,6 +48,11 @@ public record Groups(Map<Integer, List<Integer>> members) {
         return nodes;
     }
 
+    /** The place of a node in its group, or -1. */
+    int placeOf(int node) {
+        return groupOf(node) < 0 ? -1 : of(groupOf(node)).indexOf(node);
+    }
+
     /** The group of a node, or -1. */
     int groupOf(int node) {
         for (Map.Entry<Integer, List<Integer>> group : members.entrySet()) {

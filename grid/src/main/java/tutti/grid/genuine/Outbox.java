@@ -9,6 +9,8 @@ import tutti.core.txn.TransactionId;
 /** The messages that a node has sent: which of them it may have to send again, and who must be told that it will not. */
 final class Outbox {
     static final int TICKS_BEFORE_REPETITION = 2;
+    /** A life may send so many messages, as a power of two; there may be some million ballots. */
+    static final int SERIAL_BITS = 40;
 
     /** By serial. */
     private final TreeMap<Long, Sent> unfinished = new TreeMap<>();
@@ -23,6 +25,11 @@ final class Outbox {
         Sent(GenuineMessage.Data data) {
             this.data = data;
         }
+    }
+
+    /** Messages will have serials from this one on, or they are of a life before. */
+    void startAt(long serial) {
+        nextSerial = serial;
     }
 
     /** Whether a message may come next. */
@@ -60,10 +67,10 @@ final class Outbox {
         return unfinished.isEmpty() ? nextSerial : unfinished.firstKey();
     }
 
-    /** Where messages went that will not be sent again: who is told {@link #unfinished} now need not be told of those below. */
-    Collection<int[]> told() {
+    /** Where messages went that will not be sent again, of which somebody has not been told: who is told now that those below a serial are over need not be told of them again. */
+    Collection<int[]> told(long below) {
         List<int[]> to = new ArrayList<>(finished.values());
-        finished.headMap(unfinished()).clear();
+        finished.headMap(below).clear();
         return to;
     }
 

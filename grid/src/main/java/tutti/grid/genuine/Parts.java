@@ -50,20 +50,21 @@ class Parts {
                 : new Coming(part.ballot(), new ArrayList<>())).entries.addAll(part.entries());
     }
 
-    /** A node has crashed for good: what has come of it belongs to a message that will not. */
+    /** A life of a node is over: what has come of it belongs to a message that will not. */
     void gone(int node) {
         coming.remove(node);
     }
 
     /** With all parts that have come before. */
     GenuineMessage.Promise whole(int from, GenuineMessage.Promise last) {
-        return new GenuineMessage.Promise(last.ballot(), last.joined(), last.clock(),
+        return new GenuineMessage.Promise(last.ballot(), last.joined(), last.clock(), last.lives(),
                 whole(from, last.ballot(), last.entries()));
     }
 
     /** With all parts that have come before. */
     GenuineMessage.Install whole(int from, GenuineMessage.Install last) {
-        return new GenuineMessage.Install(last.ballot(), last.clock(), whole(from, last.ballot(), last.entries()));
+        return new GenuineMessage.Install(last.ballot(), last.clock(), last.lives(), last.above(),
+                whole(from, last.ballot(), last.entries()));
     }
 
     List<GenuineMessage.Entry> whole(int from, long ballot, List<GenuineMessage.Entry> last) {

@@ -1,18 +1,34 @@
 package tutti.grid.node;
 
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.IntConsumer;
+import tutti.grid.GridConfig;
 
-/** Without views: who was not heard for some time, and who was given up. One thread. */
+/**
+ * Without views: who was not heard for some time, who was given up, and whose group has not taken it in yet. One thread.
+ *
+ * <p>
+ * <b>Who is given up</b>: who was not heard for very long, as long as more than half of its group are heard, and more than half of this node's own. So a node that is cut off gives up nobody,
+ * and what nobody can give back to a node is not taken from it.
+ */
 final class Absence {
-    /** After so many failure timeouts a node is given up for good. */
+    /** After so many failure timeouts a node is given up. */
     private static final int GIVEN_UP_TIMEOUTS = 10;
 
+    private final int self;
+    private final Map<Integer, List<Integer>> groups;
     private final Set<Integer> gone = new TreeSet<>();
+    private final Set<Integer> joining = new TreeSet<>();
     private Set<Integer> silent = Set.of();
 
-    /** Who is not heard now. */
+    Absence(int self, Map<Integer, List<Integer>> groups) {
+        this.self = self;
+        this.groups = groups;
+    }
+
+    /** Who takes no part now: not heard, or not taken in. */
     Set<Integer> silent() {
         return silent;
     }
@@ -22,17 +38,53 @@ final class Absence {
         return gone;
     }
 
+    /** Lives of nodes that have begun and are not taken in yet. */
+    Set<Integer> joining() {
+        return joining;
+    }
+
+    /** Another life of a node has come. */
+    void begins(int node) {
+        gone.remove(node);
+        joining.add(node);
+        silent = with(silent, node);
+    }
+
+    /** A node says that it is a member. Whether that is news. */
+    boolean there(int node) {
+        return joining.remove(node);
+    }
+
+    private static Set<Integer> with(Set<Integer> some, int node) {
+        Set<Integer> all = new TreeSet<>(some);
+        all.add(node);
+        return all;
+    }
+
     /**
-     * To be called often. Whether others than before are not heard.
+     * To be called often. Who is given up now.
      *
      * @param unheard for the failure timeout
-     * @param giveUp told of each node that was not heard for very long, once
      */
-    boolean notHeard(Set<Integer> unheard, Hearing hearing, long failureTimeoutNanos, IntConsumer giveUp) {
-        boolean isNews = !unheard.equals(silent);
-        silent = unheard;
-        hearing.silent(unheard, GIVEN_UP_TIMEOUTS * failureTimeoutNanos).stream().filter(gone::add)
-                .forEach(giveUp::accept);
-        return isNews;
+    Set<Integer> notHeard(Set<Integer> unheard, Hearing hearing, GridConfig config) {
+        silent = new TreeSet<>(unheard);
+        silent.addAll(joining);
+        Set<Integer> givenUp = new TreeSet<>();
+        for (int node : hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos())) {
+            if (!gone.contains(node) && isHeard(groupOf(node)) && isHeard(groupOf(self))) {
+                givenUp.add(node);
+            }
+        }
+        gone.addAll(givenUp);
+        joining.removeAll(givenUp);
+        return givenUp;
+    }
+
+    private List<Integer> groupOf(int node) {
+        return groups.values().stream().filter(of -> of.contains(node)).findFirst().orElse(List.of());
+    }
+
+    private boolean isHeard(List<Integer> group) {
+        return 2 * group.stream().filter(node -> !silent.contains(node)).count() > group.size();
     }
 }

@@ -24,7 +24,7 @@ import tutti.grid.view.ViewMessage;
  */
 final class Applicant {
     /** How much may wait until this node is a member, in bytes. */
-    private static final long HELD_BYTES_MAX = 64 << 20;
+    static final long HELD_BYTES_MAX = 64 << 20;
 
     private final GridConfig config;
     private final long process;

@@ -20,7 +20,9 @@ import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.Commits;
+import tutti.grid.commit.GroupCommit;
 import tutti.grid.commit.Result;
+import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
@@ -46,8 +48,8 @@ import tutti.runtime.Loop;
  *
  * <p>
  * <b>Who is there.</b> A node that was not heard for the failure timeout is suspected; a majority then goes on without it. Without views ({@link CommitProtocol#GROUPS}) nothing is agreed on: a node does
- * without those that it has not heard for the failure timeout, and gives them up for good after ten times as long, so that nothing need be
- * kept for them.
+ * without those that it has not heard for the failure timeout, and gives them up after ten times as long, so that nothing need be
+ * kept for them; they take part again as other lives ({@link Replacement}), which are not there before they say so.
  *
  * <p>
  * <b>What is forgotten.</b> With each heartbeat a node says below which stamp it needs nothing: neither its open transactions nor what it
@@ -97,7 +99,10 @@ final class GridMember implements Reads.World {
     private final Hearing hearing = new Hearing();
     /** Nodes as which another process has come. */
     private final Set<Integer> superseded = new HashSet<>();
-    private final Absence absence = new Absence();
+    private final Absence absence;
+    private final @Nullable GroupCommit groupCommit;
+    private final @Nullable Replacement replacement;
+    private volatile boolean isBroughtUp;
     private final Times times;
     private final Heartbeats heartbeats = new Heartbeats();
     private final long process;
@@ -112,9 +117,10 @@ final class GridMember implements Reads.World {
      * @param clockSeen by who has told of the view
      * @param incarnation not used before by this node
      * @param held what has come from members before; see {@link #dispatchHeld}
+     * @param life without views: 0 of the first one of this node, otherwise its process
      */
     GridMember(GridConfig config, long process, long incarnation, View first, long clockSeen, Clock machineClock,
-            Loop loop, PeerLinks links, GridCounts counts, HeldFrames held, World world) {
+            Loop loop, PeerLinks links, GridCounts counts, HeldFrames held, long life, World world) {
         this.config = config;
         this.commitAnswers = new CommitAnswers(config);
         this.entry = new ViewEntry(first);
@@ -126,11 +132,12 @@ final class GridMember implements Reads.World {
         this.held = held;
         held.retain(first.members());
         this.world = world;
-        this.times = new Times(machineClock, first.number() == 0);
+        this.times = new Times(machineClock, first.number() == 0 && life == 0);
         this.open = new OpenTransactions(config, incarnation, times);
         this.degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
         int degreeMax = Arrays.stream(degrees).max().orElse(1);
-        GroupOwners groups = new GroupOwners(config.nodes().keySet(), degreeMax);
+        GroupOwners groups = groups(config);
+        this.absence = new Absence(config.self(), groups.groups());
         this.byGroups = config.protocol() == CommitProtocol.GROUPS;
         this.clock = new LamportClock(byGroups ? groups.groupOf(config.self()) : config.self());
         this.layouts = new Layouts(first.layout().number(),
@@ -145,8 +152,20 @@ final class GridMember implements Reads.World {
             public void applied(TransactionId id, long stamp, CommitRequest request) {
                 world.observer().applied(id, stamp, request);
             }
+
+            @Override
+            public void replaced() {
+                world.excluded(view());
+            }
         };
-        this.commits = CommitProtocols.start(config, first.members(), groups, layouts, clock, store, commitWorld);
+        this.commits = CommitProtocols.start(config, first.members(), groups, layouts, clock, store, life,
+                commitWorld);
+        this.groupCommit = commits instanceof GroupCommit ofGroups ? ofGroups : null;
+        this.replacement = groupCommit == null
+                ? null
+                : new Replacement(life, groupCommit, store, config.failureTimeout().toNanos(), this::send,
+                        () -> world.excluded(view()));
+        this.isBroughtUp = life == 0;
         this.relocation = world.relocation().of(config.self(), degreeMax, commits, store, layouts, this::send, first);
         this.l1 = world.l1().of(config);
         store.onAnnounced(key -> l1.written(key, this::invalidate));
@@ -162,12 +181,18 @@ final class GridMember implements Reads.World {
         agreement.wish(relocation::wish);
         clock.seen(clockSeen);
         l1.seen(clock.latest());
-        long start = byGroups ? config.operationTimeout().toNanos() : 0;
+        long start = byGroups && life == 0 ? config.operationTimeout().toNanos() : 0;
         hearing.start(first.members(), machineClock.nanoTime(), start);
         if (!byGroups) {
             commits.view(first.number(), new TreeSet<>(first.members()));
             relocation.installed(first);
         }
+    }
+
+    /** The groups of a configuration. */
+    static GroupOwners groups(GridConfig config) {
+        return new GroupOwners(config.nodes().keySet(),
+                config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).max().orElse(1));
     }
 
     /** The view that was agreed on last: who is there. */
@@ -200,7 +225,27 @@ final class GridMember implements Reads.World {
 
     /** Whether transactions may begin. */
     boolean isReady() {
-        return times.isKnown();
+        return times.isKnown() && isBroughtUp;
+    }
+
+    /** How far this node is with becoming a member, for people; empty if there is nothing to tell. */
+    String howFar() {
+        if (isBroughtUp || replacement == null || groupCommit == null) {
+            return "";
+        }
+        return groupCommit.takesPart()
+                ? "; it is taken in, and decides what was on its way"
+                : "; it must be taken in anew by more than half of its group, and has copied "
+                        + replacement.copied() + " versions";
+    }
+
+    private void lookWhetherBroughtUp() {
+        if (!isBroughtUp && groupCommit != null && groupCommit.isReady()) {
+            LOGGER.info("node {} of grid {} was taken in anew by its group", config.self(), config.name());
+            isBroughtUp = true;
+            timesHeard();
+            say(GridMessage.Moving.NOTHING);
+        }
     }
 
     boolean hasForeignKeys() {
@@ -226,7 +271,8 @@ final class GridMember implements Reads.World {
 
     /** Figures. */
     GridStatus status() {
-        return new GridStatus(view().number(), there(), entered().layout(), !byGroups && relocation.isLost(),
+        return new GridStatus(view().number(), there(), Set.copyOf(absence.joining()), entered().layout(),
+                !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
                 counts.deadlocks, counts.lockTimeouts, reads.local(), reads.remote(),
@@ -245,6 +291,18 @@ final class GridMember implements Reads.World {
         commitAnswers.fail(reason);
     }
 
+    /** Without views: from now on messages are exchanged with another life of a node. */
+    void begins(int node, long itsProcess) {
+        GroupCommit ofGroups = groupCommit;
+        if (ofGroups != null && over == null) {
+            hearing.heard(node, machineClock.nanoTime());
+            absence.begins(node);
+            ofGroups.begins(node, itsProcess);
+            reads.ownersChanged();
+            scans.ownersChanged();
+        }
+    }
+
     /** Another process has come as a member: that one has crashed, or will be taken for it. */
     void superseded(int node) {
         superseded.add(node);
@@ -254,8 +312,8 @@ final class GridMember implements Reads.World {
     void leave() {
         if (byGroups) {
             throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS,
-                    "with GROUPS, nodes can neither join nor leave: the members of a group are fixed, since it has no views by which others could"
-                            + " agree on them; use TOM_2 or TOM_3, or start all nodes anew");
+                    "with GROUPS, the places of a group are fixed: a node can be closed, and its place taken by another process with its number, but it cannot"
+                            + " leave, since nobody could take its keys; use TOM_2 or TOM_3 for that");
         }
         if (!relocation.mayLeave()) {
             throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + config.self()
@@ -421,7 +479,10 @@ final class GridMember implements Reads.World {
         } catch (DecodeException wrong) {
             throw new IOException("node " + from + " has sent what no node would: " + wrong.getMessage(), wrong);
         }
-        if (message instanceof ViewMessage change) {
+        if (groupCommit != null && !groupCommit.takesPart()) {
+            clock.seen(stamp);
+            copies(from, message);
+        } else if (message instanceof ViewMessage change) {
             agreement.received(from, change);
         } else if (message instanceof GridMessage.Apply apply) {
             applies(from, apply);
@@ -445,9 +506,37 @@ final class GridMember implements Reads.World {
                     reads.value(from, value.number(), value.version(), isPresent && value.kept());
                 }
                 case GridMessage.Invalidated gone -> l1.invalidated(gone.key());
+                case GridMessage.Fetch fetch when replacement != null ->
+                    replacement.fetch(from, fetch, machineClock.nanoTime());
+                case GridMessage.Taken taken when replacement != null ->
+                    replacement.taken(from, taken, machineClock.nanoTime());
+                case GridMessage.Given _,GridMessage.Undecided _,GridMessage.Decided _,GridMessage.Over _,GridMessage.Taken _ -> {
+                    // It is late: this node takes part.
+                }
                 case GridMessage.Fetch fetch -> relocation.fetch(from, fetch);
                 case GridMessage.Copies copies -> relocation.copies(from, copies);
                 default -> commits.received(from, message);
+            }
+        }
+    }
+
+    /** As a life that takes no part yet: what it copies, and by what it is taken in. All else is for those that do. */
+    private void copies(int from, Encoded message) {
+        Replacement copying = replacement;
+        if (copying == null) {
+            return;
+        }
+        switch (message) {
+            case GenuineMessage.Install install -> {
+                copying.installed(from, install);
+                lookWhetherBroughtUp();
+            }
+            case GenuineMessage.Part part -> commits.received(from, part);
+            case GridMessage.Apply apply -> links.applied(from, PeerLinks.address(apply.address()));
+            case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, true);
+            case GridMessage part -> copying.received(from, part, machineClock.nanoTime());
+            default -> {
+                // What it would need of it, it asks for later.
             }
         }
     }
@@ -460,6 +549,10 @@ final class GridMember implements Reads.World {
 
     private void applies(int from, GridMessage.Apply apply) {
         links.applied(from, PeerLinks.address(apply.address()));
+        if (replacement != null) {
+            replacement.applied(from, apply.process(), machineClock.nanoTime());
+            return;
+        }
         if (!view().has(from, apply.process())) {
             relocation.applied(from, new View.Member(apply.process(), apply.address()));
         }
@@ -478,8 +571,23 @@ final class GridMember implements Reads.World {
         closed(from, heartbeat.view());
         if (counts) {
             heartbeats.said(from, heartbeat);
-            times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
+            if (groupCommit != null && absence.there(from)) {
+                groupCommit.there(from);
+                absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
+            }
+            if (byGroups) {
+                timesHeard();
+            } else {
+                times.heard(heartbeats.timesOfOthers(config.self()), entered().members().size() - 1);
+            }
             relocation.heard(from, heartbeat.moving());
+        }
+    }
+
+    private void timesHeard() {
+        if (isBroughtUp) {
+            times.heardByAll(heartbeats.timesOfOthers(config.self()), there().size() - 1, view().members().size(),
+                    store.timeHorizonMillis());
         }
     }
 
@@ -505,11 +613,13 @@ final class GridMember implements Reads.World {
             agreement.tick();
         }
         commits.tick(now);
+        lookWhetherBroughtUp();
         l1.tick(commits.present());
         Set<Integer> members = say(moving);
-        if (entered().number() == view().number() && heartbeats.areOf(members)) {
+        members.removeAll(absence.joining());
+        if (isBroughtUp && entered().number() == view().number() && heartbeats.areOf(members)) {
             store.trim(commits.forget(heartbeats.least(members, GridMessage.Heartbeat::settled)),
-                    heartbeats.least(members, GridMessage.Heartbeat::timeMillis));
+                    absence.joining().isEmpty() ? heartbeats.least(members, GridMessage.Heartbeat::timeMillis) : 0);
         }
         expire(now);
     }
@@ -518,12 +628,24 @@ final class GridMember implements Reads.World {
     private Set<Integer> say(GridMessage.Moving moving) {
         Set<Integer> members = new TreeSet<>(view().members());
         members.removeAll(absence.gone());
+        if (!isBroughtUp && replacement != null) {
+            members.remove(config.self());
+            if (groupCommit != null && groupCommit.takesPart()) {
+                members.forEach(node -> send(node, new GridMessage.Present(commits.present())));
+            } else {
+                replacement.apply(members, PeerLinks.text(config.nodes().get(config.self())));
+            }
+            return members;
+        }
         GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
                 Math.min(commits.settled(), open.lowestBegin(l1.lowestBegin(commits.present()))), times.earliest(),
                 store.bytes() >= config.storedBytesMax(), moving);
         heartbeats.said(config.self(), heartbeat);
         members.stream().filter(node -> node != config.self()).forEach(node -> {
-            send(node, heartbeat);
+            if (!byGroups || links.isConnected(node)) {
+                // Without views a node may be waited for as long as somebody must.
+                send(node, heartbeat);
+            }
             if (byGroups && commits.present() > told) {
                 send(node, new GridMessage.Present(commits.present()));
             }
@@ -534,13 +656,19 @@ final class GridMember implements Reads.World {
 
     /** Without views: goes on without nodes, and gives up those that were not heard for very long. */
     private void absent(Set<Integer> unheard) {
-        if (absence.notHeard(unheard, hearing, config.failureTimeout().toNanos(), links::giveUp)) {
-            LOGGER.info("node {} of grid {} does not hear {}", config.self(), config.name(), unheard);
+        Set<Integer> before = absence.silent();
+        Set<Integer> givenUp = absence.notHeard(unheard, hearing, config);
+        if (!before.equals(absence.silent())) {
+            LOGGER.info("node {} of grid {} does without {}", config.self(), config.name(), absence.silent());
         }
-        commits.absent(absence.silent(), absence.gone());
+        givenUp.forEach(links::giveUp);
+        commits.absent(absence.silent(), givenUp);
         reads.ownersChanged();
         scans.ownersChanged();
         reads.askOthers(hearing.silent(view().members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
+        if (replacement != null) {
+            replacement.tick(machineClock.nanoTime());
+        }
     }
 
     private void expire(long now) {

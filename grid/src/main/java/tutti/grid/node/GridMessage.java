@@ -3,14 +3,17 @@ package tutti.grid.node;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.core.txn.TransactionId;
 import tutti.grid.commit.CommitMessage;
 import tutti.grid.genuine.GenuineMessage;
+import tutti.grid.genuine.GroupMulticast;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.MulticastMessages;
 import tutti.grid.store.Key;
@@ -50,7 +53,9 @@ sealed interface GridMessage extends Encoded {
             all.addAll(ViewMessage.schemas());
             all.addAll(CommitMessage.schemas());
             all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
-                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA));
+                    Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA,
+                    Given.SCHEMA,
+                    Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -104,6 +109,72 @@ sealed interface GridMessage extends Encoded {
                 Field.of("acceptsLoss", Types.BOOLEAN, Moving::acceptsLoss), Moving::new);
     }
 
+    /** Without views: to a life of a node that is to be taken in by its group, what the sender has, but for keys, which come as {@link Copies} of this number; see {@link Replacement}. */
+    record Given(long number, long delivered, long floor, long present, long horizon,
+            long timeMillis) implements GridMessage {
+        static final Schema<Given> SCHEMA = Schema.message("given", 72, Given.class,
+                "What a leader gives to a life that is to be taken in; more follows.").of(
+                        Field.of("number", Types.NATURAL, Given::number),
+                        Field.of("delivered", Types.NATURAL, Given::delivered),
+                        Field.of("floor", Types.NATURAL, Given::floor),
+                        Field.of("present", Types.NATURAL, Given::present),
+                        Field.of("horizon", Types.NATURAL, Given::horizon),
+                        Field.of("time", Types.NATURAL, Given::timeMillis), Given::new);
+    }
+
+    /** Behind {@link Given}: which messages are over; see {@link GroupMulticast.Over}. */
+    record Over(long number, List<TransactionId> finishedBelow,
+            List<GenuineMessage.Entry> messages) implements GridMessage {
+        static final Schema<Over> SCHEMA = Schema.message("over", 76, Over.class, "Which messages are over.").of(
+                Field.of("number", Types.NATURAL, Over::number),
+                Field.of("finishedBelow", Types.list(TransactionId.SCHEMA, 1 << 20), Over::finishedBelow),
+                Field.of("messages", GenuineMessage.Entry.LIST, Over::messages), Over::new);
+
+        public Over {
+            finishedBelow = List.copyOf(finishedBelow);
+            messages = List.copyOf(messages);
+        }
+    }
+
+    /** Behind {@link Given}: outcomes that others may ask for. */
+    record Decided(long number, List<CommitMessage.Outcome> outcomes) implements GridMessage {
+        static final Schema<Decided> SCHEMA = Schema.message("decided", 75, Decided.class,
+                "Outcomes of transactions that others may ask for.").of(
+                        Field.of("number", Types.NATURAL, Decided::number),
+                        Field.of("outcomes", Types.list(CommitMessage.Outcome.SCHEMA, 1 << 20), Decided::outcomes),
+                        Decided::new);
+
+        public Decided {
+            outcomes = List.copyOf(outcomes);
+        }
+    }
+
+    /** Behind {@link Given}: a transaction that waits for votes. */
+    record Undecided(long number, TransactionId name, TransactionId id, byte[] request, long stamp, long floor,
+            Map<Integer, Boolean> votes) implements GridMessage {
+        static final Schema<Undecided> SCHEMA = Schema.message("undecided", 73, Undecided.class,
+                "A transaction that is delivered and waits for votes.").of(
+                        Field.of("number", Types.NATURAL, Undecided::number),
+                        Field.of("name", TransactionId.SCHEMA, Undecided::name),
+                        Field.of("id", TransactionId.SCHEMA, Undecided::id),
+                        Field.of("request", Types.bytes(MulticastMessages.PAYLOAD_BYTES_MAX), Undecided::request),
+                        Field.of("stamp", Types.POSITIVE, Undecided::stamp),
+                        Field.of("floor", Types.NATURAL, Undecided::floor),
+                        Field.of("votes", Types.map(Types.integer(0, 255), Types.BOOLEAN, 256), Undecided::votes),
+                        Undecided::new);
+
+        public Undecided {
+            votes = Map.copyOf(votes);
+        }
+    }
+
+    /** The sender has all that it was given by this number. */
+    record Taken(long number) implements GridMessage {
+        static final Schema<Taken> SCHEMA = Schema.message("taken", 74, Taken.class,
+                "The sender has copied all that it was given, and is to be taken in.").of(
+                        Field.of("number", Types.NATURAL, Taken::number), Taken::new);
+    }
+
     /** The sender is no member, and wants to be one. */
     record Apply(long process, String address) implements GridMessage {
         static final Schema<Apply> SCHEMA = Schema.message("apply", 57, Apply.class, "A process wants to join.").of(
@@ -111,7 +182,7 @@ sealed interface GridMessage extends Encoded {
                 Field.of("address", Types.text(1 << 10), Apply::address), Apply::new);
     }
 
-    /** In a view: asks for what the receiver has to give of keys that the sender must copy; the first part, or another. */
+    /** In a view, or by the number of what was {@linkplain Given given}: asks for what the receiver has to give of keys that the sender must copy; the first part, or another. */
     record Fetch(long view, boolean first) implements GridMessage {
         static final Schema<Fetch> SCHEMA = Schema.message("fetch", 58, Fetch.class,
                 "Asks for a part of the keys that are copied from the receiver to the sender, in a view.").of(

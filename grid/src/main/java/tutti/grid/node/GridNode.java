@@ -30,7 +30,7 @@ import tutti.runtime.Network;
  * <p>
  * A node is an {@link Applicant} until it is a {@link GridMember}. A member that the others go on without, because they have not heard it for too long, is
  * an applicant again, as another process that knows nothing; so is a node that is started anew. Without views ({@link CommitProtocol#GROUPS}) all nodes are members from
- * the start, and one that has crashed does not come back.
+ * the start, as soon as they know that they are the {@linkplain FirstLife first lives} of their nodes; others have to be {@linkplain Replacement taken in} by their group.
  */
 public final class GridNode implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(GridNode.class);
@@ -63,6 +63,9 @@ public final class GridNode implements AutoCloseable {
     /** What the clock had seen when this node was a member the last time: what its transactions have committed is below. */
     private long clockSeen;
     private @Nullable Applicant applicant;
+    /** Without views: as long as it is not known whether this process is the first one of its node; and what has come meanwhile. */
+    private @Nullable FirstLife firstLife;
+    private HeldFrames heldFrames = new HeldFrames();
     private volatile @Nullable GridMember member;
     private volatile @Nullable GridException over;
 
@@ -105,20 +108,56 @@ public final class GridNode implements AutoCloseable {
                         now.superseded(node);
                     }
                 }
+
+                @Override
+                public void begins(int node, long as) {
+                    GridMember now = member;
+                    if (now != null) {
+                        now.begins(node, as);
+                    }
+                }
+
+                @Override
+                public void welcomed(int by, boolean isFirst) {
+                    FirstLife asking = firstLife;
+                    if (asking != null) {
+                        asking.said(by, isFirst);
+                        beginLife(asking);
+                    }
+                }
             });
         } catch (IOException taken) {
             network.close();
             throw taken;
         }
         network.loop().execute(() -> {
-            if (isByGroups()) {
-                become(new View(0, config.nodes().keySet()), 0);
-            } else {
-                applicant = apply();
-            }
+            apply();
             links.start();
+            FirstLife asking = firstLife;
+            if (asking != null) {
+                beginLife(asking);
+            }
             tick();
         });
+    }
+
+    /** Goes on as the first life of this node, or as another one, if that is known. */
+    private void beginLife(FirstLife asking) {
+        Boolean isFirst = asking.verdict();
+        if (isFirst == null) {
+            return;
+        }
+        if (!isFirst && !asking.canBeReplaced()) {
+            LOGGER.error("node {} of grid {} was there before", config.self(), config.name());
+            end("node " + config.self()
+                    + " was there before, what it had is lost, and its group has too few other members to give it"
+                    + " back: start all nodes anew; a degree of 3 survives that");
+            return;
+        }
+        firstLife = null;
+        HeldFrames held = isFirst ? heldFrames : new HeldFrames();
+        heldFrames = new HeldFrames();
+        become(new View(0, config.nodes().keySet()), 0, isFirst ? 0 : process, held);
     }
 
     private boolean isByGroups() {
@@ -298,20 +337,28 @@ public final class GridNode implements AutoCloseable {
         member().acceptLoss();
     }
 
-    private Applicant apply() {
-        return new Applicant(config, process, clock.nanoTime(), links);
+    private void apply() {
+        if (isByGroups()) {
+            firstLife = new FirstLife(config.self(), GridMember.groups(config), config.nodes().keySet());
+        } else {
+            applicant = new Applicant(config, process, clock.nanoTime(), links);
+        }
     }
 
-    private void become(View view, long clockOfOthers) {
-        Applicant before = applicant;
+    /**
+     * Becomes a member.
+     *
+     * @param life without views: 0 of the first one of this node, otherwise its process
+     */
+    private void become(View view, long clockOfOthers, long life, HeldFrames held) {
         applicant = null;
-        LOGGER.info("node {} of grid {} is a member, in {}", config.self(), config.name(), view);
+        LOGGER.info("node {} of grid {} is {}, in {}", config.self(), config.name(),
+                life == 0 ? "a member" : "to be taken in anew by its group", view);
         if (!isByGroups()) {
             links.members(view.processes());
         }
         GridMember now = new GridMember(config, isByGroups() ? 0 : process, random.nextInt() & 0x7fff_ffffL, view,
-                Math.max(clockSeen, clockOfOthers), clock, loop(), links, counts,
-                before == null ? new HeldFrames() : before.held(),
+                Math.max(clockSeen, clockOfOthers), clock, loop(), links, counts, held, life,
                 new GridMember.World() {
                     @Override
                     public void excluded(View by) {
@@ -368,7 +415,7 @@ public final class GridNode implements AutoCloseable {
                     + " for too long and go on without what it had; it joins them anew. A commit that was"
                     + " under way may have happened: begin the transaction again, and look"));
         }
-        applicant = apply();
+        apply();
         links.restart(process);
     }
 
@@ -400,8 +447,12 @@ public final class GridNode implements AutoCloseable {
         } else if (asking != null) {
             View view = asking.received(from, frame);
             if (view != null) {
-                become(view, asking.clockSeen());
+                become(view, asking.clockSeen(), 0, asking.held());
             }
+        } else if (heldFrames.bytes() + frame.remaining() <= Applicant.HELD_BYTES_MAX) {
+            heldFrames.add(from, frame);
+        } else {
+            throw new IOException("too much waits until this node is a member");
         }
     }
 
@@ -413,7 +464,7 @@ public final class GridNode implements AutoCloseable {
         if (asking != null) {
             View founded = asking.tick(clock.nanoTime());
             if (founded != null) {
-                become(founded, 0);
+                become(founded, 0, 0, asking.held());
             }
         }
         GridMember now = member;
@@ -423,7 +474,8 @@ public final class GridNode implements AutoCloseable {
         }
         links.acknowledge();
         expire(waiting, "the other nodes have not taken in node " + config.self() + " within "
-                + config.operationTimeout().toMillis() + " ms: look whether it reaches them");
+                + config.operationTimeout().toMillis() + " ms" + (now == null ? "" : now.howFar())
+                + ": look whether it reaches them");
         expire(leaving, "what lies on node " + config.self() + " is not moved yet: it goes on leaving");
         var _ = loop().schedule(config.heartbeat().toNanos(), this::tick);
     }

@@ -8,6 +8,7 @@ import tutti.grid.view.Layout;
  *
  * @param view number of its view
  * @param members of its view
+ * @param joining nodes that are being brought up: they copy what their group has and take no part yet; with {@code GROUPS} only
  * @param layout on which nodes keys lie, and to which they are moved
  * @param lost whether there may be keys all of whose owners have crashed
  * @param keys that it has
@@ -27,7 +28,8 @@ import tutti.grid.view.Layout;
  * @param messages that it has sent
  * @param l1 what it keeps of other nodes' entries
  */
-public record GridStatus(long view, Set<Integer> members, Layout layout, boolean lost, int keys, long bytes,
+public record GridStatus(long view, Set<Integer> members, Set<Integer> joining, Layout layout, boolean lost, int keys,
+        long bytes,
         long expired, boolean full,
         long unsentBytes,
         int kept,

@@ -32,12 +32,18 @@ sealed interface LinkMessage extends Encoded {
                 Field.of("agreement", Types.text(1 << 16), Hello::agreement), Hello::new);
     }
 
-    /** The connection is accepted; so many frames of this process have come before. */
-    record Welcome(long process, long received) implements LinkMessage {
+    /**
+     * The connection is accepted.
+     *
+     * @param received so many frames of the process that connects have come before
+     * @param isFirst whether no other process of that node was heard here before it
+     */
+    record Welcome(long process, long received, boolean isFirst) implements LinkMessage {
         static final Schema<Welcome> SCHEMA = Schema
                 .message("welcome", 2, Welcome.class, "It is accepted; so many frames have come before.").of(
                         Field.of("process", Types.LONG, Welcome::process),
-                        Field.of("received", Types.NATURAL, Welcome::received), Welcome::new);
+                        Field.of("received", Types.NATURAL, Welcome::received),
+                        Field.of("first", Types.BOOLEAN, Welcome::isFirst), Welcome::new);
     }
 
     /** What becomes of who is not accepted. */

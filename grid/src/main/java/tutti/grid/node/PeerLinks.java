@@ -30,7 +30,8 @@ import tutti.runtime.PeerIdentity;
  *
  * <p>
  * <b>Who is a node.</b> With views, the process that the view names, and no other; for a node that is not in the view, the process that came last, except one that
- * was in an earlier view. Without views, the first one that came.
+ * was in an earlier view. Without views, the process that came last, except one that another one has come after, or that was given up. What was not received by the process before is dropped. Who connects is told
+ * whether another process of its node has come before.
  *
  * <p>
  * Everything belongs to the network's loop.
@@ -57,6 +58,12 @@ final class PeerLinks {
 
         /** Another process comes as a node, than the one that is a member. */
         void superseded(int node);
+
+        /** Without views: from now on a node is another process. */
+        void begins(int node, long process);
+
+        /** Without views: a node takes what this one sends, and says whether this is the first process of this node that it has heard. */
+        void welcomed(int by, boolean isFirst);
     }
 
     private final GridConfig config;
@@ -70,6 +77,11 @@ final class PeerLinks {
     private final Set<Long> excluded = new HashSet<>();
     private final Map<Integer, Outbound> outbound = new TreeMap<>();
     private final Map<Integer, Inbound> inbound = new HashMap<>();
+    /** Without views: the process that was the first of each node, that which it is now, and where nodes are that have said so. */
+    private final Map<Integer, Long> firsts = new HashMap<>();
+    private final Map<Integer, Long> processes = new HashMap<>();
+    private final Map<Integer, InetSocketAddress> addresses = new HashMap<>();
+    /** Without views: nodes that were given up, until another process comes. */
     private final Set<Integer> givenUp = new HashSet<>();
     private final AutoCloseable listening;
     private boolean closed;
@@ -106,6 +118,11 @@ final class PeerLinks {
     void restart(long as) {
         process = as;
         members = Map.of();
+        if (!byViews) {
+            excluded.clear();
+            givenUp.clear();
+            processes.clear();
+        }
         List.copyOf(outbound.keySet()).forEach(this::forget);
         List.copyOf(inbound.keySet()).forEach(this::forget);
         start();
@@ -113,6 +130,7 @@ final class PeerLinks {
 
     /** A process that applies is at this address. */
     void applied(int node, InetSocketAddress address) {
+        addresses.put(node, address);
         Outbound link = outbound.get(node);
         if (link != null && (link.isAnother(knownProcess(node)) || !text(link.address).equals(text(address)))) {
             forgetOutbound(node);
@@ -203,14 +221,56 @@ final class PeerLinks {
         return List.copyOf(outbound.keySet());
     }
 
-    /** Nothing is sent to a node any more, and nothing is taken from it. */
+    /** Without views: nothing is sent to a process any more, and nothing is taken from it. It is told so, as soon as it can be; then another process may come. */
     void giveUp(int node) {
         givenUp.add(node);
-        forgetOutbound(node);
-        Inbound known = inbound.get(node);
-        if (known != null && known.connection != null) {
-            known.connection.stop();
+        // Who comes later is not the first of which something was known.
+        firsts.putIfAbsent(node, 0L);
+        Long known = processes.get(node);
+        if (known != null) {
+            excluded.add(known);
         }
+        Inbound from = inbound.remove(node);
+        if (from != null && from.connection != null) {
+            from.connection.stop();
+        }
+        Outbound link = outbound.get(node);
+        if (link != null) {
+            link.isMute = true;
+            link.giveUp();
+        }
+    }
+
+    /** Without views: a process has come as a node. */
+    private void comes(int node, long now) {
+        Long before = processes.put(node, now);
+        firsts.putIfAbsent(node, now);
+        if ((before == null || before == now) && !givenUp.remove(node)) {
+            return;
+        }
+        if (before != null) {
+            excluded.add(before);
+        }
+        Inbound known = inbound.get(node);
+        if (known != null && known.process != now) {
+            inbound.remove(node);
+            if (known.connection != null) {
+                known.connection.stop();
+            }
+        }
+        Outbound link = outbound.get(node);
+        if (link == null || link.isMute || link.isAnother(now) || link.theirProcess == null) {
+            forgetOutbound(node);
+            InetSocketAddress address = addresses.getOrDefault(node, config.nodes().get(node));
+            if (address != null) {
+                connect(node, address);
+                Outbound made = outbound.get(node);
+                if (made != null) {
+                    made.theirProcess = now;
+                }
+            }
+        }
+        receiver.begins(node, now);
     }
 
     /** Bytes that wait to be received by the node for which most do. */
@@ -256,6 +316,8 @@ final class PeerLinks {
         private long bytes;
         private Network.@Nullable Stream stream;
         private boolean welcome;
+        /** Whether nothing is sent any more, but it is tried to hear what has become of the node. */
+        private boolean isMute;
         private @Nullable Long theirProcess;
         private Framing.Reader reader = new Framing.Reader(this::control);
 
@@ -281,6 +343,7 @@ final class PeerLinks {
 
         void giveUp() {
             unacknowledged.clear();
+            bytes = 0;
             Network.Stream open = stream;
             if (open != null) {
                 open.close();
@@ -288,6 +351,9 @@ final class PeerLinks {
         }
 
         void send(ByteBuffer frame) {
+            if (isMute) {
+                return;
+            }
             unacknowledged.add(frame);
             bytes += frame.remaining();
             Network.Stream open = stream;
@@ -324,6 +390,11 @@ final class PeerLinks {
                     if (outbound.get(node) == this && open != null) {
                         open.close();
                         closed(come.why());
+                        if (!byViews && come.kind() == LinkMessage.Refusal.EXCLUDED && givenUp.contains(node)
+                                && config.self() < node) {
+                            // Each has given up the other: the other begins anew.
+                            return;
+                        }
                         receiver.refused(node, come.kind(), come.why());
                     }
                 }
@@ -340,16 +411,22 @@ final class PeerLinks {
             if (member != null && member.id() != come.process()) {
                 throw new IOException("node " + node + " was started anew, or is not yet who it will be");
             }
+            if (!byViews && excluded.contains(come.process())) {
+                throw new IOException("node " + node + " was given up, or another process has come as that node");
+            }
             if (theirProcess != null && theirProcess != come.process()) {
-                if (!byViews) {
-                    // It has lost what it had; it counts as crashed.
-                    throw new IOException("node " + node + " was started anew");
-                }
                 unacknowledged.clear();
                 bytes = 0;
                 first = 0;
             }
             theirProcess = come.process();
+            if (!byViews) {
+                comes(node, come.process());
+                if (outbound.get(node) != this) {
+                    return;
+                }
+                receiver.welcomed(node, come.isFirst());
+            }
             received(come.received());
             welcome = true;
             unacknowledged.forEach(frame -> open.send(frame.duplicate()));
@@ -458,23 +535,27 @@ final class PeerLinks {
             } else if (hello.node() == config.self() || !isPeer(stream, hello.node())
                     || !(byViews || config.nodes().containsKey(hello.node()))) {
                 why = "node " + config.self() + " does not expect node " + hello.node() + " there";
-            } else if (byViews && excluded.contains(hello.process())) {
+            } else if (!byViews && isGivenUpUnheard(hello.node())) {
+                kind = LinkMessage.Refusal.EXCLUDED;
+                excluded.add(hello.process());
+                givenUp.remove(hello.node());
+                processes.put(hello.node(), hello.process());
+                why = "node " + hello.node() + " was not heard for too long";
+            } else if (excluded.contains(hello.process())) {
                 kind = LinkMessage.Refusal.EXCLUDED;
                 why = "the others go on without node " + hello.node();
             } else if (byViews && member != null && member.id() != hello.process()) {
                 kind = LinkMessage.Refusal.LATER;
                 why = "another process is node " + hello.node();
                 receiver.superseded(hello.node());
-            } else if (givenUp.contains(hello.node())) {
-                why = "node " + hello.node() + " was not heard for too long, and is not waited for any more: start all"
-                        + " nodes anew";
-            } else if (!byViews && known != null && known.process != hello.process()) {
-                why = "node " + hello.node() + " was there before, and what it had is lost: start all nodes anew";
             }
             if (!why.isEmpty()) {
                 stream.send(control(new LinkMessage.Refused(kind, why)));
                 over = true;
                 return;
+            }
+            if (!byViews) {
+                comes(hello.node(), hello.process());
             }
             if (known == null || known.process != hello.process()) {
                 if (known != null && known.connection != null) {
@@ -491,7 +572,13 @@ final class PeerLinks {
             from = known;
             node = hello.node();
             known.told = known.received;
-            stream.send(control(new LinkMessage.Welcome(process, known.received)));
+            stream.send(control(new LinkMessage.Welcome(process, known.received,
+                    firsts.getOrDefault(hello.node(), hello.process()) == hello.process())));
+        }
+
+        /** Whether it was given up before any process of it was heard. */
+        private boolean isGivenUpUnheard(int peer) {
+            return givenUp.contains(peer) && !processes.containsKey(peer);
         }
 
         @Override

@@ -59,6 +59,21 @@ final class Times {
         }
     }
 
+    /**
+     * The same without views, of a life that its group takes in anew. Who has welcomed it drops nothing by time before it has said its own; so what others say is not before any instant at which they have dropped something; who says
+     * none yet has dropped nothing but what it was given without. The latest counts, of all that are there.
+     *
+     * @param there how many others are
+     * @param members of the grid
+     * @param dropped up to when things were dropped that this node was given without
+     */
+    void heardByAll(Collection<Long> said, int there, int members, long dropped) {
+        if (!known && said.size() >= there && 2 * said.size() >= members) {
+            known = true;
+            latest = Math.max(latest, Math.max(dropped, said.stream().mapToLong(Long::longValue).max().orElse(0)));
+        }
+    }
+
     /** The time in milliseconds since 1970, UTC; not before the epoch, and never before what it was. */
     private long now() {
         latest = Math.max(latest, clock.now().toEpochMilli());

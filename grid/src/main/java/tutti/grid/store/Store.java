@@ -107,6 +107,16 @@ public final class Store {
         return waitingReads;
     }
 
+    /** Nobody reads below this stamp; see {@link #trim}. */
+    public long horizon() {
+        return horizon;
+    }
+
+    /** No transaction that reads here has an earlier time; see {@link #trim}. */
+    public long timeHorizonMillis() {
+        return timeHorizonMillis;
+    }
+
     /** Whether what a snapshot of this stamp would find may have been dropped. */
     public boolean isTrimmed(long stamp) {
         return stamp < horizon;

@@ -647,8 +647,88 @@ class GridTest {
     }
 
     @Test
-    void groupsSayThatTheirMembersAreFixed() throws IOException {
+    void groupsSayThatTheirPlacesAreFixed() throws IOException {
         open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        countUp(grids.getFirst(), 1);
         assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(grids.getFirst()::leave));
+    }
+
+    /** Nobody could give it back what it had. */
+    @Test
+    void aNodeOfAGroupOfTwoThatIsStartedAnewSaysThatAllMustBe() throws IOException {
+        nodeCount = 2;
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 2));
+        countUp(grids.getFirst(), 1);
+        GridConfig config = grids.getLast().node().config();
+        grids.getLast().close();
+        Grid again = Grid.open(config, IsolationLevel.SERIALIZABLE);
+        grids.add(again);
+        GridException why = assertThrows(GridException.class, () -> stock(again).put("key", 1));
+        assertEquals(Reason.CLOSED, why.reason());
+        assertTrue(String.valueOf(why.getMessage()).contains("start all nodes anew"), why.getMessage());
+    }
+
+    /** One after the other crashes and is started anew, the last of them at another address, until none is there that was in the beginning; then one more crashes. All count up meanwhile. */
+    @Tag("long")
+    @Test
+    void theMembersOfAGroupAreReplacedOneByOneAndNothingIsLost()
+            throws IOException, InterruptedException, ExecutionException {
+        silence = Duration.ofMillis(1500);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        for (int i = 0; i < 300; i++) {
+            stock(grids.getFirst()).put("still " + i, i);
+        }
+        int counted = 0;
+        for (int victim = 0; victim < nodeCount; victim++) {
+            Grid other = grids.get((victim + 1) % nodeCount);
+            GridConfig config = grids.get(victim).node().config();
+            AtomicReference<Boolean> over = new AtomicReference<>(false);
+            try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+                Future<Integer> counting = thread.submit(() -> {
+                    int times = 0;
+                    for (; !over.get(); times++) {
+                        countUp(other, 1);
+                    }
+                    return times;
+                });
+                try {
+                    grids.get(victim).close();
+                    Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>(config.nodes());
+                    if (victim == nodeCount - 1) {
+                        nodes.put(victim, FreePorts.addresses(1).getFirst());
+                    }
+                    Grid again = Grid.open(GridConfig
+                            .of("test", victim, nodes, config.caches(), CommitProtocol.GROUPS)
+                            .withHeartbeat(Duration.ofMillis(50), silence)
+                            .withTimeouts(Duration.ofSeconds(10), patience, Duration.ofSeconds(60)),
+                            IsolationLevel.SERIALIZABLE);
+                    grids.set(victim, again);
+                    assertTrue(again.status().keys() >= 300, again.status().toString());
+                    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+                    while (other.status().members().size() < nodeCount) {
+                        assertTrue(System.nanoTime() < deadline, other.topology().toString());
+                        Thread.onSpinWait();
+                    }
+                    assertEquals(Set.of(), other.status().joining());
+                } finally {
+                    over.set(true);
+                }
+                counted += counting.get();
+            }
+        }
+        grids.getFirst().close();
+        Grid last = grids.getLast();
+        int inTheEnd = counted;
+        last.run(in -> {
+            for (int key = 0; key < 4; key++) {
+                assertEquals(Optional.of(inTheEnd), stock(last).get(in, "key " + key));
+                stock(last).put(in, "key " + key, 0);
+            }
+        });
+        for (int i = 0; i < 300; i++) {
+            int number = i;
+            assertEquals(Optional.of(number), last.readOnly(in -> stock(last).get(in, "still " + number)));
+        }
+        assertTrue(counted > nodeCount, "it went on meanwhile");
     }
 }

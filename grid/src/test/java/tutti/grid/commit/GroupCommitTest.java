@@ -57,7 +57,7 @@ class GroupCommitTest {
         Node(int number) {
             this.number = number;
             clock = new LamportClock(OWNERS.groupOf(number));
-            commits = new GroupCommit(number, OWNERS, clock, store, 1, this);
+            commits = new GroupCommit(number, OWNERS, clock, store, 1, 0, this);
         }
 
         @Override

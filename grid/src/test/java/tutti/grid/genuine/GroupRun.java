@@ -11,6 +11,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import tutti.core.schema.MessageSet;
 import tutti.core.txn.TransactionId;
 import tutti.grid.CrashingNodes;
@@ -19,7 +20,8 @@ import tutti.grid.MulticastProperties.Deliveries;
 
 /**
  * A run of groups of nodes, and of nodes in no group, that send messages to groups, decided by a seed: whatever may happen next happens
- * with some probability, without any notion of time; see {@link CrashingNodes}. At any instant a node may crash, as long as more than half of its group are left, and any member may be told to lead. When nothing
+ * with some probability, without any notion of time; see {@link CrashingNodes}. At any instant a node may crash, as long as more than half of its group are left, and any member may be told to lead. Nodes that have
+ * crashed are started anew, knowing nothing, and others learn of that one by one; what they have sent before is lost. Who has not been taken in by its group counts as crashed. When nothing
  * more can happen, the properties of section IV-B of the thesis are checked, of all nodes, those that have crashed included.
  */
 final class GroupRun {
@@ -30,20 +32,36 @@ final class GroupRun {
 
     /** Makes the state machine under test. */
     interface Factory {
-        GroupMulticast make(int self, Groups groups, GroupMulticast.World world);
+        GroupMulticast make(int self, Groups groups, GroupMulticast.World world, long process);
     }
+
+    private record Sent(int life, byte[] message) {}
+
+    /** What a leader had delivered when a life that is started anew began to copy it. */
+    private record Copied(Node from, List<TransactionId> delivered, List<Long> stamps, long stamp,
+            GroupMulticast.Over over) {}
 
     private final class Node implements GroupMulticast.World {
         private final int number;
+        private final int life;
         private final int group;
         private final GroupMulticast multicast;
+        /** Which life of each node this one talks to. */
+        private final int[] talksTo;
+        private @Nullable Copied copied;
+        private boolean hasAsked;
         private final List<TransactionId> delivered = new ArrayList<>();
         private final List<Long> stamps = new ArrayList<>();
 
-        Node(int number, Factory factory) {
+        Node(int number, int life) {
             this.number = number;
+            this.life = life;
             this.group = groups.groupOf(number);
-            this.multicast = factory.make(number, groups, this);
+            this.multicast = factory.make(number, groups, this, life);
+            this.talksTo = new int[surroundings.all().size()];
+            for (Node other : nodes) {
+                talksTo[other.number] = other.life;
+            }
         }
 
         @Override
@@ -52,7 +70,9 @@ final class GroupRun {
                 fail("genuineness: node " + number + " sent " + message + " to node " + to);
             }
             sent++;
-            surroundings.send(number, to, message.bytes());
+            if (talksTo[to] == nodes.get(to).life) {
+                surroundings.send(number, to, new Sent(life, message.bytes()));
+            }
         }
 
         @Override
@@ -71,20 +91,87 @@ final class GroupRun {
             }
         }
 
-        boolean isCrashed() {
-            return surroundings.isCrashed(number);
+        @Override
+        public void replaced() {
+            if (nodes.get(number) == this) {
+                fail("node " + number + " was taken for a later life");
+            }
+        }
+
+        /** Whether it does not live, or has not been taken in by its group. */
+        boolean isAway() {
+            return surroundings.isCrashed(number) || !multicast.takesPart();
+        }
+
+        boolean isJoining() {
+            return !surroundings.isCrashed(number) && !multicast.takesPart() && nodes.get(number) == this;
+        }
+
+        /** Learns of another life of a node. */
+        void talkTo(Node other) {
+            if (talksTo[other.number] < other.life) {
+                talksTo[other.number] = other.life;
+                multicast.begins(other.number, other.life);
+            }
         }
 
         List<Runnable> receipts() {
-            return surroundings.receipts(number,
-                    (from, _, message) -> multicast.received(from, MESSAGES.decode(ByteBuffer.wrap(message))));
+            return surroundings.receipts(number, (from, _, message) -> {
+                if (message.life == nodes.get(from).life) {
+                    talkTo(nodes.get(from));
+                    multicast.there(from);
+                }
+                if (message.life == talksTo[from]) {
+                    multicast.received(from, MESSAGES.decode(ByteBuffer.wrap(message.message)));
+                }
+            });
+        }
+
+        // As a life that is started anew.
+
+        /** Copies what its leader has, if there is one. */
+        void copy() {
+            for (Node leader : List.copyOf(alive())) {
+                if (leader.group == group && leader.multicast.isLeading()) {
+                    leader.talkTo(this);
+                    GroupMulticast.Over over = leader.multicast.give(number, life);
+                    if (over != null) {
+                        copied = new Copied(leader, List.copyOf(leader.delivered), List.copyOf(leader.stamps),
+                                leader.multicast.deliveredStamp(), over);
+                        return;
+                    }
+                }
+            }
+        }
+
+        void ask(Copied all) {
+            hasAsked = true;
+            delivered.addAll(all.delivered);
+            stamps.addAll(all.stamps);
+            multicast.given(all.stamp, all.over);
+            if (surroundings.isCrashed(all.from.number) || nodes.get(all.from.number) != all.from
+                    || !all.from.multicast.takeIn(number, life)) {
+                beginAnew();
+            }
+        }
+
+        void beginAnew() {
+            if (isJoining() && hasAsked) {
+                start(this);
+            } else if (isJoining()) {
+                copied = null;
+            }
         }
     }
 
     private final Random random;
     private final Groups groups;
-    private final CrashingNodes<byte[]> surroundings;
+    private final Factory factory;
+    private final CrashingNodes<Sent> surroundings;
     private final List<Node> nodes = new ArrayList<>();
+    private final List<Node> past = new ArrayList<>();
+    /** By message: which life of its node has sent it. */
+    private final Map<TransactionId, Node> senders = new HashMap<>();
     private final Map<TransactionId, Set<Integer>> destinations = new LinkedHashMap<>();
     private final Set<TransactionId> finished = new HashSet<>();
     private final List<String> failures = new ArrayList<>();
@@ -92,6 +179,7 @@ final class GroupRun {
     private int crashesLeft;
     private int leadsLeft;
     private int ticksLeft;
+    private int startsLeft;
     private int crashes;
     private long sent;
     private int steps;
@@ -99,6 +187,7 @@ final class GroupRun {
     /** A run of some groups, messages and crashes. */
     GroupRun(long seed, Factory factory) {
         random = new Random(seed);
+        this.factory = factory;
         Map<Integer, List<Integer>> members = new TreeMap<>();
         int count = 0;
         int groupCount = 1 + random.nextInt(3);
@@ -116,12 +205,15 @@ final class GroupRun {
         }
         surroundings = new CrashingNodes<>(number, random);
         for (int i = 0; i < number; i++) {
-            nodes.add(new Node(i, factory));
+            nodes.add(new Node(i, 0));
         }
         unsent = 1 + random.nextInt(25);
         crashesLeft = random.nextInt(4) == 0 ? 0 : random.nextInt(nodes.size());
         ticksLeft = random.nextInt(20);
         leadsLeft = random.nextInt(3) == 0 ? 0 : random.nextInt(8);
+        // In half of the runs no more crash than can be missed for ever.
+        startsLeft = random.nextBoolean() ? 0 : 1 + random.nextInt(8);
+        crashesLeft += startsLeft;
     }
 
     private void fail(String what) {
@@ -138,7 +230,7 @@ final class GroupRun {
             case GenuineMessage.Data of -> concerns(of.id(), from) && concerns(of.id(), to);
             case GenuineMessage.Accept of -> concerns(of.id(), from) && concerns(of.id(), to);
             case GenuineMessage.Ack of -> concerns(of.id(), from) && concerns(of.id(), to);
-            case GenuineMessage.Delivered of -> concerns(of.id(), from) && of.id().node() == to;
+            case GenuineMessage.Delivered of -> concerns(of.id(), from) && concerns(of.id(), to);
             case GenuineMessage.Prepare _,GenuineMessage.Part _,GenuineMessage.Promise _,GenuineMessage.Install _,GenuineMessage.Installed _,GenuineMessage.Passed _ ->
                 groups.groupOf(from) == groups.groupOf(to);
             case GenuineMessage.Progress _ ->
@@ -154,8 +246,13 @@ final class GroupRun {
             int round = 0;
             while (failures.isEmpty() && steps++ < STEPS_MAX && round < ROUNDS_MAX) {
                 List<Runnable> possible = receipts();
-                if (unsent > 0 && random.nextInt(20) < sendWeight) {
+                if (unsent > 0 && random.nextInt(20) < sendWeight && !alive().isEmpty()) {
                     possible.add(this::sendOne);
+                }
+                for (Node node : nodes) {
+                    if (node.isJoining()) {
+                        joiningOf(node, possible);
+                    }
                 }
                 if (random.nextInt(100) < rareWeight) {
                     List<Runnable> rare = rare();
@@ -186,12 +283,42 @@ final class GroupRun {
     }
 
     private List<Node> alive() {
-        return nodes.stream().filter(node -> !node.isCrashed()).toList();
+        return nodes.stream().filter(node -> !node.isAway()).toList();
+    }
+
+    private void joiningOf(Node node, List<Runnable> possible) {
+        Copied copied = node.copied;
+        if (copied == null) {
+            if (alive().stream().anyMatch(leader -> leader.group == node.group && leader.multicast.isLeading())) {
+                possible.add(node::copy);
+            }
+        } else if (!node.hasAsked) {
+            possible.add(() -> node.ask(copied));
+        } else if (random.nextInt(50) == 0) {
+            // It has waited for long, it thinks.
+            possible.add(node::beginAnew);
+        }
     }
 
     private List<Runnable> rare() {
         List<Runnable> possible = new ArrayList<>();
         List<Node> alive = alive();
+        if (startsLeft > 0) {
+            nodes.stream().filter(node -> surroundings.isCrashed(node.number) && node.group >= 0)
+                    .forEach(node -> possible.add(() -> {
+                        startsLeft--;
+                        start(node);
+                    }));
+        }
+        Node other = nodes.get(random.nextInt(nodes.size()));
+        if (crashesLeft > 0 && other.isJoining()) {
+            possible.add(() -> crash(other));
+        } else if (!alive.isEmpty() && !other.isAway()) {
+            possible.add(() -> alive.get(random.nextInt(alive.size())).talkTo(other));
+        }
+        if (alive.isEmpty()) {
+            return possible;
+        }
         Node one = alive.get(random.nextInt(alive.size()));
         if (crashesLeft > 0 && mayCrash(one)) {
             possible.add(() -> crash(one));
@@ -216,7 +343,7 @@ final class GroupRun {
         if (node.group < 0) {
             return true;
         }
-        long left = groups.of(node.group).stream().filter(member -> !surroundings.isCrashed(member)).count();
+        long left = groups.of(node.group).stream().filter(member -> !nodes.get(member).isAway()).count();
         return left - 1 >= groups.quorum(node.group);
     }
 
@@ -224,6 +351,12 @@ final class GroupRun {
         crashesLeft--;
         crashes++;
         surroundings.crash(node.number);
+    }
+
+    private void start(Node before) {
+        past.add(before);
+        surroundings.start(before.number);
+        nodes.set(before.number, new Node(before.number, before.life + 1));
     }
 
     private void sendOne() {
@@ -234,7 +367,9 @@ final class GroupRun {
         while (to.size() < wanted) {
             to.add(random.nextInt(groups.members().size()));
         }
-        TransactionId id = new TransactionId(sender.number, destinations.size());
+        TransactionId id = new TransactionId(sender.number, sender.multicast.firstSerial()
+                + destinations.keySet().stream().filter(one -> one.node() == sender.number).count());
+        senders.put(id, sender);
         destinations.put(id, to);
         unsent--;
         sender.multicast.send(id, to, new byte[]{(byte) id.serial()});
@@ -242,27 +377,43 @@ final class GroupRun {
 
     /** Whether all that is owed has been done. */
     private boolean isAtRest() {
-        return failures.isEmpty() && alive().stream().allMatch(node -> node.multicast.pending().isEmpty()
-                && destinations.keySet().stream().filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
-                        .allMatch(node.delivered::contains)
-                && !node.multicast.isWaiting())
+        return failures.isEmpty() && nodes.stream().noneMatch(Node::isJoining)
+                && alive().stream().allMatch(node -> node.multicast.pending().isEmpty()
+                        && destinations.keySet().stream()
+                                .filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
+                                .allMatch(node.delivered::contains)
+                        && !node.multicast.isWaiting())
                 && destinations.keySet().stream()
-                        .allMatch(id -> surroundings.isCrashed(id.node()) || finished.contains(id));
+                        .allMatch(id -> !isSenderAlive(id) || finished.contains(id));
+    }
+
+    private boolean isSenderAlive(TransactionId id) {
+        return !surroundings.isCrashed(id.node()) && nodes.get(id.node()) == senders.get(id);
     }
 
     private boolean isOwed(TransactionId id) {
-        return !surroundings.isCrashed(id.node()) || nodes.stream().anyMatch(node -> node.delivered.contains(id));
+        return isSenderAlive(id) || all().stream().anyMatch(node -> node.delivered.contains(id));
     }
 
-    /** Nothing happens any more unless time passes: then leaders that are gone are replaced. */
+    /** Lives that are over as well. */
+    private List<Node> all() {
+        List<Node> all = new ArrayList<>(past);
+        all.addAll(nodes);
+        return all;
+    }
+
+    /** Nothing happens any more unless time passes: then leaders that are gone are replaced, and all learn of lives that have begun. */
     private void help(int round) {
         for (List<Integer> members : groups.members().values()) {
-            List<Node> left = members.stream().map(nodes::get).filter(node -> !node.isCrashed()).toList();
+            members.stream().map(nodes::get).filter(Node::isJoining).toList().forEach(Node::beginAnew);
+            List<Node> left = members.stream().map(nodes::get).filter(node -> !node.isAway()).toList();
             if (left.stream().noneMatch(node -> node.multicast.isLeading())
                     || left.stream().anyMatch(node -> node.multicast.isWaiting())) {
                 left.get(round % left.size()).multicast.lead();
             }
         }
+        // Connections are made anew.
+        alive().forEach(node -> alive().forEach(node::talkTo));
         alive().forEach(node -> node.multicast.tick());
     }
 
@@ -270,7 +421,7 @@ final class GroupRun {
 
     private void check() {
         MulticastProperties properties = new MulticastProperties(
-                nodes.stream().map(node -> new Deliveries(node.number, node.delivered, node.stamps)).toList(),
+                all().stream().map(node -> new Deliveries(node.number, node.delivered, node.stamps)).toList(),
                 (id, node) -> destinations.getOrDefault(id, Set.of()).contains(nodes.get(node).group), this::fail);
         properties.integrity();
         oneStamp();
@@ -287,7 +438,7 @@ final class GroupRun {
     private void oneStamp() {
         Map<TransactionId, Long> stampOf = new HashMap<>();
         Map<Long, TransactionId> messageOf = new HashMap<>();
-        for (Node node : nodes) {
+        for (Node node : all()) {
             for (int i = 0; i < node.delivered.size(); i++) {
                 Long stamp = stampOf.putIfAbsent(node.delivered.get(i), node.stamps.get(i));
                 TransactionId other = messageOf.putIfAbsent(node.stamps.get(i), node.delivered.get(i));
@@ -300,21 +451,25 @@ final class GroupRun {
         }
     }
 
-    /** When all have told how far they are, nothing is kept, but what nobody owes to anybody. */
+    /** When all have told how far they are, nothing is kept. */
     private void forgotten() {
         for (Node node : alive()) {
-            nodes.stream().filter(other -> other.isCrashed()).forEach(other -> node.multicast.gone(other.number));
+            nodes.stream().filter(Node::isAway).forEach(other -> node.multicast.gone(other.number));
+            alive().forEach(other -> {
+                node.talkTo(other);
+                node.multicast.there(other.number);
+            });
         }
         // What one has finished later may stand in the way of another's.
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 6; i++) {
+            alive().forEach(node -> node.multicast.tick());
             alive().forEach(node -> node.multicast.announce());
             for (List<Runnable> all = receipts(); !all.isEmpty(); all = receipts()) {
                 all.getFirst().run();
             }
         }
-        long lost = destinations.keySet().stream().filter(id -> !isOwed(id)).count();
         for (Node node : alive()) {
-            if (node.multicast.size() > lost) {
+            if (node.multicast.size() > 0) {
                 fail("memory: node " + node.number + " still keeps " + node.multicast.size() + " messages");
             }
         }
@@ -326,6 +481,11 @@ final class GroupRun {
 
     int crashes() {
         return crashes;
+    }
+
+    /** Lives that were taken in by their group. */
+    long takenIn() {
+        return all().stream().filter(node -> node.life > 0 && node.multicast.takesPart()).count();
     }
 
     long ballots() {
@@ -341,7 +501,9 @@ final class GroupRun {
         StringBuilder text = new StringBuilder("groups ").append(groups.members()).append(", messages ")
                 .append(destinations).append(", steps ").append(steps);
         for (Node node : nodes) {
-            text.append("\n node ").append(node.number).append(node.isCrashed() ? " crashed" : "").append(" ballot ")
+            text.append("\n node ").append(node.number).append(" life ").append(node.life)
+                    .append(surroundings.isCrashed(node.number) ? " crashed" : node.isAway() ? " joining" : "")
+                    .append(" ballot ")
                     .append(node.multicast.ballot()).append(node.multicast.isWaiting() ? " waiting" : "")
                     .append(" delivered ").append(node.delivered).append(node.stamps).append(" waits for ")
                     .append(node.multicast.pending());

@@ -12,6 +12,7 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.GroupPayload;
 import tutti.grid.commit.Result;
 import tutti.grid.genuine.GenuineMessage;
+import tutti.grid.genuine.Lives;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
@@ -27,6 +28,7 @@ class GridGoldenTest extends GoldenContract {
     private static final byte[] PAYLOAD = {9};
     private static final List<GenuineMessage.Entry> ENTRIES = List
             .of(new GenuineMessage.Entry(ID, GROUPS, PAYLOAD, 769, 770));
+    private static final List<Lives.Life> LIVES = List.of(new Lives.Life(0, 0), new Lives.Life(4, 77));
     private static final View VIEW = new View(4,
             Map.of(0, new View.Member(77, "localhost:7801"), 2, new View.Member(78, "localhost:7802"), 3,
                     View.Member.UNKNOWN),
@@ -40,7 +42,7 @@ class GridGoldenTest extends GoldenContract {
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
         return Map.of("grid links",
-                List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12),
+                List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12, true),
                         new LinkMessage.Refused(LinkMessage.Refusal.FOREIGN, "another grid"),
                         new LinkMessage.Received(13)),
                 "grid messages",
@@ -62,7 +64,11 @@ class GridGoldenTest extends GoldenContract {
                                         false)),
                         new GridMessage.Read(6, KEY, 1000, true, true),
                         new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L), true),
-                        new GridMessage.Trimmed(6), new GridMessage.Invalidated(KEY),
+                        new GridMessage.Given(2, 770, 514, 771, 258, 1_700_000_000_000L),
+                        new GridMessage.Over(2, List.of(OTHER), ENTRIES),
+                        new GridMessage.Undecided(2, OTHER, ID, PAYLOAD, 770, 514, Map.of(1, true)),
+                        new GridMessage.Decided(2, List.of(new CommitMessage.Outcome(ID, true, 770))),
+                        new GridMessage.Taken(2), new GridMessage.Trimmed(6), new GridMessage.Invalidated(KEY),
                         new GridMessage.Present(770),
                         new GridMessage.Scan(6, 3, 1, new byte[]{1, 2}, 1000, 1_700_000_000_000L),
                         new GridMessage.Keys(6, GridMessage.Part.LAST, List.of(new byte[]{1, 2, 3}, new byte[]{1, 2})),
@@ -72,10 +78,10 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
                         new GenuineMessage.Accept(ID, GROUPS, 1, 3, 770, 0, PAYLOAD),
                         new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),
-                        new GenuineMessage.Prepare(4), new GenuineMessage.Part(4, ENTRIES),
-                        new GenuineMessage.Promise(4, 3, 1030, ENTRIES),
-                        new GenuineMessage.Install(4, 1030, ENTRIES), new GenuineMessage.Installed(4),
-                        new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12)),
+                        new GenuineMessage.Prepare(4, LIVES), new GenuineMessage.Part(4, ENTRIES),
+                        new GenuineMessage.Promise(4, 3, 1030, LIVES, ENTRIES),
+                        new GenuineMessage.Install(4, 1030, LIVES, 770, ENTRIES), new GenuineMessage.Installed(4, true),
+                        new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12, true)),
                 "grid payloads",
                 List.of(new CommitRequest(3, 1000,
                         List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}, 1_700_000_000_000L),

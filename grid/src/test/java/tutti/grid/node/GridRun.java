@@ -54,7 +54,7 @@ final class GridRun {
 
     /** What came of it. */
     record Outcome(List<String> failures, int committed, int conflicts, int others, int expired,
-            long waitingReads, long layouts, int lost, GridStatus.L1 l1,
+            long waitingReads, long layouts, int lost, int starts, GridStatus.L1 l1,
             String fingerprint) {}
 
     private final Setting setting;
@@ -71,6 +71,7 @@ final class GridRun {
     private final Map<Integer, Host> hosts = new TreeMap<>();
     private final @Nullable Injector injector;
     private boolean healed = true;
+    private int starts;
 
     GridRun(long seed, Setting setting) {
         this(seed, setting, Relocation::new, L1::new);
@@ -93,7 +94,7 @@ final class GridRun {
             members.put(i, InetSocketAddress.createUnresolved("n" + i, PORT));
             names.add("n" + i);
         }
-        int hostCount = setting.nodes + (setting.moves > 0 ? EXTRA : 0);
+        int hostCount = setting.nodes + (setting.moves > 0 && !isByGroups() ? EXTRA : 0);
         for (int i = 0; i < hostCount; i++) {
             int number = i;
             Host host = new Host(kernel, threads, "n" + i, HostConfig.DEFAULT);
@@ -122,6 +123,7 @@ final class GridRun {
         try {
             GridNode node = new GridNode(config, new SimMachine(host, network), history, relocation, l1);
             nodes.put(number, node);
+            starts++;
             for (int i = 0; i < CLIENTS; i++) {
                 int session = clients.size();
                 RandomStream dice = random.fork("client " + session);
@@ -161,7 +163,9 @@ final class GridRun {
                 kernel.runUntil(kernel.now() + 2 * Nanos.SECOND);
             }
         }
-        if (setting.moves > 0) {
+        if (setting.moves > 0 && isByGroups()) {
+            new Replacements(random, kernel, hosts, nodes, setting, this::crash).run();
+        } else if (setting.moves > 0) {
             new Moves(random, kernel, hosts, nodes, setting, this::crash).run();
         }
         victims.forEach(nodes::remove);
@@ -186,14 +190,16 @@ final class GridRun {
                         .sum(),
                 nodes.values().stream().filter(GridNode::isMember)
                         .mapToLong(node -> node.status().layout().number()).max().orElse(0),
-                lost, l1(), kernel.fingerprint());
+                lost, starts, l1(), kernel.fingerprint());
     }
 
     /** Goes on until all is as it is to be in the end and has been so for a while, but not for ever. */
     private void rest(List<Integer> victims, long nanosMax) {
         long end = kernel.now() + nanosMax;
         long still = kernel.now();
-        while (kernel.now() < end && kernel.now() - still < STILL_NANOS) {
+        // By groups, until who does not come back is given up by all.
+        long stillNanos = (isByGroups() && setting.moves > 0 ? 4 : 1) * STILL_NANOS;
+        while (kernel.now() < end && kernel.now() - still < stillNanos) {
             kernel.runUntil(Math.min(end, kernel.now() + STILL_NANOS / 10));
             nodes.values().removeIf(node -> node.ended() != null && setting.moves > 0);
             if (!healed || !restless(victims).isEmpty()) {
@@ -294,7 +300,7 @@ final class GridRun {
         failures.addAll(history.owners(left, nodes.firstEntry().getValue().owners(),
                 (node, key) -> nodes.get(node).newest(key).stamp()));
         failures.addAll(history.judge());
-        if (!setting.faults && setting.moves == 0) {
+        if (!setting.faults && (setting.moves == 0 || isByGroups())) {
             failures.addAll(history.snapshots(left));
         }
     }

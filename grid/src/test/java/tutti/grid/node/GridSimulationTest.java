@@ -88,6 +88,48 @@ class GridSimulationTest {
         checkMoves(protocol, true, 3 * SEEDS);
     }
 
+    @Test
+    void membersOfGroupsAreReplacedAndKeepWhatTheirLevelPromises() {
+        checkReplacements(false, Math.max(1, SEEDS / 3));
+    }
+
+    @Test
+    void membersOfGroupsAreReplacedOverABadNetwork() {
+        checkReplacements(true, Math.max(1, SEEDS / 3));
+    }
+
+    @Tag("long")
+    @Test
+    void membersOfGroupsAreReplacedWithMoreSeeds() {
+        checkReplacements(false, 5 * SEEDS);
+    }
+
+    @Tag("long")
+    @Test
+    void membersOfGroupsAreReplacedOverABadNetworkWithMoreSeeds() {
+        checkReplacements(true, 5 * SEEDS);
+    }
+
+    private static void checkReplacements(boolean faults, int seeds) {
+        long committed = 0;
+        long starts = 0;
+        for (IsolationLevel level : IsolationLevel.values()) {
+            for (long seed = FIRST; seed < FIRST + seeds; seed++) {
+                Random random = new Random(seed);
+                int nodes = List.of(3, 3, 5, 6, 7).get(random.nextInt(5));
+                GridRun.Setting setting = new GridRun.Setting(CommitProtocol.GROUPS, level, nodes, 3,
+                        2 + random.nextInt(random.nextBoolean() ? 5 : 40), 1, 0, faults, 4 + random.nextInt(10), 0);
+                GridRun.Outcome outcome = new GridRun(seed, setting).run();
+                assertEquals(List.of(), outcome.failures(), "seed " + seed + ", " + setting);
+                committed += outcome.committed();
+                starts += outcome.starts() - nodes;
+            }
+        }
+        String figures = committed + " committed, " + starts + " nodes were started anew";
+        System.getLogger("grid").log(System.Logger.Level.INFO, figures);
+        assertTrue(committed > 400L * seeds && starts > 5L * seeds, figures);
+    }
+
     /** Here a node is started again while keys lie on it still: what it does not have must not be read from it. */
     @Test
     void aNodeThatIsStartedAgainAnswersForNothingThatItHasLost() {

@@ -1,0 +1,50 @@
+package tutti.grid.node;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import tutti.grid.store.GroupOwners;
+
+/**
+ * Without views: whether a process is the first life of its node, which takes part from the start, or another one, which has to be {@linkplain Replacement taken in}. On the node's loop.
+ *
+ * <p>
+ * Each node remembers the first process that it has heard of each other one, and says to who connects whether it is that. A process is the first life of its node if more than half of the
+ * other members of its group say so, and none says otherwise: two processes cannot both be, since some member that both have asked remembers one of them. Of a group of one, all nodes are asked.
+ */
+final class FirstLife {
+    private final Set<Integer> judges;
+    private final int members;
+    private final Map<Integer, Boolean> said = new HashMap<>();
+
+    FirstLife(int self, GroupOwners groups, Set<Integer> nodes) {
+        List<Integer> group = groups.groups().getOrDefault(groups.groupOf(self), List.of());
+        members = group.size();
+        judges = new TreeSet<>(members > 1 ? group : nodes);
+        judges.remove(self);
+    }
+
+    /** A node says whether this process is the first one that it has heard of this node. */
+    void said(int by, boolean isFirst) {
+        if (judges.contains(by)) {
+            said.put(by, isFirst);
+        }
+    }
+
+    /** Whether it is; null if that is not known yet. */
+    @Nullable
+    Boolean verdict() {
+        if (said.containsValue(false)) {
+            return false;
+        }
+        return judges.isEmpty() || 2 * said.size() > judges.size() ? Boolean.TRUE : null;
+    }
+
+    /** Whether another life can be taken in: more than half of the group must be there without it. */
+    boolean canBeReplaced() {
+        return members - 1 > members / 2;
+    }
+}

@@ -1,0 +1,230 @@
+package tutti.grid.node;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Set;
+import java.util.function.BiConsumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import tutti.grid.commit.CommitMessage;
+import tutti.grid.commit.CommitRequest;
+import tutti.grid.commit.GroupCommit;
+import tutti.grid.genuine.GenuineMessage;
+import tutti.grid.genuine.GroupMulticast;
+import tutti.grid.store.Key;
+import tutti.grid.store.Store;
+
+/**
+ * Without views: how a node that was started anew, or given up, takes its place in its group again, as another life; both sides. On the node's loop.
+ *
+ * <p>
+ * It applies to all nodes. Who leads its group gives it what it has, all of one instant: what {@link GroupCommit#give} says, and every version of every key, in parts, each when the one before has
+ * arrived. Transactions go on meanwhile; what is delivered since is kept by the leader. The new life does nothing but copy. When it has all, its leader takes it in by a ballot, of which the
+ * state has what was delivered since ({@link tutti.grid.genuine.GroupMulticast}); from then on it counts. It serves clients, and says by its heartbeat that it is there, when it has also decided what was on its way.
+ *
+ * <p>
+ * Whatever goes wrong on the way, a leader that crashes or leads no more, parts that do not come: nothing has changed but for what was copied, and it begins anew; as yet another life if it may be taken in still, so that
+ * no life is taken in twice. A leader gives to one at a time.
+ */
+final class Replacement {
+    /** About how many bytes of keys and values are sent at a time. */
+    private static final int PART_BYTES = 1 << 18;
+    private static final int OUTCOMES_MAX = 1 << 16;
+
+    private final long process;
+    private final GroupCommit commits;
+    private final Store store;
+    private final long patienceNanos;
+    private final BiConsumer<Integer, GridMessage> sender;
+    private final Runnable anotherLife;
+    private @Nullable Giving giving;
+    private @Nullable Copying copying;
+    private long number;
+
+    /** As a leader: what is left to be sent. */
+    private static final class Giving {
+        private final int to;
+        private final long process;
+        private final long number;
+        private final Iterator<GridMessage.Copy> copies;
+        private long heardNanos;
+
+        Giving(int to, long process, long number, Iterator<GridMessage.Copy> copies) {
+            this.to = to;
+            this.process = process;
+            this.number = number;
+            this.copies = copies;
+        }
+    }
+
+    /** As a new life: what has come. */
+    private static final class Copying {
+        private final int from;
+        private final GridMessage.Given given;
+        private final List<GroupCommit.Undecided> undecided = new ArrayList<>();
+        private final List<CommitMessage.Outcome> outcomes = new ArrayList<>();
+        private GroupMulticast.Over over = GroupMulticast.Over.NOTHING;
+        private final List<GridMessage.Copy> copies = new ArrayList<>();
+        private boolean isWhole;
+        private long heardNanos;
+
+        Copying(int from, GridMessage.Given given) {
+            this.from = from;
+            this.given = given;
+        }
+
+        GroupCommit.State state() {
+            return new GroupCommit.State(given.delivered(), given.floor(), given.present(), undecided, outcomes,
+                    over);
+        }
+    }
+
+    /**
+     * Of a process.
+     *
+     * @param patienceNanos after which who is not heard about it is not waited for
+     * @param anotherLife this process is to end, and another one to begin
+     */
+    Replacement(long process, GroupCommit commits, Store store, long patienceNanos,
+            BiConsumer<Integer, GridMessage> sender, Runnable anotherLife) {
+        this.process = process;
+        this.commits = commits;
+        this.store = store;
+        this.patienceNanos = patienceNanos;
+        this.sender = sender;
+        this.anotherLife = anotherLife;
+    }
+
+    /** How many versions have been copied; 0 if none are being copied. */
+    int copied() {
+        Copying from = copying;
+        return from == null ? 0 : from.copies.size();
+    }
+
+    /** To be called often. */
+    void tick(long nowNanos) {
+        if (giving != null && nowNanos - giving.heardNanos > patienceNanos) {
+            giving = null;
+            commits.keepNot();
+        }
+        if (copying != null && nowNanos - copying.heardNanos > patienceNanos) {
+            if (copying.isWhole) {
+                anotherLife.run();
+            }
+            copying = null;
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ as a leader
+
+    /** Another life of a node wants to be taken in, or says that it still lives. */
+    void applied(int from, long itsProcess, long nowNanos) {
+        if (giving != null && nowNanos - giving.heardNanos <= patienceNanos) {
+            return;
+        }
+        GroupCommit.State state = commits.give(from, itsProcess);
+        if (state == null) {
+            return;
+        }
+        Stream<GridMessage.Copy> copies = store.keys(_ -> true).stream().flatMap(this::copies);
+        Giving to = new Giving(from, itsProcess, ++number, copies.toList().iterator());
+        to.heardNanos = nowNanos;
+        giving = to;
+        sender.accept(from, new GridMessage.Given(number, state.delivered(), state.floor(), state.present(),
+                store.horizon(), store.timeHorizonMillis()));
+        sender.accept(from,
+                new GridMessage.Over(number, state.over().finishedBelow(), state.over().messages()));
+        state.undecided().forEach(one -> sender.accept(from, new GridMessage.Undecided(number, one.name(), one.id(),
+                one.request().bytes(), one.stamp(), one.floor(), one.votes())));
+        for (int i = 0; i < state.outcomes().size(); i += OUTCOMES_MAX) {
+            sender.accept(from, new GridMessage.Decided(number,
+                    state.outcomes().subList(i, Math.min(i + OUTCOMES_MAX, state.outcomes().size()))));
+        }
+    }
+
+    private Stream<GridMessage.Copy> copies(Key key) {
+        return store.versions(key).stream().map(version -> new GridMessage.Copy(key, version));
+    }
+
+    private @Nullable Giving givingTo(int to, long of) {
+        return giving != null && giving.to == to && giving.number == of ? giving : null;
+    }
+
+    /** The next part is asked for. */
+    void fetch(int from, GridMessage.Fetch fetch, long nowNanos) {
+        Giving to = givingTo(from, fetch.view());
+        if (to == null) {
+            return;
+        }
+        to.heardNanos = nowNanos;
+        List<GridMessage.Copy> part = new ArrayList<>();
+        int bytes = 0;
+        while (bytes < PART_BYTES && to.copies.hasNext()) {
+            GridMessage.Copy copy = to.copies.next();
+            part.add(copy);
+            byte[] value = copy.version().value();
+            bytes += copy.key().bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
+        }
+        sender.accept(from, new GridMessage.Copies(fetch.view(), !to.copies.hasNext(), part));
+    }
+
+    /** All has been copied. */
+    void taken(int from, GridMessage.Taken taken, long nowNanos) {
+        Giving to = givingTo(from, taken.number());
+        if (to != null) {
+            to.heardNanos = nowNanos;
+            commits.takeIn(from, to.process);
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ as a new life
+
+    /** Applies, or says that it still lives. */
+    void apply(Set<Integer> to, String address) {
+        to.forEach(node -> sender.accept(node, new GridMessage.Apply(process, address)));
+    }
+
+    /** What this life is given has come, or a part of it. What belongs to no copy that goes on is dropped. */
+    void received(int from, GridMessage message, long nowNanos) {
+        if (message instanceof GridMessage.Given given && copying == null) {
+            copying = new Copying(from, given);
+            copying.heardNanos = nowNanos;
+            sender.accept(from, new GridMessage.Fetch(given.number(), true));
+            return;
+        }
+        Copying all = copying;
+        if (all == null || all.from != from) {
+            return;
+        }
+        long of = all.given.number();
+        switch (message) {
+            case GridMessage.Undecided one when one.number() == of -> all.undecided.add(new GroupCommit.Undecided(
+                    one.name(), one.id(), CommitRequest.decode(one.request()), one.stamp(), one.floor(), one.votes()));
+            case GridMessage.Over some when some.number() == of ->
+                all.over = new GroupMulticast.Over(some.finishedBelow(), some.messages());
+            case GridMessage.Decided some when some.number() == of -> all.outcomes.addAll(some.outcomes());
+            case GridMessage.Copies part when part.view() == of -> {
+                all.copies.addAll(part.copies());
+                all.isWhole = part.last();
+                sender.accept(from, part.last() ? new GridMessage.Taken(of) : new GridMessage.Fetch(of, false));
+            }
+            default -> {
+                return;
+            }
+        }
+        all.heardNanos = nowNanos;
+    }
+
+    /** A ballot has come, in which this life is taken in, perhaps. */
+    void installed(int from, GenuineMessage.Install install) {
+        Copying all = copying;
+        if (all != null && all.isWhole && commits.wouldTakeIn(from, install, all.given.delivered())) {
+            all.copies.forEach(copy -> store.apply(copy.key(), copy.version()));
+            store.trim(all.given.horizon(), all.given.timeMillis());
+            commits.given(all.state());
+            copying = null;
+        }
+        commits.received(from, install);
+    }
+}
