@@ -41,6 +41,10 @@ final class LogKeeping {
     private static final Logger LOG = LoggerFactory.getLogger(LogKeeping.class);
     /** So many times an engine that would write for it is not asked what is durable, if the answer lets nobody forget anything: half a minute. */
     private static final int PASSED_OVER_MAX = 14;
+    /** When so much has been delivered, a snapshot is taken before its time: the log is kept from the last one on, whatever its bound is. */
+    private static final long SNAPSHOT_BYTES = 64L << 20;
+    /** Not before so many times as much has been delivered as the last one had. */
+    private static final long STATES_DELIVERED = 4;
 
     /** What it asks of its node. */
     interface Node {
@@ -86,6 +90,8 @@ final class LogKeeping {
     private long snapshotPosition;
     /** Delivered since then. */
     private long deliveredBytes;
+    /** Of the last snapshot. */
+    private long stateBytes;
     private boolean snapshotRuns;
     /** Not written yet. */
     private NodeFiles.@Nullable Snapshot taken;
@@ -226,12 +232,14 @@ final class LogKeeping {
      */
     void delivered(long position, long bytes, long waitingBytes, Supplier<byte[]> state) {
         deliveredBytes += bytes;
-        if (snapshotRuns || position - snapshotPosition < settings.snapshotPositions()
-                || deliveredBytes < waitingBytes) {
+        boolean due = position - snapshotPosition >= settings.snapshotPositions()
+                || deliveredBytes >= Math.max(SNAPSHOT_BYTES, STATES_DELIVERED * stateBytes);
+        if (snapshotRuns || !due || deliveredBytes < waitingBytes) {
             return;
         }
         deliveredBytes = 0;
         taken = new NodeFiles.Snapshot(position, state.get());
+        stateBytes = taken.state().length;
         snapshotPosition = position;
         snapshotRuns = true;
     }

@@ -81,7 +81,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param waitingBytesMax about how many bytes of memory requests may take, of all nodes' clients, that are ordered and not executed: while there
      *            are as many, this node tells nobody that a further one is logged, and has it wait
      * @param durabilityNanos how often at most the engine's durable position is asked for and told to the others, in nanoseconds
-     * @param snapshotPositions after how many positions a snapshot of the protocol is taken; later, if less has been delivered than what waits takes
+     * @param snapshotPositions after how many positions a snapshot of the protocol is taken; earlier, if 64 MiB have been delivered; later, if less has been
+     *            delivered than what waits takes
      * @param retention for how long the order's log is kept for nodes that are away
      * @param names by which clients know transactions
      * @param doubtNanos how long this node may reach no majority before clients that wait for the outcome of a commit are told that it is in

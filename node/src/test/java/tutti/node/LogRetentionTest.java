@@ -101,6 +101,23 @@ class LogRetentionTest extends ReplicaTrio {
         }
     }
 
+    /** What lies between two snapshots is kept, however short the log is to be. */
+    @Test
+    void largeTransactionsAreForgottenBeforeThereAreManyOfThem() throws IOException {
+        snapshotPositions = 10_000;
+        openAll("si");
+        String large = "x".repeat(1 << 20);
+        for (int i = 0; i < 100; i++) {
+            new Client(i % 3, large, i).committed();
+        }
+        awaitVisible(100);
+        ((TestMachine) machine).runFor(2 * SECOND);
+        work(3, 1000);
+        ((TestMachine) machine).runFor(2 * SECOND);
+        assertTrue(nodes.get(0).orderStatus().firstRetained() > 50, () -> nodes.get(0).orderStatus().toString());
+        noneHasEnded();
+    }
+
     @Test
     void aDeadMembersLogIsForgottenAndItIsToldThatItNeedsACopy() throws IOException {
         retention = new ReplicaNode.Retention(Long.MAX_VALUE, SECOND);
