@@ -40,7 +40,8 @@ final class FirstLife {
         if (said.containsValue(false)) {
             return false;
         }
-        return judges.isEmpty() || 2 * said.size() > judges.size() ? Boolean.TRUE : null;
+        boolean enough = judges.isEmpty() || 2 * said.size() > judges.size();
+        return enough ? Boolean.TRUE : null;
     }
 
     /** Whether another life can be taken in: more than half of the group must be there without it. */

@@ -34,6 +34,7 @@ class GroupCommitTest {
 
     private final List<Node> nodes = new ArrayList<>();
     private final Set<Integer> crashed = new HashSet<>();
+    private boolean losesVotes;
 
     GroupCommitTest() {
         IntStream.range(0, NODES).forEach(number -> nodes.add(new Node(number)));
@@ -55,9 +56,13 @@ class GroupCommitTest {
         private final Set<TransactionId> applied = new HashSet<>();
 
         Node(int number) {
+            this(number, 0);
+        }
+
+        Node(int number, long process) {
             this.number = number;
             clock = new LamportClock(OWNERS.groupOf(number));
-            commits = new GroupCommit(number, OWNERS, clock, store, 1, 0, this);
+            commits = new GroupCommit(number, OWNERS, clock, store, 1, process, this);
         }
 
         @Override
@@ -83,7 +88,7 @@ class GroupCommitTest {
         boolean some = !channel.isEmpty();
         while (!channel.isEmpty()) {
             Encoded message = channel.removeFirst();
-            if (!crashed.contains(to)) {
+            if (!crashed.contains(to) && !(losesVotes && message instanceof CommitMessage.Vote)) {
                 nodes.get(to).clock.seen(nodes.get(from).clock.latest());
                 nodes.get(to).commits.received(from, message);
             }
@@ -248,6 +253,46 @@ class GroupCommitTest {
         nodes.getFirst().commit(2, request(horizon, List.of(LOW), List.of(HIGH, OTHER_HIGH)));
         carryAll();
         assertEquals(List.of(Result.Kind.CONFLICT, Result.Kind.COMMITTED), nodes.getFirst().results);
+    }
+
+    /** The votes for a transaction were sent to lives that are over. A life that has copied it without them asks, as do the others. */
+    @Test
+    void aLifeThatIsTakenInDecidesWhatWaitedForVotes() {
+        nodes.get(1).commit(1, request(0, List.of(LOW), List.of()));
+        carryAll();
+        losesVotes = true;
+        TransactionId id = nodes.getFirst().commit(1, request(0, List.of(LOW), List.of(HIGH)));
+        carryAll();
+        assertEquals(List.of(3, 4, 5), appliedBy(id));
+        losesVotes = false;
+        crash(2);
+        nodes.forEach(node -> node.sent.remove(2));
+        Node life = new Node(2, 77);
+        nodes.set(2, life);
+        crashed.remove(2);
+        nodes.forEach(node -> node.commits.begins(2, 77));
+        Node leader = nodes.getFirst();
+        GroupCommit.State state = leader.commits.give(2, 77);
+        assertNotNull(state);
+        leader.store.versions(LOW).forEach(version -> life.store.apply(LOW, version));
+        life.commits.given(state);
+        assertFalse(life.commits.takesPart());
+        leader.commits.takeIn(2, 77);
+        carryAll();
+        assertTrue(life.commits.takesPart());
+        assertFalse(life.commits.isReady(), "it has not decided what was on its way");
+        for (int time = 10; time < 20; time++) {
+            int now = time;
+            nodes.forEach(node -> node.commits.tick(now));
+            carryAll();
+        }
+        assertEquals(List.of(0, 1, 2, 3, 4, 5), appliedBy(id));
+        assertEquals(List.of(Result.Kind.COMMITTED), leader.results);
+        assertTrue(life.commits.isReady());
+        assertEquals(leader.store.newest(LOW).stamp(), life.store.newest(LOW).stamp());
+        TransactionId next = life.commit(2, request(life.commits.present(), List.of(LOW), List.of(LOW)));
+        carryAll();
+        assertEquals(List.of(0, 1, 2), appliedBy(next));
     }
 
     /** When all have told how far they are, nothing is kept. */
