@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.protocol.Trait;
+import tutti.core.spi.Completion;
+import tutti.core.spi.Engine.ExecuteResult;
+import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Group;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.ConflictClasses;
@@ -37,6 +40,8 @@ import tutti.core.txn.WriteSet;
 import tutti.engine.CapturedWriteSets;
 import tutti.engine.StateView;
 import tutti.engine.postgres.AwaitedSessions;
+import tutti.engine.postgres.IndexBuilder;
+import tutti.engine.postgres.IndexReports;
 import tutti.engine.postgres.NodeRole;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.PostgresEngine;
@@ -82,6 +87,20 @@ final class PostgresDatabase implements NodeDatabase {
     private static final int CHANGES_PART_OF_MEMORY = 16;
     /** Of what was committed last, for who asks what it was. */
     private static final long CHANGES_KEPT_BYTES_MAX = 16 << 20;
+
+    /** What nodes tell each other that can build indexes beside the order. */
+    private static final String BUILDS_INDEXES = "builds-indexes";
+    private static final Completion<ExecuteResult> HEARD_AT_ITS_POSITION = new Completion<>() {
+        @Override
+        public void succeeded(ExecuteResult result) {
+            // all nodes have heard of it, or will
+        }
+
+        @Override
+        public void failed(EngineFailure failure) {
+            LOG.debug("not told how far an index is: {}", failure.message());
+        }
+    };
 
     private final NodeConfig config;
     private final NodeLife life;
@@ -155,6 +174,7 @@ final class PostgresDatabase implements NodeDatabase {
     public Set<String> abilities() {
         Set<String> abilities = new TreeSet<>(procedures.abilities());
         abilities.addAll(locales.abilities());
+        abilities.add(BUILDS_INDEXES);
         return abilities;
     }
 
@@ -300,17 +320,25 @@ final class PostgresDatabase implements NodeDatabase {
         if (tls != null) {
             front = front.withTls(tls, NodeConfig.Tls.isRequired(config.listen().tls()));
         }
-        PostgresFrontEnd served = new PostgresFrontEnd(front, node, capture(engine), new Sessions(engine), loops);
-        served.others(new Others());
+        PostgresFrontEnd served = new PostgresFrontEnd(front, node, capture(engine), sessions(engine, node), loops);
+        served.others(new Others(node));
+        engine.builds().reports().sendBy(config.node(),
+                report -> node.barrier(report, IndexReports.KEYS, HEARD_AT_ITS_POSITION));
         return served;
     }
 
     /** The databases besides the configured one. */
     private final class Others implements PostgresFrontEnd.OtherDatabases {
+        private final ReplicaNode node;
+
+        Others(ReplicaNode node) {
+            this.node = node;
+        }
+
         @Override
         public PostgresFrontEnd.@Nullable OtherDatabase of(String name) {
             ServerEngine.Member member = all.member(name);
-            return member == null ? null : new Other(PostgresDatabase.this, member);
+            return member == null ? null : new Other(PostgresDatabase.this, member, node);
         }
 
         @Override
@@ -324,7 +352,7 @@ final class PostgresDatabase implements NodeDatabase {
     }
 
     /** Another database than the configured one. */
-    private record Other(PostgresDatabase server, ServerEngine.Member member)
+    private record Other(PostgresDatabase server, ServerEngine.Member member, ReplicaNode node)
             implements
                 PostgresFrontEnd.OtherDatabase {
         @Override
@@ -339,7 +367,7 @@ final class PostgresDatabase implements NodeDatabase {
 
         @Override
         public PostgresFrontEnd.SessionRegistry registry() {
-            return new Sessions(member.engine());
+            return server.sessions(member.engine(), node);
         }
     }
 
@@ -350,11 +378,37 @@ final class PostgresDatabase implements NodeDatabase {
         capture.java(new JavaRequests(procedures, life::lacking));
         capture.placed(() -> of.schema().placed());
         capture.recorded(of::appliedPosition);
+        IndexBuilder builder = of.builds();
+        capture.changing(() -> {
+            if (builder.any()) {
+                CompletableFuture<Void> _ = builder.stop().thenRun(builder::resume);
+            }
+        });
         return capture;
     }
 
+    /** How the nodes build indexes beside the order. */
+    private record Building(IndexBuilder builder, int node, ReplicaNode of) implements PostgresFrontEnd.IndexBuilding {
+        @Override
+        public Set<Integer> members() {
+            return of.view().members();
+        }
+    }
+
+    private Sessions sessions(PostgresEngine of, ReplicaNode node) {
+        Building building = new Building(of.builds(), config.node(), node);
+        return new Sessions(of, () -> life.allCan(BUILDS_INDEXES) ? building : null);
+    }
+
     /** The engine as the front end's sessions need it. */
-    private record Sessions(PostgresEngine engine) implements PostgresFrontEnd.SessionRegistry {
+    private record Sessions(PostgresEngine engine, Supplier<PostgresFrontEnd.@Nullable IndexBuilding> building)
+            implements
+                PostgresFrontEnd.SessionRegistry {
+        @Override
+        public PostgresFrontEnd.@Nullable IndexBuilding indexBuilding() {
+            return building.get();
+        }
+
         @Override
         public Runnable register(int processId, Supplier<@Nullable LocalTransaction> current) {
             return engine.registerSession(processId, current)::close;

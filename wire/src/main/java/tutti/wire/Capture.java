@@ -229,6 +229,11 @@ public interface Capture {
         throw new UnsupportedOperationException("this engine executes no requests of other nodes");
     }
 
+    /** Whether backslashes in plain strings stand for themselves, by a row of settings. */
+    default boolean standardStrings(List<@Nullable String> row) {
+        return true;
+    }
+
     /**
      * Whether a session of which {@link Calls#settings} returned this row has nothing that others of its role lack: no temporary
      * relations, and no read-only transactions.

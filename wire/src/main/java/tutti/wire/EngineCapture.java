@@ -63,6 +63,7 @@ public final class EngineCapture implements Capture {
     private volatile Supplier<PlacedTables> placed = () -> PlacedTables.NONE;
     private final ProvenTexts proven = new ProvenTexts();
     private volatile @Nullable Consumer<Completion<Long>> recorded;
+    private volatile Runnable changing = () -> {};
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -141,6 +142,11 @@ public final class EngineCapture implements Capture {
         }
     }
 
+    /** Sets what is done when a local transaction that has changed the schema is about to commit. From any thread. */
+    public void changing(Runnable task) {
+        changing = task;
+    }
+
     /** Sets which procedures in Java can be called; until then none. */
     public void java(JavaRequests requests) {
         java = requests;
@@ -203,6 +209,7 @@ public final class EngineCapture implements Capture {
     @Override
     public Runnable schemaChanges() {
         refreshing.incrementAndGet();
+        changing.run();
         return () -> refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
     }
 
@@ -344,6 +351,11 @@ public final class EngineCapture implements Capture {
         Map<String, String> settings = settings(row);
         settings.put(CaptureInstaller.Functions.ORIGIN, life);
         return new Statement(0, statement, String.valueOf(row.getFirst()), settings).toBytes();
+    }
+
+    @Override
+    public boolean standardStrings(List<@Nullable String> row) {
+        return "on".equals(row.get(1 + Statement.SETTINGS.indexOf("standard_conforming_strings")));
     }
 
     @Override

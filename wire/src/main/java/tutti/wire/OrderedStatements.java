@@ -63,13 +63,45 @@ final class OrderedStatements {
                 if (script != null) {
                     script.handedIn();
                 }
-                transaction.becomes(SessionState.BARRIER);
-                if (statement.concurrently()) {
-                    client.notice(UtilityStatement.NOT_CONCURRENTLY);
+                byte[] ordered = capture.orderedStatement(statement.sql(), reply.row());
+                UnaryOperator<byte[]> response = script == null ? UnaryOperator.identity() : script::placed;
+                PostgresFrontEnd.IndexBuilding building = session.indexBuilding();
+                IndexText index = statement.concurrently() && building != null
+                        ? IndexText.read(statement.sql(), capture.standardStrings(reply.row()))
+                        : null;
+                if (index == null || building == null) {
+                    order(ordered, statement.concurrently() ? UtilityStatement.NOT_CONCURRENTLY : null, response,
+                            simple);
+                } else {
+                    build(index, building, ordered, notice -> order(ordered, notice, response, simple), simple);
                 }
-                session.node().barrier(capture.orderedStatement(statement.sql(), reply.row()), capture.barrierKeys(),
-                        transaction.takeName(),
-                        whenExecuted(script == null ? UnaryOperator.identity() : script::placed, simple));
+            }
+        });
+    }
+
+    /** @param notice what the client hears before; null if nothing */
+    private void order(byte[] statement, @Nullable ErrorFields notice, UnaryOperator<byte[]> response, boolean simple) {
+        transaction.becomes(SessionState.BARRIER);
+        client.notice(notice);
+        session.node().barrier(statement, capture.barrierKeys(), transaction.takeName(),
+                whenExecuted(response, simple));
+    }
+
+    /** Has an index built beside the order before its statement is ordered, unless that would do nothing, or be refused. */
+    private void build(IndexText index, PostgresFrontEnd.IndexBuilding building, byte[] statement,
+            Consumer<@Nullable ErrorFields> then, boolean simple) {
+        backend.batch().once(index.question(), SentMessage.OWN_ROW).sync(reply -> {
+            String answer = reply.row().isEmpty() ? "" : String.valueOf(reply.row().getFirst());
+            if (reply.error() != null || cycle.failed()) {
+                over(cycle.failed() ? null : reply.error(), simple);
+            } else if (answer.startsWith(IndexText.PARTITIONED)) {
+                over(Errors.notSupported("cannot create index on partitioned table \"" + answer.substring(1)
+                        + "\" concurrently"), simple);
+            } else if (answer.equals(IndexText.BUILDS)) {
+                session.concurrentIndex().begin(building, index.definition(), statement, then,
+                        cause -> over(cause, simple));
+            } else {
+                then.accept(null);
             }
         });
     }

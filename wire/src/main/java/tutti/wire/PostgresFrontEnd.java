@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -27,6 +28,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
+import tutti.engine.postgres.IndexBuilder;
 import tutti.engine.postgres.OwnSessions;
 import tutti.engine.postgres.apply.PlacedTables;
 import tutti.engine.postgres.capture.SequenceName;
@@ -98,6 +100,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             return CompletableFuture.completedFuture(List.of());
         }
 
+        /** How indexes are built beside the order; null if that is not possible at the moment. */
+        default @Nullable IndexBuilding indexBuilding() {
+            return null;
+        }
+
         /**
          * Asked about each engine connection before its client may use it: completes if the engine is still the one that
          * the node has recovered, and fails if it has restarted in between and may have lost commits. Completed on any
@@ -106,6 +113,18 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         default CompletableFuture<Void> confirm() {
             return CompletableFuture.completedFuture(null);
         }
+    }
+
+    /** What is known of the nodes that build an index beside the order. From any thread. */
+    public interface IndexBuilding {
+        /** This node's, of the session's database. */
+        IndexBuilder builder();
+
+        /** This node. */
+        int node();
+
+        /** Nodes that can be reached. */
+        Set<Integer> members();
     }
 
     /**

@@ -62,6 +62,7 @@ final class Session {
     private final MessageIntake messages;
     private final OrderedStatements ordered;
     private final ClusterQuestions questions;
+    private final ConcurrentIndex concurrentIndex;
     private final SchemaChanges schema;
     private final ShownToAll shownToAll;
     private final StatementTimes times;
@@ -102,6 +103,7 @@ final class Session {
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.questions = new ClusterQuestions(this);
+        this.concurrentIndex = new ConcurrentIndex(this);
         this.schema = new SchemaChanges(this);
         this.shownToAll = new ShownToAll(this);
         this.readLevel = new ReadLevel(this, parameters);
@@ -165,6 +167,15 @@ final class Session {
 
     SequenceSupply sequences() {
         return services.sequences();
+    }
+
+    ConcurrentIndex concurrentIndex() {
+        return concurrentIndex;
+    }
+
+    /** How indexes are built beside the order; null if that is not possible at the moment. */
+    PostgresFrontEnd.@Nullable IndexBuilding indexBuilding() {
+        return services.registry().indexBuilding();
     }
 
     Modes modes() {
@@ -545,7 +556,8 @@ final class Session {
     CompletableFuture<Void> cancelByClient() {
         CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
         return none.thenComposeAsync(_ -> {
-            if (repetition.cancelled() || turns.cancelled() || questions.cancelled()) {
+            if (repetition.cancelled() || turns.cancelled() || questions.cancelled()
+                    || concurrentIndex.cancelled()) {
                 settle();
                 return none;
             }

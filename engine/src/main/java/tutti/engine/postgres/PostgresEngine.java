@@ -85,6 +85,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final LockWaits waits;
     private final LockTable locks;
     private final NotifyQueue notifications;
+    private final IndexBuilder builder;
     private final CatalogReading reading = new CatalogReading();
     private CaptureInstaller.@Nullable Functions functions;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
@@ -95,7 +96,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private volatile boolean closed;
 
     private PostgresEngine(EventLoopGroup loops, BackendSettings settings, String secret,
-            Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions) {
+            Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions, IndexReports reports) {
         this.loops = loops;
         this.settings = settings;
         this.secret = secret;
@@ -103,6 +104,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         this.waits = new LockWaits(admin, sessions);
         this.locks = new LockTable(admin, sessions.keySet());
         this.notifications = new NotifyQueue(admin, sessions.keySet());
+        this.builder = new IndexBuilder(loops, settings, reports, this::terminate);
     }
 
     /**
@@ -115,7 +117,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
      */
     public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture)
             throws IOException, InterruptedException {
-        return open(loops, settings, capture, new ConcurrentHashMap<>());
+        return open(loops, settings, capture, new ConcurrentHashMap<>(), new IndexReports());
     }
 
     /**
@@ -126,13 +128,13 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
      */
     public static PostgresEngine open(EventLoopGroup loops, BackendSettings settings, CaptureInstaller.Settings capture,
             PostgresEngine beside) throws IOException, InterruptedException {
-        return open(loops, settings, capture, beside.waits.sessions());
+        return open(loops, settings, capture, beside.waits.sessions(), beside.builder.reports());
     }
 
     private static PostgresEngine open(EventLoopGroup loops, BackendSettings settings,
-            CaptureInstaller.Settings capture, Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions)
-            throws IOException, InterruptedException {
-        PostgresEngine engine = new PostgresEngine(loops, settings, capture.secret(), sessions);
+            CaptureInstaller.Settings capture, Map<Integer, Supplier<? extends @Nullable LocalTransaction>> sessions,
+            IndexReports reports) throws IOException, InterruptedException {
+        PostgresEngine engine = new PostgresEngine(loops, settings, capture.secret(), sessions, reports);
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin.connection());
@@ -142,7 +144,10 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
             }
             engine.functions = CaptureInstaller.functions(connection);
-            endAppliers(connection, engine.functions.name(CaptureInstaller.Role.APPLIER));
+            endSessions(connection, "usename = " + Table.literal(engine.functions.name(CaptureInstaller.Role.APPLIER))
+                    + " OR usesysid = current_user::pg_catalog.regrole AND application_name = "
+                    + Table.literal(IndexBuilder.APPLICATION));
+            connection.execute("SELECT tutti.drop_built(" + Table.literal(engine.secret()) + ")", TIMEOUT);
             byte[] life = new byte[16];
             new SecureRandom().nextBytes(life);
             await(engine.admin.begin(HexFormat.of().formatHex(life)));
@@ -158,11 +163,12 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     }
 
     /** Those of a node that was killed: one may have been told to commit, and not have come to it. */
-    private static void endAppliers(BackendConnection connection, String role)
+    private static void endSessions(BackendConnection connection, String which)
             throws IOException, InterruptedException {
         connection.execute("SELECT pg_catalog.pg_terminate_backend(pid, " + TIMEOUT.toMillis()
-                + ") FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database() AND usename = "
-                + Table.literal(role), TIMEOUT);
+                + ") FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database() AND (" + which
+                + ")",
+                TIMEOUT);
     }
 
     private void readPromises(BackendConnection connection) throws IOException, InterruptedException {
@@ -231,6 +237,11 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
         Placements.tell(admin.ask(connection -> Placements.prepare(connection, tables, keepers)), done);
+    }
+
+    @Override
+    public IndexBuilder builds() {
+        return builder;
     }
 
     @Override
@@ -478,6 +489,10 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public void end(int backendPid) {
         LOG.warn("ending server process {}, which has not told that what it was asked for is done", backendPid);
+        terminate(backendPid);
+    }
+
+    private void terminate(int backendPid) {
         CompletableFuture<Void> _ = query("SELECT pg_catalog.pg_terminate_backend(" + backendPid + ")")
                 .thenAccept(_ -> {}).exceptionally(failed -> {
                     LOG.warn("cannot end server process {}", backendPid, failed);
@@ -530,6 +545,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public void close() {
         closed = true;
+        builder.close();
         admin.close();
     }
 }

@@ -59,7 +59,8 @@ public final class PostgresView implements StateView {
              union all select 'constraint ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
              where conrelid = c.oid and contype <> 'n'
              union all select 'index ' || pg_get_indexdef(indexrelid) || case when indisvalid then '' else ' (invalid)' end
-             from pg_index where indrelid = c.oid) as all_of_it),
+             from pg_index as i join pg_class as x on x.oid = i.indexrelid
+             where indrelid = c.oid and x.relname !~ '^tutti_building_[0-9a-f]{16}$') as all_of_it),
             case when exists (select from pg_index where indrelid = c.oid and (indexprs is not null or indpred is not null))
              or exists (select from pg_statistic_ext where stxrelid = c.oid and stxexprs is not null)
              then quote_ident(pg_get_userbyid(c.relowner)) end

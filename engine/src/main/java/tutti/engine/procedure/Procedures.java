@@ -12,8 +12,8 @@ import tutti.core.spi.Group;
 
 /** The {@link StoredProcedure}s that are registered at a node, by name. Immutable, for any thread. */
 public final class Procedures {
-    /** Most of them: nodes tell each other what they have in their greetings, which are short; two words are for what their servers have. */
-    public static final int COUNT_MAX = Group.OWN_CAPABILITIES_MAX - 2;
+    /** Most of them: nodes tell each other what they have in their greetings, which are short; three words are for what their servers have, and can. */
+    public static final int COUNT_MAX = Group.OWN_CAPABILITIES_MAX - 3;
     /** What a name looks like. */
     public static final String NAME = "[a-z][a-z0-9_.-]{0,62}";
     /** A node at which nothing is registered. */

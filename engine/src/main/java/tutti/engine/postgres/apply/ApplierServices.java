@@ -23,6 +23,9 @@ public interface ApplierServices {
     /** What is promised to clients' prepared transactions. */
     Promises promises();
 
+    /** Indexes that are built beside the order. */
+    IndexBuilds builds();
+
     /** Loads the schema anew: after a transaction that changed it. */
     CompletableFuture<Void> refreshCatalog();
 

@@ -103,6 +103,21 @@ final class EngineCalls {
         return call(batch, engine.functions().endAs());
     }
 
+    /**
+     * Gives an index that was built for a statement its name, in place of the statement.
+     *
+     * @return the place in the batch of what is answered
+     */
+    int name(Batch batch, IndexBuilds.Built built, Statement statement) {
+        return call(batch, engine.functions().nameBuilt(), bytes(built.index()), bytes(built.name()),
+                bytes(statement.role()));
+    }
+
+    /** Drops what there is of indexes that are built beside the order. */
+    void dropBuilt(Batch batch) {
+        call(batch, engine.functions().dropBuilt());
+    }
+
     /** Gives a life of a node the next values of sequences; nothing of that is refused. */
     private int grant(Batch batch, Statement statement) {
         for (SequenceName sequence : statement.sequences()) {

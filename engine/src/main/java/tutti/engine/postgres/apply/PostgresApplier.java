@@ -50,6 +50,16 @@ public final class PostgresApplier implements Applier {
     /** No position: they begin at 1. */
     private static final long NOT_YET = 0;
 
+    /** How a transaction begins. */
+    private enum Begin {
+        /** It has begun. */
+        BEGUN,
+        /** With what is applied. */
+        PLAIN,
+        /** What there is of indexes that this node builds is dropped before. */
+        DROPPING
+    }
+
     private final ApplierServices engine;
     private final EngineCalls calls;
     private final EventLoop loop;
@@ -87,6 +97,53 @@ public final class PostgresApplier implements Applier {
     /** @param last to be recorded and committed; {@link #NOT_YET} if that comes later */
     private void apply(long position, List<WriteSet> writes, long last, Completion<Void> done) {
         List<WriteSet> all = List.copyOf(writes);
+        if (engine.builds().any() && changesTables(all)) {
+            withoutBuilds(done, end -> apply(position, all, last, true, end));
+        } else {
+            apply(position, all, last, false, done);
+        }
+    }
+
+    /** Whether more than rows changes. What is damaged does not matter here. */
+    private static boolean changesTables(List<WriteSet> writes) {
+        try {
+            ChangeParts parts = new ChangeParts(writes.stream().map(WriteSet::changes).toList());
+            for (ChangeParts.Part part = parts.next();; part = parts.next()) {
+                if (part.statement() != null || part.rows().stream().anyMatch(Change.Truncate.class::isInstance)) {
+                    return true;
+                } else if (part.last()) {
+                    return false;
+                }
+            }
+        } catch (RuntimeException damaged) {
+            return false;
+        }
+    }
+
+    /**
+     * Does something where this node builds no index, and may drop what there is of those: other nodes may not have them.
+     *
+     * @param action told what to tell when it is over
+     */
+    private <T> void withoutBuilds(Completion<T> done, Consumer<Completion<T>> action) {
+        IndexBuilds builds = engine.builds();
+        CompletableFuture<Void> _ = builds.stop().thenRun(() -> action.accept(new Completion<>() {
+            @Override
+            public void succeeded(T value) {
+                builds.resume();
+                done.succeeded(value);
+            }
+
+            @Override
+            public void failed(EngineFailure failure) {
+                builds.resume();
+                done.failed(failure);
+            }
+        }));
+    }
+
+    /** @param dropping whether what there is of indexes that this node builds is dropped before */
+    private void apply(long position, List<WriteSet> all, long last, boolean dropping, Completion<Void> done) {
         onConnection(Role.APPLIER, done, server -> {
             schemaChanged = false;
             applying = true;
@@ -95,7 +152,7 @@ public final class PostgresApplier implements Applier {
                     : engine.watch(loop, position, server.processId());
             ChangeParts parts = new ChangeParts(all.stream().map(WriteSet::changes).toList());
             TimeLimit limit = rowsLimit(position, server, all.stream().mapToLong(each -> each.changes().length).sum());
-            apply(server, engine.schema(), parts, true, last, new Completion<>() {
+            apply(server, engine.schema(), parts, dropping ? Begin.DROPPING : Begin.PLAIN, last, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
                     limit.over();
@@ -112,7 +169,14 @@ public final class PostgresApplier implements Applier {
                 public void failed(EngineFailure failure) {
                     EngineFailure why = limit.over(failure);
                     engine.failed(why);
-                    over(() -> rollback(Role.APPLIER, () -> done.failed(why)));
+                    over(() -> rollback(Role.APPLIER, () -> {
+                        if (!dropping && engine.builds().any() && !why.sqlState().equals(CONNECTION_FAILURE)) {
+                            // an index that other nodes may not have may have refused a row
+                            withoutBuilds(done, end -> apply(position, all, last, true, end));
+                        } else {
+                            done.failed(why);
+                        }
+                    }));
                 }
 
                 private void over(Runnable then) {
@@ -131,11 +195,14 @@ public final class PostgresApplier implements Applier {
     }
 
     /** Applies a part, and then the rest, as the schema is behind it; commits with the last one if that is asked for. */
-    private void apply(BackendConnection server, AppliedSchema schema, ChangeParts parts, boolean begin, long recorded,
+    private void apply(BackendConnection server, AppliedSchema schema, ChangeParts parts, Begin begin, long recorded,
             Completion<Void> done) {
         Batch batch = new Batch(server.buffer());
-        if (begin) {
+        if (begin != Begin.BEGUN) {
             batch.query(BEGIN, 1);
+        }
+        if (begin == Begin.DROPPING) {
+            calls.dropBuilt(batch);
         }
         ChangeParts.Part part;
         byte[] statement;
@@ -168,13 +235,13 @@ public final class PostgresApplier implements Applier {
                         if (failed != null) {
                             done.failed(failure(failed));
                         } else {
-                            apply(server, changed, parts, false, recorded, done);
+                            apply(server, changed, parts, Begin.BEGUN, recorded, done);
                         }
                     });
                 } else if (last) {
                     done.succeeded(null);
                 } else {
-                    apply(server, schema, parts, false, recorded, done);
+                    apply(server, schema, parts, Begin.BEGUN, recorded, done);
                 }
             }
 
@@ -371,18 +438,79 @@ public final class PostgresApplier implements Applier {
             done.failed(new EngineFailure(DAMAGED, String.valueOf(damaged.getMessage()), false));
             return;
         }
+        if (statement.isBuild()) {
+            reach(position, statement, done);
+            return;
+        }
+        IndexBuilds.Built built = engine.builds().built(encoded);
+        if (built != null) {
+            execute(position, statement, built, Begin.PLAIN, new Completion<>() {
+                @Override
+                public void succeeded(ExecuteResult result) {
+                    if (result.tookEffect()) {
+                        engine.builds().named(encoded);
+                        done.succeeded(result);
+                    } else {
+                        // whatever it was: other nodes may have no index that could be named
+                        withoutBuilds(done, end -> {
+                            engine.builds().built(encoded);
+                            execute(position, statement, null, Begin.DROPPING, end);
+                        });
+                    }
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    done.failed(failure);
+                }
+            });
+        } else if (engine.builds().any() && !statement.isGrant()) {
+            withoutBuilds(done, end -> execute(position, statement, null, Begin.DROPPING, end));
+        } else {
+            execute(position, statement, null, Begin.PLAIN, done);
+        }
+    }
+
+    /** Only the position of such a statement counts for the database. */
+    private void reach(long position, Statement statement, Completion<ExecuteResult> done) {
+        onConnection(Role.APPLIER, done, server -> {
+            Batch batch = new Batch(server.buffer());
+            batch.query(BEGIN, 1);
+            record(batch, position);
+            batch.send(server, new BatchHandler.Listener() {
+                @Override
+                public void done(BatchHandler results) {
+                    engine.builds().reached(statement);
+                    done.succeeded(ExecuteResult.done(new byte[0]));
+                }
+
+                @Override
+                public void failed(EngineFailure failure) {
+                    engine.failed(failure);
+                    rollback(Role.APPLIER, () -> done.failed(failure));
+                }
+            });
+        });
+    }
+
+    /** @param built what is named in place of executing the statement; null to execute it */
+    private void execute(long position, Statement statement, IndexBuilds.@Nullable Built built, Begin begin,
+            Completion<ExecuteResult> done) {
         if (statement.isFinish()) {
-            finish(position, statement, done);
+            finish(position, statement, begin, done);
             return;
         }
         Role role = statement.isRequest() ? Role.EXECUTOR : Role.APPLIER;
         onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN, 1);
+            if (begin == Begin.DROPPING) {
+                calls.dropBuilt(batch);
+            }
             if (!statement.isGrant()) {
                 calls.call(batch, engine.functions().checkPrepared());
             }
-            int end = calls.ordered(batch, statement);
+            int end = built == null ? calls.ordered(batch, statement) : calls.name(batch, built, statement);
             record(batch, position);
             touched.add(role);
             ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
@@ -393,7 +521,7 @@ public final class PostgresApplier implements Applier {
                 public void done(BatchHandler results) {
                     watch.cancel(false);
                     limit.over();
-                    clean(role, () -> finish(ExecuteResult.done(results.response())));
+                    clean(role, () -> finish(ExecuteResult.done(built == null ? results.response() : named(server))));
                 }
 
                 private void finish(ExecuteResult result) {
@@ -424,7 +552,9 @@ public final class PostgresApplier implements Applier {
                     if (results.lost()) {
                         end(server);
                     }
-                    boolean refused = results.completed() <= end && results.refusedByAll();
+                    boolean refused = built != null
+                            ? !results.lost()
+                            : results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
                         if (refused) {
                             done.succeeded(new ExecuteResult(result(statement, failure), results.response()));
@@ -435,6 +565,13 @@ public final class PostgresApplier implements Applier {
                 }
             });
         });
+    }
+
+    /** What CREATE INDEX answers. */
+    private static byte[] named(BackendConnection server) {
+        ByteBuf message = server.buffer();
+        Backend.commandComplete(message, "CREATE INDEX");
+        return taken(message);
     }
 
     /** Only a placement can need a copy: what else fails may have had its SQLSTATE from a client's code. */
@@ -448,11 +585,14 @@ public final class PostgresApplier implements Applier {
      * Ends a transaction that a client has prepared: takes it out of what is kept, and makes its changes if it is committed. Nobody has
      * committed since what meets its keys, and schema changes have been refused, so they can be made as they are.
      */
-    private void finish(long position, Statement statement, Completion<ExecuteResult> done) {
+    private void finish(long position, Statement statement, Begin begin, Completion<ExecuteResult> done) {
         Statement.Finish end = statement.finish();
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN, 1);
+            if (begin == Begin.DROPPING) {
+                calls.dropBuilt(batch);
+            }
             int place = calls.call(batch, engine.functions().takePrepared(), EngineCalls.bytes(end.identifier()),
                     EngineCalls.bytes(end.token()),
                     EngineCalls.bytes(statement.role()));
@@ -497,7 +637,7 @@ public final class PostgresApplier implements Applier {
         schemaChanged = false;
         ScheduledFuture<?> watch = engine.watch(loop, position, server.processId());
         TimeLimit limit = rowsLimit(position, server, changes.length);
-        apply(server, engine.schema(), new ChangeParts(List.of(changes)), false, NOT_YET, new Completion<>() {
+        apply(server, engine.schema(), new ChangeParts(List.of(changes)), Begin.BEGUN, NOT_YET, new Completion<>() {
             @Override
             public void succeeded(Void nothing) {
                 watch.cancel(false);

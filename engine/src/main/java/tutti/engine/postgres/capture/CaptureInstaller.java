@@ -230,6 +230,8 @@ public final class CaptureInstaller {
      * @param takePrepared takes it out again, and returns its changes: secret, identifier, token, role
      * @param checkPrepared refuses what every node executes while transactions are kept: secret
      * @param place keeps tables on some nodes only: secret, an array of schemas and names, numbers of the nodes
+     * @param nameBuilt gives an index that was built beside the order its name: secret, its object id, name, role
+     * @param dropBuilt drops the others: secret
      * @param largeObject makes or unlinks a large object: secret, and the parts of {@link Changes.Change.LargeObject}
      * @param largePages writes pages of one: secret, and the parts of {@link Changes.Change.LargePages}
      * @param finishUnread closes the capture of what every node executes, of which nobody reads what has changed: secret
@@ -239,7 +241,7 @@ public final class CaptureInstaller {
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
             int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, int largeObject,
-            int largePages, int place, int finishUnread,
+            int largePages, int place, int nameBuilt, int dropBuilt, int finishUnread,
             String life, List<String> roleNames) {
         /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
         public static final String ORIGIN = "tutti.origin";
@@ -257,24 +259,27 @@ public final class CaptureInstaller {
 
     /** The functions in a database in which capture is installed. They keep their ids as long as it is. */
     public static Functions functions(BackendConnection connection) throws IOException, InterruptedException {
-        List<String> ids = names(connection.execute("""
-                SELECT names.name::pg_catalog.regprocedure::pg_catalog.oid FROM pg_catalog.unnest(ARRAY[
-                    'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)',
-                    'tutti.record_in_band(bytea,bigint,bigint)', 'tutti.allow_statement(bytea,text)',
-                    'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
-                    'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
-                    'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)',
-                    'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)',
-                    'tutti.apply_prepare(bytea,text,text,text,text,bytea,bytea)',
-                    'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)',
-                    'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)',
-                    'tutti.place(bytea,text,text)', 'tutti.finish_unread(bytea)'])
-                    WITH ORDINALITY names(name, place) ORDER BY names.place""", TIMEOUT));
+        List<String> ids = names(connection.execute(
+                """
+                        SELECT names.name::pg_catalog.regprocedure::pg_catalog.oid FROM pg_catalog.unnest(ARRAY[
+                            'tutti.finish(bytea,text)', 'tutti.record(bytea,bigint)',
+                            'tutti.record_in_band(bytea,bigint,bigint)', 'tutti.allow_statement(bytea,text)',
+                            'tutti.before_set_constraints(bytea)', 'tutti.after_set_constraints(bytea)',
+                            'tutti.begin_as(bytea,text)', 'tutti.end_as(bytea)', 'tutti.apply_truncate(bytea,text)',
+                            'tutti.skip(bytea,bigint)', 'tutti.apply_notify(bytea,text,text)',
+                            'tutti.grant_share(bytea,text,text,text,text)', 'tutti.apply_restart(bytea,text,text,text,text)',
+                            'tutti.apply_prepare(bytea,text,text,text,text,bytea,bytea)',
+                            'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)',
+                            'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)',
+                            'tutti.place(bytea,text,text)', 'tutti.name_built(bytea,text,text,text)', 'tutti.drop_built(bytea)',
+                            'tutti.finish_unread(bytea)'])
+                            WITH ORDINALITY names(name, place) ORDER BY names.place""",
+                TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
                 oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
                 oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)), oid(ids.get(16)), oid(ids.get(17)),
-                oid(ids.get(18)), oid(ids.get(19)),
+                oid(ids.get(18)), oid(ids.get(19)), oid(ids.get(20)), oid(ids.get(21)),
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 
@@ -347,6 +352,7 @@ public final class CaptureInstaller {
                 .replace("<large objects>", resource("largeobjects.sql"))
                 .replace("<hidden>", resource("hidden.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
+                .replace("<built>", resource("built.sql")).replace("<built names>", CatalogQuery.BUILT_NAMES)
                 .replace("<placed>", script("placed.sql", settings.secret(), roleNames))
                 .replace("<server>", script("server.sql", settings.secret(), roleNames))
                 .replace("<server may change>", SERVER_MAY_CHANGE).replace("<server changes>", SERVER_CHANGES)

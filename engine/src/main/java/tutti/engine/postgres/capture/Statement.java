@@ -35,6 +35,8 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     public static final String NEEDS_COPY = "TT001";
     /** The place of what makes, changes or drops a database. */
     private static final int DATABASE = -6;
+    /** The place of what concerns an index that nodes build beside the order. */
+    private static final int BUILD = -7;
     /** With what the bytes of a statement begin that {@linkplain #database makes, changes or drops a database}. */
     public static final String DATABASE_PLACE = "2:" + DATABASE;
     /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
@@ -229,6 +231,21 @@ public record Statement(int place, String sql, String role, Map<String, String> 
             throw new IllegalArgumentException("no change of a database");
         }
         return new DatabaseChange(DatabaseChange.Kind.of(parts[0]), parts[1], parts[2].equals("l"), parts[3]);
+    }
+
+    /**
+     * What has nodes build an index beside the order, tells of that, or gives it up.
+     *
+     * @param of whose role and settings it has
+     * @param parts texts, as many as there have to be
+     */
+    public static Statement build(Statement of, List<String> parts) {
+        return new Statement(BUILD, String.join(SEPARATOR, parts), of.role(), of.settings());
+    }
+
+    /** Whether it concerns {@linkplain #build an index that nodes build}; its {@linkplain #texts texts} are the parts. */
+    public boolean isBuild() {
+        return place == BUILD;
     }
 
     /** Whether it {@linkplain #placement places} tables. */

@@ -22,6 +22,8 @@ public final class CatalogQuery {
             c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND n.nspname <> 'tutti'
             AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'\
             """;
+    /** In SQL, a pattern of the names of indexes that a node builds beside the order, which are none of the database's yet. */
+    public static final String BUILT_NAMES = "'^tutti_building_[0-9a-f]{16}$'";
     /**
      * In SQL, the object id of the index that names the rows of the table whose object id takes the place of {@code %s}: the primary key,
      * or the first by name of those unique ones that come to one, because they are of columns that are never NULL, and of all rows; in each case
@@ -35,6 +37,7 @@ public final class CatalogQuery {
                         AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND NOT ka.attnotnull)
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint kn WHERE kn.conrelid = k.indrelid
                         AND kn.contype = 'n' AND NOT kn.convalidated))
+                    AND kc.relname OPERATOR(pg_catalog.!~) '^tutti_building_[0-9a-f]{16}$'
                 ORDER BY NOT k.indisprimary, kc.relname COLLATE "C" LIMIT 1)""";
     private static final String COLUMN = "column";
     private static final String INDEX = "index";
@@ -87,7 +90,7 @@ public final class CatalogQuery {
                 JOIN pg_catalog.pg_class r ON r.oid = coalesce(pg_catalog.pg_partition_root(i.indexrelid), i.indexrelid)
                 JOIN pg_catalog.pg_namespace rn ON rn.oid = r.relnamespace
                 CROSS JOIN LATERAL (SELECT (i.indexrelid IS NOT DISTINCT FROM c.named_by) AS rows) names
-            WHERE i.indisunique OR i.indisexclusion
+            WHERE (i.indisunique OR i.indisexclusion) AND x.relname OPERATOR(pg_catalog.!~) %3$s
             UNION ALL
             SELECT 'foreign key', f.conrelid::text, f.confrelid::text, f.conindid::text, array_to_string(f.conkey, ' '),
                 array_to_string(f.confkey, ' '), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
@@ -96,7 +99,7 @@ public final class CatalogQuery {
             WHERE f.contype = 'f'
             ) catalog ORDER BY o1, o2, o3, o4 COLLATE "C", o5
             """
-            .formatted(TABLES, KEY.formatted("c.oid"));
+            .formatted(TABLES, KEY.formatted("c.oid"), BUILT_NAMES);
 
     private final Map<Long, Building> tables = new LinkedHashMap<>();
     private final Map<Long, Index> indexes = new LinkedHashMap<>();

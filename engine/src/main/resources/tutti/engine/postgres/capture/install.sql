@@ -1094,6 +1094,9 @@ BEGIN
             PERFORM tutti.begin_nested(TG_TAG, nested);
             mark := current_setting('<mark>');
         END IF;
+        IF TG_TAG = 'CREATE TABLE' AND coalesce(nested, current_query()) ~* '\mincluding\M' THEN
+            PERFORM tutti.refuse_built(name) FROM tutti.built;
+        END IF;
     END IF;
     IF TG_TAG IN ('CREATE TABLE', 'ALTER TABLE')
             AND (current_setting('session_replication_role') <> 'replica' OR starts_with(mark, 'tutti allowed ordered')) THEN
@@ -1414,6 +1417,7 @@ BEGIN
                 PERFORM tutti.note_refilled(refilled);
             END LOOP;
         END IF;
+        PERFORM tutti.check_built();
         PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'), filled IS NOT NULL);
         PERFORM tutti.adopt(tutti.changed_tables());
     END IF;
@@ -1446,6 +1450,8 @@ BEGIN
         permanent := true;
         IF dropped.object_type = 'index' AND dropped.original AND dropped.object_name ~ '^tutti_elsewhere_[0-9]+$' THEN
             PERFORM tutti.refuse_guard(TG_TAG);
+        ELSIF dropped.object_type = 'index' AND dropped.original AND dropped.object_name ~ tutti.built_names() THEN
+            PERFORM tutti.refuse_built(dropped.object_name);
         END IF;
         IF dropped.schema_name = 'tutti' AND NOT EXISTS (
                 SELECT FROM regexp_match(dropped.address_names[2], '^(?:update|apply_[a-z_]+)_([0-9]+)$') m
@@ -1483,6 +1489,7 @@ CREATE VIEW tutti.user_tables AS
         AND n.nspname NOT LIKE 'pg\_%';
 
 <placed>
+<built>
 <nested statements>
 <server>
 -- Columns of values that are stored apart from their rows when they are large, with their places in a row, from 0: those of the other columns are not worth
@@ -2132,6 +2139,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.refuse_import(), tutti.setval(int8, bool, regclass), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text), tutti.nodes(text),
+    tutti.name_built(bytea, text, text, text), tutti.drop_built(bytea),
     tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
     tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;

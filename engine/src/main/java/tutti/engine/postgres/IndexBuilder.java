@@ -1,0 +1,540 @@
+package tutti.engine.postgres;
+
+import io.netty.channel.EventLoopGroup;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.engine.postgres.IndexReports.State;
+import tutti.engine.postgres.apply.IndexBuilds;
+import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.catalog.Table;
+import tutti.pgwire.BackendConnection;
+import tutti.pgwire.BackendSettings;
+import tutti.pgwire.ErrorFields;
+import tutti.pgwire.PostgresException;
+
+/**
+ * Builds indexes beside the order, by the server's own CREATE INDEX CONCURRENTLY, so that nobody who writes to the table waits (docs/decisions/0220). An index has a name of ours and
+ * is not valid until the statement has come to its position, which then only names it.
+ *
+ * <p>
+ * <b>What is built is a cache.</b> Nothing depends on whether this node has it: it is dropped before what is made at a position could tell the difference, when a node starts,
+ * and when nobody has asked for it for some time. What comes of a statement is decided at its position.
+ *
+ * <p>
+ * <b>Rights.</b> The session is a superuser's that has taken the role of the client for good: the server computes expressions of indexes as the table's owner, and allows nobody to change the role meanwhile.
+ * Besides, only indexes are built in which no code of clients' runs; that is found out from one of an empty table that looks the same. So it stays true of each table whether such code runs when its rows
+ * are written.
+ *
+ * <p>
+ * Safe for use from any thread.
+ */
+public final class IndexBuilder implements IndexBuilds {
+    /** Indexes that are being built at a time, of one database. */
+    static final int BUILDS_MAX = 4;
+    /** So long is an index kept of which nobody has asked for anything. */
+    static final Duration KEPT = Duration.ofMinutes(5);
+    /** How a session calls itself. */
+    static final String APPLICATION = "tutti index";
+    private static final Logger LOG = LoggerFactory.getLogger(IndexBuilder.class);
+    private static final String ASK = "build";
+    private static final String FORGET = "forget";
+    private static final int ASK_PARTS = 6;
+    private static final String PREFIX = "tutti_building_";
+    private static final int DIGEST_BYTES = 8;
+    private static final String NOT_POSSIBLE = "55000";
+    /** The client owns the table; it may still make no temporary tables. */
+    private static final String NO_RIGHT = "42501";
+    /** Whether the server alone knows all that an index depends on: nothing that a client has made but tables and enums, or functions in C. */
+    private static final String HARMLESS = """
+            SELECT NOT EXISTS (SELECT FROM pg_depend d
+                    LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
+                    LEFT JOIN pg_proc p ON p.oid = CASE d.refclassid WHEN 'pg_proc'::regclass THEN d.refobjid ELSE o.oprcode::oid END
+                    LEFT JOIN pg_language l ON l.oid = p.prolang
+                    LEFT JOIN pg_type t ON d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid
+                WHERE d.classid = 'pg_class'::regclass AND d.objid = 'pg_temp.tutti_probe_i'::regclass AND d.refobjid >= 16384
+                    AND d.refclassid NOT IN ('pg_class'::regclass, 'pg_collation'::regclass)
+                    AND t.typtype IS DISTINCT FROM 'e' AND coalesce(l.lanname NOT IN ('c', 'internal'), true)
+                    AND NOT (d.refclassid = 'pg_opclass'::regclass AND NOT EXISTS (SELECT FROM pg_opclass c
+                        JOIN pg_amproc a ON a.amprocfamily = c.opcfamily JOIN pg_proc q ON q.oid = a.amproc JOIN pg_language m ON m.oid = q.prolang
+                        WHERE c.oid = d.refobjid AND m.lanname NOT IN ('c', 'internal'))))""";
+
+    private final EventLoopGroup loops;
+    private final BackendSettings settings;
+    private final IndexReports reports;
+    /** Ends a server process. */
+    private final IntConsumer end;
+    private final Map<String, Build> builds = new HashMap<>();
+    private final Set<Job> jobs = new HashSet<>();
+    /** There may be indexes of builds that are over. */
+    private boolean leftovers;
+    /** When those that are being dropped are gone. */
+    private CompletableFuture<Void> cleared = CompletableFuture.completedFuture(null);
+    private int stopped;
+    private boolean closed;
+
+    /**
+     * Builds nothing yet.
+     *
+     * @param settings of a superuser, to the database
+     * @param end ends a server process, given its id
+     */
+    IndexBuilder(EventLoopGroup loops, BackendSettings settings, IndexReports reports, IntConsumer end) {
+        this.loops = loops;
+        this.settings = settings;
+        this.reports = reports;
+        this.end = end;
+    }
+
+    /**
+     * What an index is to be, as a CREATE INDEX says.
+     *
+     * @param unique whether it says so
+     * @param name of the index
+     * @param table its name as it is written
+     * @param rest what stands behind that
+     */
+    public record Definition(boolean unique, String name, String table, String rest) {}
+
+    /** An index that is being built, was, or could not be. */
+    private static final class Build {
+        private final Statement statement;
+        private final Definition definition;
+        private final String hidden;
+        private State state = State.BUILDING;
+        private String index = "";
+        private @Nullable ErrorFields failure;
+        private long askedNanos = System.nanoTime();
+        private @Nullable Job job;
+        /** Nobody but it has an index of that name. */
+        private boolean cleared;
+
+        Build(Statement statement, Definition definition, String hidden) {
+            this.statement = statement;
+            this.definition = definition;
+            this.hidden = hidden;
+        }
+
+        /** Whether it is being built, or was. */
+        boolean lives() {
+            return state == State.BUILDING || state == State.BUILT;
+        }
+    }
+
+    /** The server refuses an index that looks the same. */
+    private static final class Refused extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        Refused(Throwable cause) {
+            super(cause);
+        }
+    }
+
+    /** What a session does. */
+    private final class Job {
+        private final CompletableFuture<Void> over = new CompletableFuture<>();
+        private @Nullable BackendConnection connection;
+        private boolean ended;
+
+        /** Ends it, whatever it does. With the lock. */
+        void end() {
+            ended = true;
+            BackendConnection open = connection;
+            if (open != null) {
+                end.accept(open.processId());
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ what is ordered
+
+    /** What names the build for a statement in this database. */
+    public String build(byte[] statement) {
+        try {
+            MessageDigest digest = MessageDigest.getInstance("SHA-256");
+            digest.update(settings.database().getBytes(StandardCharsets.UTF_8));
+            digest.update((byte) 0);
+            return HexFormat.of().formatHex(digest.digest(statement), 0, DIGEST_BYTES);
+        } catch (NoSuchAlgorithmException impossible) {
+            throw new IllegalStateException(impossible);
+        }
+    }
+
+    /** What asks all nodes to build an index for a statement, or says that somebody still waits for it. */
+    public byte[] asking(byte[] statement, Definition definition) {
+        return Statement.build(Statement.of(statement), List.of(ASK, build(statement), definition.unique() ? "u" : "",
+                definition.name(), definition.table(), definition.rest())).toBytes();
+    }
+
+    /** What has all nodes give it up. */
+    public byte[] forgetting(byte[] statement) {
+        return Statement.build(Statement.of(statement), List.of(FORGET, build(statement))).toBytes();
+    }
+
+    /** What nodes tell. */
+    public IndexReports reports() {
+        return reports;
+    }
+
+    /** Why this node could not build it, if it has told that it could not; null if it has forgotten. */
+    public @Nullable ErrorFields failure(String build) {
+        synchronized (this) {
+            Build failed = builds.get(build);
+            return failed == null ? null : failed.failure;
+        }
+    }
+
+    @Override
+    public void reached(Statement statement) {
+        List<String> parts = statement.texts();
+        switch (parts.getFirst()) {
+            case IndexReports.REPORT -> reports.reached(parts);
+            case FORGET -> forget(parts.get(1));
+            case ASK -> {
+                if (parts.size() == ASK_PARTS) {
+                    asked(parts.get(1), statement, new Definition(!parts.get(2).isEmpty(), parts.get(3), parts.get(4),
+                            parts.get(5)));
+                }
+            }
+            default -> LOG.warn("what is said of an index is not understood: {}", parts.getFirst());
+        }
+    }
+
+    private void asked(String name, Statement statement, Definition definition) {
+        Build begun = null;
+        State state;
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            Build build = builds.get(name);
+            if (build == null) {
+                build = new Build(statement, definition, PREFIX + name);
+                builds.put(name, build);
+                if (stopped > 0 || jobs.size() >= BUILDS_MAX) {
+                    build.state = State.FAILED;
+                    build.failure = notPossible("this node builds other indexes, or changes its schema");
+                } else {
+                    begun = build;
+                    build.job = begin();
+                }
+            }
+            build.askedNanos = System.nanoTime();
+            state = build.state;
+        }
+        loops.next().schedule(() -> expire(name), KEPT.toNanos(), TimeUnit.NANOSECONDS);
+        reports.tell(name, state);
+        if (begun != null) {
+            Build now = begun;
+            // one of the same name may be there
+            CompletableFuture<Void> _ = clear().thenRun(() -> run(name, now));
+        }
+    }
+
+    private static ErrorFields notPossible(String why) {
+        return ErrorFields.of("ERROR", NOT_POSSIBLE, why);
+    }
+
+    private void expire(String name) {
+        synchronized (this) {
+            Build build = builds.get(name);
+            if (build == null || System.nanoTime() - build.askedNanos < KEPT.toNanos()) {
+                return;
+            }
+        }
+        LOG.info("nobody asks any more for an index that was built");
+        forget(name);
+    }
+
+    private void forget(String name) {
+        synchronized (this) {
+            Build build = builds.remove(name);
+            if (build == null) {
+                return;
+            }
+            if (build.job != null) {
+                build.job.end();
+            }
+            leftovers |= build.lives();
+        }
+        clear();
+    }
+
+    // ------------------------------------------------------------------------------------------ building
+
+    /** With the lock. */
+    private Job begin() {
+        Job job = new Job();
+        jobs.add(job);
+        CompletableFuture<Void> _ = job.over.whenComplete((_, _) -> {
+            synchronized (this) {
+                jobs.remove(job);
+            }
+        });
+        return job;
+    }
+
+    /** A session for a job; fails if that is to end. When the session ends, the job is over. */
+    private CompletableFuture<BackendConnection> connect(Job job) {
+        return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, APPLICATION))
+                .whenComplete((connection, failed) -> {
+                    boolean unwanted;
+                    synchronized (this) {
+                        unwanted = job.ended || closed;
+                        job.connection = connection;
+                    }
+                    if (failed != null) {
+                        job.over.complete(null);
+                        return;
+                    }
+                    CompletableFuture<Void> _ = connection.closed().thenRun(() -> job.over.complete(null));
+                    if (unwanted) {
+                        connection.abort();
+                    }
+                });
+    }
+
+    private void run(String name, Build build) {
+        Job job;
+        synchronized (this) {
+            build.cleared = true;
+            job = build.job;
+        }
+        if (job == null) {
+            throw new IllegalStateException("a build without a job");
+        }
+        LOG.info("building index {} of {} beside the order", build.definition.name(), build.definition.table());
+        CompletableFuture<Void> _ = connect(job).thenCompose(connection -> build(connection, build)
+                .whenComplete((_, _) -> connection.close())).handle((index, failed) -> {
+                    // the session's locks are gone
+                    CompletableFuture<Void> _ = job.over.thenRun(() -> over(name, build, index, failed));
+                    return null;
+                });
+    }
+
+    private CompletableFuture<String> build(BackendConnection connection, Build build) {
+        Definition definition = build.definition;
+        String kind = definition.unique() ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
+        String set = build.statement.settings().entrySet().stream()
+                .filter(setting -> Statement.SETTINGS.contains(setting.getKey()))
+                .map(setting -> "pg_catalog.set_config(" + Table.literal(setting.getKey()) + ", "
+                        + Table.literal(setting.getValue()) + ", false)")
+                .collect(Collectors.joining(", "));
+        List<String> statements = new ArrayList<>();
+        statements.add("SELECT true" + (set.isEmpty() ? "" : ", " + set));
+        statements.add("SET ROLE " + Table.quote(build.statement.role()));
+        // what is found out of one that looks the same goes with its transaction, and so does the role that finds it out
+        statements.add("BEGIN");
+        statements.add("CREATE TEMPORARY TABLE tutti_probe (LIKE " + definition.table() + ")");
+        statements.add(kind + "tutti_probe_i ON pg_temp.tutti_probe " + definition.rest());
+        statements.add("RESET ROLE");
+        statements.add("SET LOCAL search_path = pg_catalog, pg_temp");
+        CompletableFuture<?> made = CompletableFuture.completedFuture(null);
+        for (String statement : statements) {
+            made = made.thenCompose(_ -> connection.query(statement));
+        }
+        return made.thenCompose(_ -> connection.query(HARMLESS)).handle((harmless, failed) -> {
+            if (failed != null) {
+                throw cause(failed) instanceof PostgresException refused && !refused.sqlState().equals(NO_RIGHT)
+                        ? new Refused(failed)
+                        : new CompletionException(cause(failed));
+            } else if (!"t".equals(harmless.value())) {
+                throw new PostgresException(notPossible("code of a user's is called in it"));
+            }
+            return null;
+        }).thenCompose(_ -> connection.query("ROLLBACK"))
+                .thenCompose(_ -> connection.query(kind + "CONCURRENTLY " + build.hidden + " ON " + definition.table()
+                        + " " + definition.rest()))
+                .thenCompose(_ -> connection.query("RESET ROLE"))
+                .thenCompose(_ -> connection.query("SET search_path = pg_catalog, pg_temp"))
+                .thenCompose(_ -> connection.query("UPDATE pg_index SET indisvalid = false FROM tutti.built b"
+                        + " WHERE pg_index.indexrelid = b.indexrelid AND b.name = " + Table.literal(build.hidden)
+                        + " AND b.valid RETURNING b.indexrelid"))
+                .thenApply(found -> found.rows().isEmpty() ? "" : String.valueOf(found.value()));
+    }
+
+    private void over(String name, Build build, @Nullable String index, @Nullable Throwable failed) {
+        Throwable cause = failed == null ? null : cause(failed);
+        State end = cause instanceof Refused ? State.REFUSED : State.FAILED;
+        boolean wanted;
+        synchronized (this) {
+            build.job = null;
+            wanted = builds.get(name) == build;
+            if (cause == null && index != null && !index.isEmpty()) {
+                build.index = index;
+                if (wanted) {
+                    build.state = State.BUILT;
+                }
+            } else {
+                build.failure = cause instanceof PostgresException refused && !refused.sqlState().equals(NO_RIGHT)
+                        ? shown(refused.fields(), build)
+                        : notPossible(cause == null ? "the index is not there" : String.valueOf(cause.getMessage()));
+                leftovers = true;
+            }
+        }
+        if (!wanted) {
+            clear();
+            return;
+        }
+        LOG.info("index {} of {}: {}", build.definition.name(), build.definition.table(),
+                build.failure == null ? "built, and waits for its position" : build.failure);
+        if (build.failure == null) {
+            reports.tell(name, State.BUILT);
+        } else {
+            CompletableFuture<Void> _ = clear().thenRun(() -> {
+                synchronized (this) {
+                    build.state = end;
+                }
+                reports.tell(name, end);
+            });
+        }
+    }
+
+    private static Throwable cause(Throwable failed) {
+        return failed instanceof CompletionException && failed.getCause() != null ? failed.getCause() : failed;
+    }
+
+    /** An error as if the index had its name. */
+    private static ErrorFields shown(ErrorFields error, Build build) {
+        Map<Character, String> fields = new HashMap<>();
+        error.fields().forEach((code, text) -> fields.put(code, text.replace(build.hidden, build.definition.name())));
+        return new ErrorFields(fields).with('P', null);
+    }
+
+    // ------------------------------------------------------------------------------------------ for appliers
+
+    @Override
+    public boolean any() {
+        synchronized (this) {
+            return leftovers || builds.values().stream().anyMatch(Build::lives);
+        }
+    }
+
+    @Override
+    public @Nullable Built built(byte[] statement) {
+        synchronized (this) {
+            if (builds.isEmpty()) {
+                return null;
+            }
+            String name = build(statement);
+            Build build = builds.get(name);
+            if (build != null && build.state == State.BUILT) {
+                return new Built(build.index, build.definition.name());
+            }
+            leftovers |= build != null && build.lives();
+            builds.remove(name);
+            return null;
+        }
+    }
+
+    @Override
+    public void named(byte[] statement) {
+        synchronized (this) {
+            builds.remove(build(statement));
+        }
+    }
+
+    @Override
+    public CompletableFuture<Void> stop() {
+        List<CompletableFuture<Void>> running;
+        synchronized (this) {
+            stopped++;
+            leftovers |= builds.values().stream().anyMatch(Build::lives);
+            for (Map.Entry<String, Build> each : builds.entrySet()) {
+                Build build = each.getValue();
+                if (build.lives()) {
+                    // what is told of it later is told of this one: it is not built again for who waits
+                    Build given = new Build(build.statement, build.definition, build.hidden);
+                    given.state = State.FAILED;
+                    given.failure = notPossible("the schema has been changed meanwhile");
+                    given.askedNanos = build.askedNanos;
+                    each.setValue(given);
+                    reports.tell(each.getKey(), State.FAILED);
+                }
+            }
+            jobs.forEach(Job::end);
+            running = jobs.stream().map(job -> job.over).toList();
+        }
+        return CompletableFuture.allOf(running.toArray(CompletableFuture<?>[]::new));
+    }
+
+    @Override
+    public void resume() {
+        synchronized (this) {
+            stopped--;
+        }
+        clear();
+    }
+
+    /** Drops what is left of builds that are over, without making anybody wait. Completed when that has been tried. */
+    private CompletableFuture<Void> clear() {
+        Job job;
+        synchronized (this) {
+            if (closed || stopped > 0 || !leftovers) {
+                return cleared;
+            }
+            leftovers = false;
+            job = begin();
+            cleared = CompletableFuture.allOf(cleared, job.over);
+        }
+        CompletableFuture<Void> tried = new CompletableFuture<>();
+        CompletableFuture<Void> _ = connect(job).thenCompose(connection -> connection
+                .query("SELECT name, pg_catalog.format('DROP INDEX CONCURRENTLY IF EXISTS %s', indexrelid::regclass)"
+                        + " FROM tutti.built")
+                .thenCompose(found -> {
+                    CompletableFuture<?> dropped = CompletableFuture.completedFuture(null);
+                    for (List<@Nullable String> row : found.rows()) {
+                        if (isOver(String.valueOf(row.get(0)))) {
+                            dropped = dropped.thenCompose(_ -> connection.query(String.valueOf(row.get(1))));
+                        }
+                    }
+                    return dropped;
+                }).whenComplete((_, _) -> connection.close())).handle((_, failed) -> {
+                    CompletableFuture<Void> _ = job.over.thenRun(() -> {
+                        synchronized (this) {
+                            leftovers |= failed != null;
+                        }
+                        tried.complete(null);
+                    });
+                    return null;
+                });
+        return tried;
+    }
+
+    /** Whether an index belongs to no build that goes on, or has come to its end. */
+    private boolean isOver(String hidden) {
+        synchronized (this) {
+            return builds.values().stream()
+                    .noneMatch(build -> build.hidden.equals(hidden) && build.cleared
+                            && (build.job != null || build.state == State.BUILT));
+        }
+    }
+
+    /** Builds nothing any more. What is there is dropped when the engine is opened again. */
+    void close() {
+        synchronized (this) {
+            closed = true;
+            jobs.forEach(job -> {
+                if (job.connection != null) {
+                    job.connection.abort();
+                }
+            });
+        }
+    }
+}
