@@ -197,7 +197,8 @@ final class GridBenchCommand implements Callable<Integer> {
             int lockTimeoutMillis, long seed, List<List<String>> parts, List<GridFigures.Measured> measurements) {}
 
     private Numbers numbers(List<List<String>> parts, List<GridFigures.Measured> measurements) {
-        return new Numbers(threads, seconds, inSimulation(), rounds, crashes, lockTimeoutMillis, seed, parts, measurements);
+        return new Numbers(threads, seconds, inSimulation(), rounds, crashes, lockTimeoutMillis, seed, parts,
+                measurements);
     }
 
     private Numbers resumed(Path file) throws IOException {
@@ -206,7 +207,8 @@ final class GridBenchCommand implements Callable<Integer> {
                 found -> found.parts != null && found.measurements != null);
         if (!read.equals(numbers(read.parts, read.measurements))) {
             throw Failure.usage(file + " was measured with --threads " + read.threads + " --seconds " + read.seconds
-                    + " --simulated-seconds " + read.simulatedSeconds + " --rounds " + read.rounds + " --crashes " + read.crashes
+                    + " --simulated-seconds " + read.simulatedSeconds + " --rounds " + read.rounds + " --crashes "
+                    + read.crashes
                     + " --lock-timeout " + read.lockTimeoutMillis + " --seed " + read.seed,
                     "give the same");
         }
@@ -216,7 +218,8 @@ final class GridBenchCommand implements Callable<Integer> {
     private void write(Numbers numbers, Screen screen) throws IOException {
         List<GridFigures.Measured> all = numbers.measurements();
         measurement.write("grid", Map.of("measurements", all, "parts", numbers.parts, "threads", threads,
-                "seconds", seconds, "simulatedSeconds", inSimulation(), "rounds", rounds, "crashes", crashes, "lockTimeoutMillis",
+                "seconds", seconds, "simulatedSeconds", inSimulation(), "rounds", rounds, "crashes", crashes,
+                "lockTimeoutMillis",
                 lockTimeoutMillis, "seed", seed), screen);
         if (plots != null) {
             draw(plots, all, screen);

@@ -79,9 +79,12 @@ class GridBenchTest {
     @Timeout(120)
     void theMedianOfSeveralRoundsCounts() throws Exception {
         Path json = directory.resolve("rounds.json");
-        String said = executed(0, List.of("--nodes", "2", "--worlds", "real,simulated", "--degrees", "2", "--keys", "20",
-                "--threads", "2", "--seconds", "0.1", "--levels", "read_committed", "--protocols", "tom_2,tom_3",
-                "--json", json.toString()), List.of("--rounds", "3"));
+        String said = executed(0,
+                List.of("--nodes", "2", "--worlds", "real,simulated", "--degrees", "2", "--keys", "20",
+                        "--threads", "2", "--seconds", "0.1", "--levels", "read_committed", "--protocols",
+                        "tom_2,tom_3",
+                        "--json", json.toString()),
+                List.of("--rounds", "3"));
         List<String> turns = said.lines().filter(line -> line.startsWith("REAL"))
                 .map(line -> line.split(" +", 4)[2]).toList();
         assertEquals(List.of("TOM_2", "TOM_3", "TOM_3", "TOM_2", "TOM_2", "TOM_3"), turns);

@@ -107,7 +107,8 @@ final class TortureCommand implements Callable<Integer> {
         try {
             Optional<List<String>> namespaces = noNamespaces || inside ? Optional.empty() : NamespaceLauncher.command();
             passed = namespaces.isPresent()
-                    ? NamespaceLauncher.run(namespaces.get(), Tutti.class, arguments(wanted, directory, screen)) == Program.OK
+                    ? NamespaceLauncher.run(namespaces.get(), Tutti.class,
+                            arguments(wanted, directory, screen)) == Program.OK
                     : torture(wanted, directory, screen);
         } finally {
             if (!inside && data == null && passed) {

@@ -79,7 +79,8 @@ public final class JdbcFrontEnd implements FrontEnd, Handshake.Host {
         this.node = node;
         this.engine = engine;
         this.replays = new Replay.Shared(node, settings.repetitions(), new RetryQueue());
-        this.kept = new NamedObjects.Shared(KeptBytes.Shared.ofStatements(), new KeptBytes.Shared(settings.resultBytesMax(), 1),
+        this.kept = new NamedObjects.Shared(KeptBytes.Shared.ofStatements(),
+                new KeptBytes.Shared(settings.resultBytesMax(), 1),
                 KeptBytes.Shared.ofMessages(settings.admission().messageLimit()));
         this.port = new ClientPort(loops);
         this.dialect = new Dialect(settings.engine().product(), settings.engine().dialect());
