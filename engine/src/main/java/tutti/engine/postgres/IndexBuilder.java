@@ -40,7 +40,7 @@ import tutti.pgwire.PostgresException;
  * <p>
  * <b>Rights.</b> The session is a superuser's that has taken the role of the client for good: the server computes expressions of indexes as the table's owner, and allows nobody to change the role meanwhile.
  * Besides, only indexes are built in which no code of clients' runs; that is found out from one of an empty table that looks the same. So it stays true of each table whether such code runs when its rows
- * are written.
+ * are written. What stands in a client's text is said by the extended protocol, which takes one statement: whatever was made of the text, none behind it could take the superuser's role again.
  *
  * <p>
  * Safe for use from any thread.
@@ -347,7 +347,7 @@ public final class IndexBuilder implements IndexBuilds {
         statements.add("SET LOCAL search_path = pg_catalog, pg_temp");
         CompletableFuture<?> made = CompletableFuture.completedFuture(null);
         for (String statement : statements) {
-            made = made.thenCompose(_ -> connection.query(statement));
+            made = made.thenCompose(_ -> connection.statement(statement));
         }
         return made.thenCompose(_ -> connection.query(HARMLESS)).handle((harmless, failed) -> {
             if (failed != null) {
@@ -359,8 +359,8 @@ public final class IndexBuilder implements IndexBuilds {
             }
             return null;
         }).thenCompose(_ -> connection.query("ROLLBACK"))
-                .thenCompose(_ -> connection.query(kind + "CONCURRENTLY " + build.hidden + " ON " + definition.table()
-                        + " " + definition.rest()))
+                .thenCompose(_ -> connection.statement(kind + "CONCURRENTLY " + build.hidden + " ON "
+                        + definition.table() + " " + definition.rest()))
                 .thenCompose(_ -> connection.query("RESET ROLE"))
                 .thenCompose(_ -> connection.query("SET search_path = pg_catalog, pg_temp"))
                 .thenCompose(_ -> connection.query("UPDATE pg_index SET indisvalid = false FROM tutti.built b"
