@@ -264,7 +264,7 @@ public final class PostgresExecutor implements Executor {
                 limit.over();
             }
 
-            /** With what the first of those that were sent were answered. */
+            // With what the first of those that were sent were answered.
             private List<Response> responses(BatchHandler results, int count) {
                 List<Response> responses = new ArrayList<>(before);
                 for (int i = 0; i < count; i++) {
