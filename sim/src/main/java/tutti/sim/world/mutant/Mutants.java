@@ -147,7 +147,7 @@ public final class Mutants {
             one("joined-and-forgotten",
                     "Others that are first and were executed with one are forgotten when that is run again alone.",
                     Edit.of(PROTOCOL + "OwnerRuns", "keep", new Change.LeftOut("forEach")),
-                    ideal("hybrid", "engine-aborts", "executors", "1"), new Finder(By.LIVENESS, "open"), 40),
+                    ideal("hybrid", "engine-aborts", "executors", "1"), new Finder(By.LIVENESS, "open"), 300),
             one("successor-idle", "Who takes a log over does not look what is in it.",
                     Edit.of(PROTOCOL + "Hybrid", "takenOver", new Change.LeftOut("forEach")).at(2, 2),
                     ideal("hybrid", "crash,kill"), new Finder(By.LIVENESS, "open"), 40),

@@ -247,7 +247,7 @@ class BrokenClassesTest {
                         Edit.of(POSTGRES + "apply.BatchHandler", "failure", new Change.Body(0)),
                         POSTGRES + "apply.ReplicationTest", "aRowThatIsMissingIsNoticed"),
                 new BrokenClass("appliers-left", "What an applier of an earlier life does comes into effect later.",
-                        Edit.of(POSTGRES + "PostgresEngine", "open", new Change.LeftOut("endAppliers")),
+                        Edit.of(POSTGRES + "PostgresEngine", "open", new Change.LeftOut("endSessions")),
                         POSTGRES + "apply.LeftAppliersTest",
                         "whatAnEarlierLifeHasNotCommittedIsNotCommittedInALaterOne"),
                 new BrokenClass("statements-word-is-believed",
