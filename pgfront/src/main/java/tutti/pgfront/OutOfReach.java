@@ -44,7 +44,9 @@ final class OutOfReach {
             if (OF_THE_NODE.contains(name) && next.is('(')) {
                 return name.toUpperCase(Locale.ROOT) + " uses files or sessions of the node" + SAFE;
             }
-            if (name.equals(OWN_SCHEMA) && (next.is('.') || isSchema(tokens, i))) {
+            // Before a schema's name it is the database's.
+            boolean database = i + 3 < tokens.size() && tokens.get(i + 3).is('.');
+            if (name.equals(OWN_SCHEMA) && ((next.is('.') && !database) || isSchema(tokens, i))) {
                 return "the schema " + OWN_SCHEMA + " is the node's own";
             }
         }

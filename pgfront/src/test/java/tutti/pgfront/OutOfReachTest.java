@@ -46,7 +46,8 @@ class OutOfReachTest extends AtOneNode {
         try (Connection connection = connect(kind)) {
             run(connection, "create table item (id int primary key)", "insert into item values (1)");
             assertRefused(connection, List.of("insert into tutti.applied values (1000000)",
-                    "delete from TUTTI . applied", "update \"tutti\".\"applied\" set position = 7",
+                    "delete from TUTTI . applied", "delete from tutti.tutti.applied",
+                    "update \"tutti\".\"applied\" set position = 7",
                     "truncate table tutti.applied", "drop schema tutti cascade", "drop schema if exists tutti cascade",
                     "drop table tutti.applied", "create synonym told for tutti.applied",
                     "merge into tutti.applied using item on position = id when not matched then insert values (id)",

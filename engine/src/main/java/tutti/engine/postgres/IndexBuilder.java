@@ -50,6 +50,8 @@ public final class IndexBuilder implements IndexBuilds {
     static final int BUILDS_MAX = 4;
     /** So long is an index kept of which nobody has asked for anything. */
     static final Duration KEPT = Duration.ofMinutes(5);
+    /** So long a build waits for one older transaction of the server's; then the index is built in line, which makes that give way, or waits for nobody. */
+    static final Duration WAIT = Duration.ofMinutes(1);
     /** How a session calls itself. */
     static final String APPLICATION = "tutti index";
     private static final Logger LOG = LoggerFactory.getLogger(IndexBuilder.class);
@@ -338,6 +340,7 @@ public final class IndexBuilder implements IndexBuilds {
                 .collect(Collectors.joining(", "));
         List<String> statements = new ArrayList<>();
         statements.add("SELECT true" + (set.isEmpty() ? "" : ", " + set));
+        statements.add("SET lock_timeout = '" + WAIT.toSeconds() + "s'");
         statements.add("SET ROLE " + Table.quote(build.statement.role()));
         // what is found out of one that looks the same goes with its transaction, and so does the role that finds it out
         statements.add("BEGIN");
