@@ -17,6 +17,7 @@ final class OutOfReach {
     /** Functions that use files, other databases or sessions, at the node where they run. */
     private static final Set<String> OF_THE_NODE = Set.of("file_read", "file_write", "csvread", "csvwrite",
             "link_schema", "abort_session", "cancel_session");
+    private static final Set<String> CHANGES = Set.of("insert", "update", "delete", "merge", "replace");
     /** What CREATE makes of Java code, or of what lies outside of the database. */
     private static final Set<String> JAVA = Set.of("alias", "aggregate", "linked", "text");
     /** What ALTER would change of the server's. */
@@ -31,6 +32,9 @@ final class OutOfReach {
      * @param first its first word, in lower case
      */
     static @Nullable String refusal(String first, List<Token> tokens) {
+        // A query may read it, as tools do that read the catalog; H2 has queries of what a change has changed.
+        boolean reads = first.equals("select") && tokens.stream()
+                .noneMatch(token -> CHANGES.contains(token.value().toLowerCase(Locale.ROOT)));
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
             if (!token.name()) {
@@ -46,7 +50,7 @@ final class OutOfReach {
             }
             // Before a schema's name it is the database's.
             boolean database = i + 3 < tokens.size() && tokens.get(i + 3).is('.');
-            if (name.equals(OWN_SCHEMA) && ((next.is('.') && !database) || isSchema(tokens, i))) {
+            if (!reads && name.equals(OWN_SCHEMA) && ((next.is('.') && !database) || isSchema(tokens, i))) {
                 return "the schema " + OWN_SCHEMA + " is the node's own";
             }
         }
