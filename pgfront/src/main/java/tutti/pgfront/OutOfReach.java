@@ -32,7 +32,7 @@ final class OutOfReach {
      * @param first its first word, in lower case
      */
     static @Nullable String refusal(String first, List<Token> tokens) {
-        // A query may read it, as tools do that read the catalog; H2 has queries of what a change has changed.
+        // A query may read the schema: the catalog has relations of ours, such as the driver asks for. H2 has queries of what a change has changed.
         boolean reads = first.equals("select") && tokens.stream()
                 .noneMatch(token -> CHANGES.contains(token.value().toLowerCase(Locale.ROOT)));
         for (int i = 0; i < tokens.size(); i++) {
@@ -48,9 +48,7 @@ final class OutOfReach {
             if (OF_THE_NODE.contains(name) && next.is('(')) {
                 return name.toUpperCase(Locale.ROOT) + " uses files or sessions of the node" + SAFE;
             }
-            // Before a schema's name it is the database's.
-            boolean database = i + 3 < tokens.size() && tokens.get(i + 3).is('.');
-            if (!reads && name.equals(OWN_SCHEMA) && ((next.is('.') && !database) || isSchema(tokens, i))) {
+            if (!reads && name.equals(OWN_SCHEMA) && (next.is('.') || isSchema(tokens, i))) {
                 return "the schema " + OWN_SCHEMA + " is the node's own";
             }
         }

@@ -52,6 +52,7 @@ class OutOfReachTest extends AtOneNode {
                     "drop table tutti.applied", "create synonym told for tutti.applied",
                     "merge into tutti.applied using item on position = id when not matched then insert values (id)",
                     "insert into u&\"\\0054UTTI\".applied values (1000000)"));
+            run(connection, "select * from tutti.declared_sequences");
             run(connection, "set search_path = tutti");
             String state = state(connection, "insert into applied values (1000000)");
             assertTrue(state.startsWith("42"), state);
@@ -72,6 +73,7 @@ class OutOfReachTest extends AtOneNode {
                     "create table copied as select * from csvread('" + file + "')",
                     "create view copied as select * from csvread('" + file + "')",
                     "select abort_session(1)", "select cancel_session(1)",
+                    "select * from final table (update tutti.applied set position = 1)",
                     "create alias ends for \"java.lang.System.exit\"",
                     "create alias if not exists made as $$ String made() { return null; } $$",
                     "create force aggregate a for \"java.lang.String\"",

@@ -23,6 +23,7 @@ import org.slf4j.LoggerFactory;
 import tutti.engine.postgres.IndexReports.State;
 import tutti.engine.postgres.apply.IndexBuilds;
 import tutti.engine.postgres.capture.Statement;
+import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Table;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
@@ -58,7 +59,6 @@ public final class IndexBuilder implements IndexBuilds {
     private static final String ASK = "build";
     private static final String FORGET = "forget";
     private static final int ASK_PARTS = 6;
-    private static final String PREFIX = "tutti_building_";
     private static final int DIGEST_BYTES = 8;
     private static final String NOT_POSSIBLE = "55000";
     /** The client owns the table; it may still make no temporary tables. */
@@ -227,7 +227,7 @@ public final class IndexBuilder implements IndexBuilds {
             }
             Build build = builds.get(name);
             if (build == null) {
-                build = new Build(statement, definition, PREFIX + name);
+                build = new Build(statement, definition, CatalogQuery.BUILT_PREFIX + name);
                 builds.put(name, build);
                 if (stopped > 0 || jobs.size() >= BUILDS_MAX) {
                     build.state = State.FAILED;

@@ -77,9 +77,13 @@ public final class IndexReports {
         }
         CopyOnWriteArraySet<Listener> those = listeners.get(parts.get(1));
         if (those != null) {
-            int node = Integer.parseInt(parts.get(2));
-            State state = State.valueOf(parts.get(3).toUpperCase(Locale.ROOT));
-            those.forEach(each -> each.heard(node, state));
+            try {
+                int node = Integer.parseInt(parts.get(2));
+                State state = State.valueOf(parts.get(3).toUpperCase(Locale.ROOT));
+                those.forEach(each -> each.heard(node, state));
+            } catch (IllegalArgumentException unknown) {
+                LOG.warn("a report of an index is not understood: {}", unknown.getMessage());
+            }
         }
     }
 

@@ -359,8 +359,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     /** It does not copy any more. */
-    public void keepNot() {
-        multicast.keepNot();
+    public void stopGiving() {
+        multicast.stopGiving();
     }
 
     /** Whether this ballot takes in this life, if it is given what its group had delivered up to a stamp. */

@@ -314,14 +314,14 @@ public class GroupMulticast {
         if (!isLeading() || groups.groupOf(member) != group) {
             return null;
         }
-        keepNot();
+        stopGiving();
         joining = new Joining(member, itsProcess, deliveredStamp);
         reports.begins(member);
         return reports.over();
     }
 
     /** Who copies does so no more, or was taken in. */
-    public void keepNot() {
+    public void stopGiving() {
         if (joining != null) {
             reports.gone(joining.node);
             joining = null;
@@ -842,7 +842,7 @@ public class GroupMulticast {
         }
         if (joining != null && of.of(groups.placeOf(joining.node)).process() != joining.process) {
             // What was delivered before this ballot may not be kept any more.
-            keepNot();
+            stopGiving();
         }
         joining = null;
         joinedLives = of;

@@ -106,7 +106,7 @@ final class Replacement {
     void tick(long nowNanos) {
         if (giving != null && nowNanos - giving.heardNanos > patienceNanos) {
             giving = null;
-            commits.keepNot();
+            commits.stopGiving();
         }
         if (copying != null && nowNanos - copying.heardNanos > patienceNanos) {
             if (copying.isWhole) {

@@ -18,26 +18,15 @@ import tutti.sim.kernel.RandomStream;
  * Nodes that crash, are started again, join and leave, at random instants. Fewer crash than a key has owners, from when keys lie on all nodes until they do again; and
  * what is left of the members can always go on.
  */
-final class Moves {
-    private static final long LATE_NANOS = 500 * Nanos.MILLI;
-    private final RandomStream random;
-    private final Kernel kernel;
-    private final Map<Integer, Host> hosts;
-    private final Map<Integer, GridNode> nodes;
-    private final GridRun.Setting setting;
-    private final IntConsumer crash;
+final class Moves extends RandomMoves {
     private int mayCrash;
 
     Moves(RandomStream random, Kernel kernel, Map<Integer, Host> hosts, Map<Integer, GridNode> nodes,
             GridRun.Setting setting, IntConsumer crash) {
-        this.random = random;
-        this.kernel = kernel;
-        this.hosts = hosts;
-        this.nodes = nodes;
-        this.setting = setting;
-        this.crash = crash;
+        super(random, kernel, hosts, nodes, setting, crash);
     }
 
+    @Override
     void run() {
         for (int move = 0; move < setting.moves(); move++) {
             kernel.runUntil(kernel.now() + random.between(0, random.chance(0.3) ? 1500 : 200) * Nanos.MILLI);
@@ -99,17 +88,6 @@ final class Moves {
         if (!down.isEmpty()) {
             start(down.get(random.nextInt(down.size())));
         }
-    }
-
-    private void start(int node) {
-        Host host = hosts.get(node);
-        if (host.state() == Host.State.UP) {
-            // It has left.
-            host.crash();
-        }
-        host.boot();
-        // Every other clock is far behind what the others have dropped by.
-        host.setWallClock(node % 2 == 0 ? 0 : -LATE_NANOS);
     }
 
     private void leave() {

@@ -11,28 +11,16 @@ import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 
 /** Nodes of groups that crash and are started again, at random instants, also while they or others are being brought up. More than half of each group is always there and brought up. */
-final class Replacements {
-    private static final long LATE_NANOS = 500 * Nanos.MILLI;
-
-    private final RandomStream random;
-    private final Kernel kernel;
-    private final Map<Integer, Host> hosts;
-    private final Map<Integer, GridNode> nodes;
-    private final GridRun.Setting setting;
+final class Replacements extends RandomMoves {
     private final GroupOwners groups;
-    private final IntConsumer crash;
 
     Replacements(RandomStream random, Kernel kernel, Map<Integer, Host> hosts, Map<Integer, GridNode> nodes,
             GridRun.Setting setting, IntConsumer crash) {
-        this.random = random;
-        this.kernel = kernel;
-        this.hosts = hosts;
-        this.nodes = nodes;
-        this.setting = setting;
+        super(random, kernel, hosts, nodes, setting, crash);
         this.groups = new GroupOwners(hosts.keySet(), setting.degree());
-        this.crash = crash;
     }
 
+    @Override
     void run() {
         for (int move = 0; move < setting.moves(); move++) {
             kernel.runUntil(kernel.now() + random.between(0, random.chance(0.3) ? 1500 : 100) * Nanos.MILLI
@@ -60,14 +48,5 @@ final class Replacements {
         long left = group.stream().filter(node -> node != number && nodes.containsKey(node)
                 && nodes.get(node).isMember()).count();
         return 2 * left > group.size();
-    }
-
-    private void start(int number) {
-        Host host = hosts.get(number);
-        if (host.state() == Host.State.UP) {
-            host.crash();
-        }
-        host.boot();
-        host.setWallClock(number % 2 == 0 ? 0 : -LATE_NANOS);
     }
 }

@@ -190,7 +190,8 @@ public final class CaptureInstaller {
      * statements have the same.
      */
     public static String schemaDigest(BackendConnection connection) throws IOException, InterruptedException {
-        String digest = connection.execute(resource("digest.sql"), TIMEOUT).value();
+        String digest = connection
+                .execute(resource("digest.sql").replace("<built names>", CatalogQuery.BUILT_NAMES), TIMEOUT).value();
         if (digest == null) {
             throw new IllegalStateException("the digest query returned nothing");
         }

@@ -22,8 +22,10 @@ public final class CatalogQuery {
             c.relkind IN ('r', 'p') AND c.relpersistence <> 't' AND n.nspname <> 'tutti'
             AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'\
             """;
+    /** With what the name of an index begins that a node builds beside the order; 16 digits follow. */
+    public static final String BUILT_PREFIX = "tutti_building_";
     /** In SQL, a pattern of the names of indexes that a node builds beside the order, which are none of the database's yet. */
-    public static final String BUILT_NAMES = "'^tutti_building_[0-9a-f]{16}$'";
+    public static final String BUILT_NAMES = "'^" + BUILT_PREFIX + "[0-9a-f]{16}$'";
     /**
      * In SQL, the object id of the index that names the rows of the table whose object id takes the place of {@code %s}: the primary key,
      * or the first by name of those unique ones that come to one, because they are of columns that are never NULL, and of all rows; in each case
@@ -37,8 +39,9 @@ public final class CatalogQuery {
                         AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND NOT ka.attnotnull)
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint kn WHERE kn.conrelid = k.indrelid
                         AND kn.contype = 'n' AND NOT kn.convalidated))
-                    AND kc.relname OPERATOR(pg_catalog.!~) '^tutti_building_[0-9a-f]{16}$'
-                ORDER BY NOT k.indisprimary, kc.relname COLLATE "C" LIMIT 1)""";
+                    AND kc.relname OPERATOR(pg_catalog.!~) """ + BUILT_NAMES + """
+
+            ORDER BY NOT k.indisprimary, kc.relname COLLATE "C" LIMIT 1)""";
     private static final String COLUMN = "column";
     private static final String INDEX = "index";
     private static final String FOREIGN_KEY = "foreign key";

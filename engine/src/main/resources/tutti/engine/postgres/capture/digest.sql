@@ -25,7 +25,7 @@ WITH namespaces AS (
         FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indrelid AND c.relpersistence <> 't'
         JOIN namespaces n ON n.oid = c.relnamespace
         JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid AND x.relname <> 'tutti_elsewhere_' || i.indrelid
-            AND x.relname OPERATOR(pg_catalog.!~) '^tutti_building_[0-9a-f]{16}$'
+            AND x.relname OPERATOR(pg_catalog.!~) <built names>
     UNION ALL
     SELECT 'trigger ' || pg_catalog.pg_get_triggerdef(g.oid) || g.tgenabled::text
         FROM pg_catalog.pg_trigger g JOIN pg_catalog.pg_class c ON c.oid = g.tgrelid
