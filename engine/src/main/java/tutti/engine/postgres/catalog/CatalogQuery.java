@@ -39,7 +39,7 @@ public final class CatalogQuery {
                         AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND NOT ka.attnotnull)
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint kn WHERE kn.conrelid = k.indrelid
                         AND kn.contype = 'n' AND NOT kn.convalidated))
-                    AND kc.relname OPERATOR(pg_catalog.!~) """ + BUILT_NAMES + """
+                    AND kc.relname OPERATOR(pg_catalog.!~)""" + BUILT_NAMES + """
 
             ORDER BY NOT k.indisprimary, kc.relname COLLATE "C" LIMIT 1)""";
     private static final String COLUMN = "column";
