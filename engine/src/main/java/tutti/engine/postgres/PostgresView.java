@@ -61,23 +61,21 @@ public final class PostgresView implements StateView {
              where conrelid = c.oid and contype <> 'n'
              union all select 'index ' || pg_get_indexdef(indexrelid) || case when indisvalid then '' else ' (invalid)' end
              from pg_index as i join pg_class as x on x.oid = i.indexrelid
-             where indrelid = c.oid and x.relname !~ """
-            + CatalogQuery.BUILT_NAMES
-            + """
-                    ) as all_of_it),
-                    case when exists (select from pg_index where indrelid = c.oid and (indexprs is not null or indpred is not null))
-                     or exists (select from pg_statistic_ext where stxrelid = c.oid and stxexprs is not null)
-                     then quote_ident(pg_get_userbyid(c.relowner)) end
-                    from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
-                    where c.relkind = 'r' and c.relpersistence <> 't' and n.nspname not like 'pg\\_%'
-                    and n.nspname not in ('information_schema', 'tutti')
-                    and not exists (select from tutti.placed_elsewhere as e where e.table_oid = c.oid)
-                    union all select l.id, l.name, pg_relation_filenode(l.id::oid), l.columns, l.key, null, null from (values
-                    (2613::bigint, 'pg_catalog.pg_largeobject', 'loid, pageno, data', 'loid, pageno'),
-                    (2995, 'pg_catalog.pg_largeobject_metadata', 'oid, pg_get_userbyid(lomowner), (select string_agg(concat('
-                     'pg_get_userbyid(a.grantee), a.privilege_type, a.is_grantable), '','' order by a.grantee = 0, '
-                     'pg_get_userbyid(a.grantee), a.privilege_type) from aclexplode(lomacl) as a)', 'oid')) as l (id, name, columns, key)
-                    where exists (select from pg_largeobject_metadata) order by 2""";
+             where indrelid = c.oid and x.relname !~ <built names>) as all_of_it),
+            case when exists (select from pg_index where indrelid = c.oid and (indexprs is not null or indpred is not null))
+             or exists (select from pg_statistic_ext where stxrelid = c.oid and stxexprs is not null)
+             then quote_ident(pg_get_userbyid(c.relowner)) end
+            from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+            where c.relkind = 'r' and c.relpersistence <> 't' and n.nspname not like 'pg\\_%'
+            and n.nspname not in ('information_schema', 'tutti')
+            and not exists (select from tutti.placed_elsewhere as e where e.table_oid = c.oid)
+            union all select l.id, l.name, pg_relation_filenode(l.id::oid), l.columns, l.key, null, null from (values
+            (2613::bigint, 'pg_catalog.pg_largeobject', 'loid, pageno, data', 'loid, pageno'),
+            (2995, 'pg_catalog.pg_largeobject_metadata', 'oid, pg_get_userbyid(lomowner), (select string_agg(concat('
+             'pg_get_userbyid(a.grantee), a.privilege_type, a.is_grantable), '','' order by a.grantee = 0, '
+             'pg_get_userbyid(a.grantee), a.privilege_type) from aclexplode(lomacl) as a)', 'oid')) as l (id, name, columns, key)
+            where exists (select from pg_largeobject_metadata) order by 2"""
+            .replace("<built names>", CatalogQuery.BUILT_NAMES);
 
     private final BackendConnection keeper;
     private final BackendConnection reader;
