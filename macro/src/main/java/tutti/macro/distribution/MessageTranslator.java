@@ -15,6 +15,9 @@ public final class MessageTranslator {
     /** Most attempts at a macro-operation that loses to others: each time somebody else has won. */
     private static final int ATTEMPTS_MAX = 100;
 
+    /** So many attempts follow each other at once; then what has been ordered comes first. */
+    private static final int ATTEMPTS_IN_A_ROW = 10;
+
     /** Has all nodes do what a client of this node issued. */
     interface Updates {
         /** Executes an update. */
@@ -105,7 +108,10 @@ public final class MessageTranslator {
      */
     private record Attempt(Response response, boolean sent, boolean lost) {}
 
-    /** Executes a macro-operation as a transaction, again as long as it loses. */
+    /**
+     * Executes a macro-operation as a transaction, again as long as it loses. Some engines refuse at once what others wait for: all attempts
+     * might be over while a change of another node that has come first is still being made here.
+     */
     private <C> Response transact(HostedComponent.Component<C> component, MacroOperation<?> operation) {
         DeferredUpdates.Commits commits = updates.commits(component.id());
         boolean recent = readLevel == ReadLevel.LOCAL;
@@ -118,6 +124,9 @@ public final class MessageTranslator {
             while (true) {
                 Attempt attempt = attempt(component, operation, commits);
                 if (attempt.lost() && ++attempts < ATTEMPTS_MAX) {
+                    if (attempts % ATTEMPTS_IN_A_ROW == 0) {
+                        commits.catchUp();
+                    }
                     continue;
                 }
                 if (recent || attempt.sent() || attempt.lost()) {
