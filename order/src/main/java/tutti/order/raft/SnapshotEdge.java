@@ -20,6 +20,11 @@ import java.util.List;
  * after 0.7; no later version has been published.)
  *
  * <p>
+ * A leader that knows nothing of a follower begins with the first entry. If all that it sends is covered, MicroRaft 0.7 looks for the first of them in
+ * vain and answers nothing, so it is sent the same for ever. Behind the first of them the append is refused, as any that is covered, and the refusal tells the leader
+ * where this log ends.
+ *
+ * <p>
  * <b>Why the change is right.</b> What the snapshot covers was committed, so the leader's log has the same entries
  * (leader completeness) and they may be left out. If the first entry behind the snapshot has the same term in both logs,
  * both logs agree up to it (log matching), and the append may as well begin after it. If the terms differ, that entry and
@@ -36,6 +41,9 @@ final class SnapshotEdge {
         long snapshot = log.snapshotIndex();
         long covered = snapshot - request.getPreviousLogIndex();
         List<LogEntry> entries = request.getLogEntries();
+        if (request.getPreviousLogIndex() == 0 && !entries.isEmpty() && covered >= entries.size()) {
+            return from(request, 1, entries.getFirst().getTerm(), entries.subList(1, entries.size()));
+        }
         boolean needless = log.lastLogOrSnapshotIndex() == snapshot && covered == 0;
         if (snapshot == 0 || needless || covered < 0 || covered >= entries.size()
                 || request.getTerm() < state.term()) {

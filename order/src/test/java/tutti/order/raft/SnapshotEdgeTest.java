@@ -87,6 +87,13 @@ class SnapshotEdgeTest {
         assertEquals(SNAPSHOT, follower.state().log().lastLogOrSnapshotIndex());
     }
 
+    /** MicroRaft has no entry 1, so it refuses. Of what begins with that one it would answer nothing. */
+    @Test
+    void whatIsCoveredFromTheFirstEntryOnBeginsBehindThat() {
+        AppendEntriesRequest behind = SnapshotEdge.behind(follower(2, 2), append(0, 0, 1, 1, 1));
+        assertEquals("behind 1 of term 1: [2 of 1, 3 of 1]", shown(behind));
+    }
+
     @Test
     void whatMicroRaftUnderstandsIsLeftAsItIs() {
         AppendEntriesRequest further = append(12, 2, 3);
