@@ -59,6 +59,7 @@ final class AnotherHistory {
     /** As {@link OrderDescriptor#beginAgain}. */
     static void begin(RaftOrderConfig config, Machine machine, Directory directory, String history) throws IOException {
         OrderDescriptor.Reach reach = reach(config, machine, directory);
+        MetNodes.forget(directory);
         OrderCopy.adopt(config, machine, directory, number(history, reach, config.self()));
         for (int node : MemberList.read(directory, config).now().addresses().keySet()) {
             if (node != config.self()) {

@@ -33,8 +33,12 @@ import tutti.runtime.DurableFiles;
  * ever cut.
  *
  * <p>
+ * <b>A node that begins with a copy of another one's data</b> begins with what that one knows of all others, and of itself ({@link Notes}). It would take any
+ * directory for the first otherwise: it and a member that has lost what it has acknowledged could be a majority without whoever else knows that.
+ *
+ * <p>
  * <b>What escapes.</b> A copy is not recognised if whoever has heard more is away, or has forgotten it in a crash of its own in
- * the few seconds before a note was in its file.
+ * the few seconds before a note was in its file. A member that starts for the first time of all, when the others have served without it, has met nobody.
  */
 final class MetNodes {
     /** How the names of its files begin. */
@@ -71,7 +75,16 @@ final class MetNodes {
      */
     static void expect(Directory directory, int node, long itsDirectory, long position) throws IOException {
         begins(directory, node, position);
-        RaftFiles.write(directory, MET + node, new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0));
+        met(directory, node, itsDirectory);
+    }
+
+    /** Notes in a directory that nobody uses which one another node has. */
+    static void met(Directory directory, int node, long itsDirectory) throws IOException {
+        RaftFiles.write(directory, MET + node, first(itsDirectory));
+    }
+
+    private static RaftFiles.Met first(long itsDirectory) {
+        return new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0);
     }
 
     /** Notes in a directory that nobody uses that messages up to a position, which tell of a node's directories, are of the history before. */
@@ -84,6 +97,32 @@ final class MetNodes {
     private final NavigableMap<Integer, Known> nodes = new TreeMap<>();
     /** The last node of which something was noted in this turn. */
     private int savedLast = -1;
+    /** What a node that begins with a copy knows of the others. */
+    record Notes(Map<Integer, RaftFiles.Met> met, Map<Integer, RaftFiles.Replaced> replaced) {
+        void write(Directory into) throws IOException {
+            for (Map.Entry<Integer, RaftFiles.Met> each : met.entrySet()) {
+                RaftFiles.write(into, MET + each.getKey(), each.getValue());
+            }
+            for (Map.Entry<Integer, RaftFiles.Replaced> each : replaced.entrySet()) {
+                RaftFiles.write(into, REPLACED + each.getKey(), each.getValue());
+            }
+        }
+    }
+
+    /** Forgets, in a directory that nobody uses, whom a node has met. */
+    static void forget(Directory directory) throws IOException {
+        for (String name : files(directory, MET)) {
+            directory.delete(name);
+        }
+        directory.sync();
+    }
+
+    private static List<String> files(Directory directory, String prefix) throws IOException {
+        List<String> names = new ArrayList<>(directory.list());
+        names.removeIf(name -> !name.startsWith(prefix) || name.endsWith(DurableFiles.ASIDE));
+        return names;
+    }
+
     /** With what nodes have come that have not promised anything since. */
     private final Map<Integer, Greeting.Hello> greeted = new HashMap<>();
     /** What others have acknowledged to this node as the leader of a term; the last of it need not be committed. */
@@ -134,7 +173,7 @@ final class MetNodes {
         }
         greeted.put(node, hello);
         if (known(node) == null) {
-            note(node, new RaftFiles.Met(hello.standing().directory(), 0, 0, 0, false, 0));
+            note(node, first(hello.standing().directory()));
         }
         return new Greeting.Answer("", false);
     }
@@ -194,7 +233,7 @@ final class MetNodes {
         Greeting.Standing standing = hello.standing();
         // Of another directory nothing counts that is known of the one before.
         RaftFiles.Met before = known == null || known.met.directory() != standing.directory()
-                ? new RaftFiles.Met(standing.directory(), 0, 0, 0, false, 0)
+                ? first(standing.directory())
                 : known.met;
         RaftFiles.Met now = new RaftFiles.Met(standing.directory(), standing.life(), hello.process(), before.term(),
                 before.voted(), before.index());
@@ -223,7 +262,7 @@ final class MetNodes {
         if (another) {
             greeted.remove(node);
             acknowledged.remove(node);
-            note(node, new RaftFiles.Met(itsDirectory, 0, 0, 0, false, 0));
+            note(node, first(itsDirectory));
         }
         RaftFiles.write(directory, last, new RaftFiles.Replaced(position));
         return another;
@@ -237,17 +276,43 @@ final class MetNodes {
      */
     List<PeerMessage.Replaced> replacements() throws IOException {
         List<PeerMessage.Replaced> all = new ArrayList<>();
-        for (String name : directory.list()) {
-            if (name.startsWith(REPLACED) && !name.endsWith(DurableFiles.ASIDE)) {
-                int node = Integer.parseInt(name.substring(REPLACED.length()));
-                Known known = known(node);
-                if (known != null) {
-                    all.add(new PeerMessage.Replaced(node, known.met.directory(),
-                            RaftFiles.read(directory, name, RaftFiles.Replaced.class).position()));
-                }
+        Notes notes = notes();
+        notes.replaced.forEach((node, last) -> {
+            RaftFiles.Met known = notes.met.get(node);
+            if (known != null) {
+                all.add(new PeerMessage.Replaced(node, known.directory(), last.position()));
+            }
+        });
+        return all;
+    }
+
+    private Notes notes() throws IOException {
+        Map<Integer, RaftFiles.Met> all = new TreeMap<>();
+        for (String name : files(directory, MET)) {
+            int node = Integer.parseInt(name.substring(MET.length()));
+            Known known = known(node);
+            if (known != null) {
+                all.put(node, known.met);
             }
         }
-        return all;
+        Map<Integer, RaftFiles.Replaced> replaced = new TreeMap<>();
+        for (String name : files(directory, REPLACED)) {
+            replaced.put(Integer.parseInt(name.substring(REPLACED.length())),
+                    RaftFiles.read(directory, name, RaftFiles.Replaced.class));
+        }
+        return new Notes(all, replaced);
+    }
+
+    /**
+     * What a node is to know that begins with a copy of this one's data.
+     *
+     * @param own number of this node's directory
+     * @throws IOException if the notes cannot be read
+     */
+    Notes copied(long own) throws IOException {
+        Notes notes = notes();
+        notes.met.put(self, first(own));
+        return notes;
     }
 
     private void note(int node, RaftFiles.Met now) throws IOException {

@@ -83,7 +83,7 @@ final class NodeDirectory implements AutoCloseable {
     }
 
     /**
-     * Makes a directory that another node has used that of this one.
+     * Makes a directory that another node has used, or a copy of what it held, that of this one. With it comes which directories the others have.
      *
      * @param term of the last entry of its log
      * @param unused a number that no other directory has
@@ -92,10 +92,14 @@ final class NodeDirectory implements AutoCloseable {
     static void adopt(Directory directory, String identity, int self, int term, long unused) throws IOException {
         try (Closeable _ = directory.lock(LOCK)) {
             int told = directory.exists(VOTE) ? RaftFiles.read(directory, VOTE, RaftFiles.Vote.class).term() : 0;
+            if (directory.exists(IDENTITY)) {
+                MetNodes.met(directory, RaftFiles.read(directory, IDENTITY, RaftFiles.Identity.class).node(),
+                        RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of());
+            }
             // Whoever is cut short here finds a directory of nobody, with a vote that counts.
             directory.delete(IDENTITY);
             for (String name : directory.list()) {
-                if (name.startsWith(MetNodes.MET) || name.equals(OUTDATED) || name.equals(INCARNATION)) {
+                if (name.equals(MetNodes.MET + self) || name.equals(OUTDATED) || name.equals(INCARNATION)) {
                     directory.delete(name);
                 }
             }

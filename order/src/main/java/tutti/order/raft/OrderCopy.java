@@ -36,6 +36,7 @@ final class OrderCopy implements CopiedOrder.Copy {
     private final List<Checkpoints.Checkpoint> from;
     private final MemberList members;
     private final VotingGroups.Image groups;
+    private final MetNodes.Notes met;
     private final long last;
     private final int term;
     private final String cluster;
@@ -46,18 +47,20 @@ final class OrderCopy implements CopiedOrder.Copy {
      * @param from checkpoints; behind the first the copy begins, from the last a node that starts with it goes on
      * @param members of the cluster
      * @param groups as of which entries who took part
+     * @param met which directories the members have
      * @param last entry that is committed
      * @param term in which this node is
      * @param cluster its id, or nothing
      */
     OrderCopy(RaftOrderConfig config, Machine machine, SegmentedLog log, List<Checkpoints.Checkpoint> from,
-            MemberList members, VotingGroups.Image groups, long last, int term, String cluster) {
+            MemberList members, VotingGroups.Image groups, MetNodes.Notes met, long last, int term, String cluster) {
         this.config = config;
         this.machine = machine;
         this.log = log;
         this.from = from;
         this.members = members;
         this.groups = groups;
+        this.met = met;
         this.last = last;
         this.term = term;
         this.cluster = cluster;
@@ -78,6 +81,7 @@ final class OrderCopy implements CopiedOrder.Copy {
             members.write(into);
             VotingGroups.write(into, groups);
         }
+        met.write(into);
         NodeDirectory.copied(into, cluster, term);
     }
 

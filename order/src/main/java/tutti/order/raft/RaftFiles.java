@@ -24,6 +24,11 @@ final class RaftFiles {
         static final Schema<Identity> SCHEMA = Schema
                 .message("identity", 1, Identity.class, "Which node of which cluster the directory is of.")
                 .of(Field.of("words", Types.text(1 << 20), Identity::words), Identity::new);
+
+        /** Which node; the words are those of {@link MemberList#identity}. */
+        int node() {
+            return Integer.parseInt(words.substring("node ".length(), words.indexOf(" of ")));
+        }
     }
 
     /** The current term, and whom this node voted for in it, if for anybody. */

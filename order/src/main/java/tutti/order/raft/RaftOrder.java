@@ -281,8 +281,15 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
 
     @Override
     public void copy(long after, Consumer<Copy> taken) {
-        loop.execute(() -> taken.accept(new OrderCopy(config, machine, log, checkpoints.from(after),
-                membership.list(), membership.groups(), committed.index(), directory.term(), directory.cluster())));
+        loop.execute(() -> {
+            try {
+                taken.accept(new OrderCopy(config, machine, log, checkpoints.from(after), membership.list(),
+                        membership.groups(), met.copied(directory.number()), committed.index(), directory.term(),
+                        directory.cluster()));
+            } catch (IOException broken) {
+                fail(broken);
+            }
+        });
     }
 
     @Override

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderDescriptor;
 import tutti.order.Recorder;
@@ -134,8 +136,7 @@ class OrderCopyTest {
         Files.move(files(2), directory.resolve("copy"));
         Files.move(lost, files(2));
         MetNodes met = new MetNodes(1, PathDirectory.of(files(1)));
-        long former = RaftFiles.read(PathDirectory.of(files(2)), "number", RaftFiles.DirectoryNumber.class).of();
-        assertFalse(met.knows(2, former));
+        assertFalse(met.knows(2, number(2)));
         assertTrue(met.knows(2, NUMBER));
     }
 
@@ -152,6 +153,49 @@ class OrderCopyTest {
         recorders.get(2).awaitView(v -> v.majority() && v.members().contains(0));
         start(1, 20);
         recorders.get(1).awaitView(v -> v.majority() && v.members().size() == 3);
+    }
+
+    /** Of three, two have what the third has not seen; then one of them loses its directory, while the other one, which knows that, is away. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
+    void whoLosesItsDirectoryNextIsTurnedAwayByWhoHasACopy(int donor) throws Exception {
+        submit(0, 20);
+        recorders.get(2).awaitCount(20);
+        lose();
+        recorders.get(donor).awaitCount(20);
+        giveCopy(donor, 14);
+        tellReplaced(20);
+        submit(0, 1);
+        recorders.get(1).awaitCount(21);
+        orders.remove(0).close();
+        orders.remove(1).close();
+        Files.move(files(0), directory.resolve("lost as well"));
+        start(2, 14);
+        start(0, 0);
+        assertInstanceOf(LostDirectoryException.class, recorders.get(0).awaitFailure());
+    }
+
+    /** As an operator copies it, where nodes cannot. */
+    @Test
+    void whoHasACopyByHandKnowsTheDirectoriesOfAllOthers() throws Exception {
+        submit(0, 20);
+        recorders.get(2).awaitCount(20);
+        for (int node = 0; node < 3; node++) {
+            orders.remove(node).close();
+        }
+        Files.move(files(2), directory.resolve("lost"));
+        copyTree(files(0), files(2));
+        OrderCopy.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE, PathDirectory.of(files(2)), NUMBER);
+        MetNodes met = new MetNodes(2, PathDirectory.of(files(2)));
+        for (int node : List.of(0, 1)) {
+            assertTrue(met.knows(node, number(node)));
+            assertFalse(met.knows(node, NUMBER));
+        }
+        assertFalse(met.hasMet(2));
+    }
+
+    private long number(int node) throws Exception {
+        return RaftFiles.read(PathDirectory.of(files(node)), "number", RaftFiles.DirectoryNumber.class).of();
     }
 
     /** At once, as nothing is lost with an empty directory; not a node that runs twice: that one would take the place of the other. */
@@ -197,8 +241,7 @@ class OrderCopyTest {
         MetNodes met = new MetNodes(2, PathDirectory.of(directory.resolve("kept")));
         AnotherHistory.begin(RaftNodes.config(2, members), RealMachine.INSTANCE,
                 PathDirectory.of(directory.resolve("kept")), "another one");
-        long number = RaftFiles.read(PathDirectory.of(files(0)), "number", RaftFiles.DirectoryNumber.class).of();
-        assertFalse(met.knows(0, number), "it is of a history of another name");
+        assertFalse(met.knows(0, number(0)), "it is of a history of another name");
     }
 
     @Test
