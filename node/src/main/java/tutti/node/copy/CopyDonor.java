@@ -41,7 +41,8 @@ import tutti.runtime.PeerIdentity;
 public final class CopyDonor implements Network.Acceptor, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(CopyDonor.class);
     private static final int BATCH_BYTES = 1 << 20;
-    private static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(60);
+    /** So long a copy is kept whose receiver is not connected. */
+    static final long RESUME_NANOS = TimeUnit.SECONDS.toNanos(60);
     /** So long it may take until files can be read: a database in the node's process is written down first. */
     private static final long PREPARE_NANOS = TimeUnit.HOURS.toNanos(1);
     /** So often both ends say that they live. */

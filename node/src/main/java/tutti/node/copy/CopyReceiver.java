@@ -41,7 +41,8 @@ public final class CopyReceiver implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(CopyReceiver.class);
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-    private static final int RESUMES_MAX = 60;
+    /** So long after the first loss of a connection since a piece has come, its donor has forgotten the copy. */
+    private static final long FORGOTTEN_NANOS = CopyDonor.DEAD_NANOS + CopyDonor.RESUME_NANOS;
     private static final long UNWRITTEN_BYTES_MAX = 2L * (CopyMessage.AHEAD_BYTES_MAX + CopyMessage.PIECE_BYTES_MAX);
 
     /**
@@ -75,7 +76,8 @@ public final class CopyReceiver implements AutoCloseable {
     private @Nullable Attempt granted;
     private long copy;
     private long received;
-    private int resumes;
+    /** When the connection was lost first since a piece has come, if it was. */
+    private @Nullable Long lostNanos;
     private final List<CopyMessage.Piece> unwritten = new ArrayList<>();
     /** Of these, and of what is being written. */
     private long unwrittenBytes;
@@ -163,9 +165,13 @@ public final class CopyReceiver implements AutoCloseable {
         connection = null;
         by.stream().close();
         Attempt from = granted;
+        long now = machine.clock().nanoTime();
+        if (lostNanos == null) {
+            lostNanos = now;
+        }
         if (from == null) {
             refused(by.attempt, why, false);
-        } else if (++resumes > RESUMES_MAX) {
+        } else if (now - lostNanos > FORGOTTEN_NANOS) {
             failed("node " + from.donor.node() + " cannot be reached any more: " + why, true);
         } else {
             LOG.info("node {}: the connection on which node {} gives a copy is gone: {}", wanted.node(),
@@ -216,7 +222,7 @@ public final class CopyReceiver implements AutoCloseable {
             throw new IOException("piece " + piece.number() + " after " + received);
         }
         received++;
-        resumes = 0;
+        lostNanos = null;
         unwritten.add(piece);
         unwrittenBytes += piece.weight();
         if (unwrittenBytes > UNWRITTEN_BYTES_MAX) {

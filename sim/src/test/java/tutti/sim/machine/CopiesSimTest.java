@@ -360,8 +360,12 @@ class CopiesSimTest {
         receive(9);
         world.pass(TimeUnit.MILLISECONDS.toNanos(500));
         world.crash(0, Crash.PROCESS_KILLED);
+        long died = world.kernel.now();
         awaitOutcome();
         assertTrue(outcomes.getFirst().contains("cannot be reached any more"), outcomes::toString);
+        // A donor that lives has forgotten the copy by then; another one is to be asked.
+        assertTrue(world.kernel.now() - died < TimeUnit.SECONDS.toNanos(100),
+                "after " + (world.kernel.now() - died) / 1e9 + " s");
         assertFalse(incoming().exists(CopyReceiver.COMPLETE));
     }
 
