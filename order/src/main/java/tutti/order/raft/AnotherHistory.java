@@ -6,8 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import tutti.order.OrderDescriptor;
-import tutti.order.batch.Batch;
-import tutti.order.batch.SenderTable;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 
@@ -41,18 +39,8 @@ final class AnotherHistory {
             throw new IOException(unusable.isEmpty() ? directory.location() + " holds no log of the order" : unusable);
         }
         try (SegmentedLog log = SegmentedLog.open(machine, files, config.segmentBytes(), config.cacheBytes())) {
-            Checkpoints.Checkpoint from = new Checkpoints(directory, log).newest();
-            SenderTable table = SenderTable.of(from.table());
-            int term = from.term();
-            for (long index = from.index() + 1; index <= log.lastIndex(); index++) {
-                LogEntry entry = log.read(index);
-                term = entry.term();
-                if (entry.kind() == LogEntry.BATCH) {
-                    Batch batch = Batch.of(entry.body());
-                    table.accept(batch.sender(), batch.incarnation(), batch.sequence(), batch.messages().count());
-                }
-            }
-            return new OrderDescriptor.Reach(term, Math.max(from.index(), log.lastIndex()), table.positions());
+            Checkpoints.Checkpoint end = new Checkpoints(directory, log).atEnd();
+            return new OrderDescriptor.Reach(end.term(), end.index(), end.positions());
         }
     }
 

@@ -9,6 +9,7 @@ import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
 import tutti.core.schema.Types;
+import tutti.order.batch.Batch;
 import tutti.order.batch.SenderTable;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
@@ -42,12 +43,14 @@ final class Checkpoints {
     private static final String PREFIX = "checkpoint-";
 
     private final Directory directory;
+    private final SegmentedLog log;
     /** Never empty; replaced as a whole. */
     private volatile NavigableMap<Long, Checkpoint> byIndex;
 
     /** Reads those of a directory; a log that begins with entry 1 also has one at index 0. */
     Checkpoints(Directory directory, SegmentedLog log) throws IOException {
         this.directory = directory;
+        this.log = log;
         NavigableMap<Long, Checkpoint> found = new TreeMap<>();
         if (log.firstIndex() == 1) {
             found.put(0L, new Checkpoint(0, 0, new SenderTable().image()));
@@ -119,6 +122,22 @@ final class Checkpoints {
 
     Checkpoint newest() {
         return byIndex.lastEntry().getValue();
+    }
+
+    /** What one of the log's last entry would be. */
+    Checkpoint atEnd() throws IOException {
+        Checkpoint from = newest();
+        SenderTable table = SenderTable.of(from.table());
+        int term = from.term();
+        for (long index = from.index() + 1; index <= log.lastIndex(); index++) {
+            LogEntry entry = log.read(index);
+            term = entry.term();
+            if (entry.kind() == LogEntry.BATCH) {
+                Batch batch = Batch.of(entry.body());
+                table.accept(batch.sender(), batch.incarnation(), batch.sequence(), batch.messages().count());
+            }
+        }
+        return new Checkpoint(Math.max(from.index(), log.lastIndex()), term, table.image());
     }
 
     /** The newest one that gave out no position after this one, or the oldest of all. */

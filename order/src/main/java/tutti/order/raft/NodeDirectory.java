@@ -87,9 +87,11 @@ final class NodeDirectory implements AutoCloseable {
      *
      * @param term of the last entry of its log
      * @param unused a number that no other directory has
+     * @param incarnation the last one of this node of which the log has heard
      * @throws IOException if it is in use or cannot be written
      */
-    static void adopt(Directory directory, String identity, int self, int term, long unused) throws IOException {
+    static void adopt(Directory directory, String identity, int self, int term, long unused, long incarnation)
+            throws IOException {
         try (Closeable _ = directory.lock(LOCK)) {
             int told = directory.exists(VOTE) ? RaftFiles.read(directory, VOTE, RaftFiles.Vote.class).term() : 0;
             if (directory.exists(IDENTITY)) {
@@ -99,12 +101,13 @@ final class NodeDirectory implements AutoCloseable {
             // Whoever is cut short here finds a directory of nobody, with a vote that counts.
             directory.delete(IDENTITY);
             for (String name : directory.list()) {
-                if (name.equals(MetNodes.MET + self) || name.equals(OUTDATED) || name.equals(INCARNATION)) {
+                if (name.equals(MetNodes.MET + self) || name.equals(OUTDATED)) {
                     directory.delete(name);
                 }
             }
             directory.sync();
             RaftFiles.write(directory, VOTE, new RaftFiles.Vote(Math.max(told, term), self));
+            RaftFiles.write(directory, INCARNATION, new RaftFiles.Incarnation(incarnation, 0));
             RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(unused));
             RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
         }
@@ -152,7 +155,7 @@ final class NodeDirectory implements AutoCloseable {
         RaftFiles.Incarnation last = directory.exists(INCARNATION)
                 ? RaftFiles.read(directory, INCARNATION, RaftFiles.Incarnation.class)
                 : new RaftFiles.Incarnation(0, 0);
-        // The clock makes it grow even after the directory was lost.
+        // The clock makes it grow even where the log has not heard of those before.
         RaftFiles.Incarnation next = new RaftFiles.Incarnation(
                 Math.max(last.last() + 1, clock.now().toEpochMilli()), last.life() + 1);
         RaftFiles.write(directory, INCARNATION, next);

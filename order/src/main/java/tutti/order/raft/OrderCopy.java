@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.List;
 import tutti.order.CopiedOrder;
 import tutti.order.OrderDescriptor;
+import tutti.order.batch.SenderTable;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
@@ -90,19 +91,20 @@ final class OrderCopy implements CopiedOrder.Copy {
      *
      * <p>
      * The node begins with all that the other one had acknowledged, in the other one's term, in which it votes for nobody: for
-     * all that is known it has voted in it already, in the life that it has lost.
+     * all that is known it has voted in it already, in the life that it has lost. Its next life has a higher number than those of which the
+     * log has heard, though the clock may have been set back: what it sends would count for nothing otherwise.
      */
     static void adopt(RaftOrderConfig config, Machine machine, Directory directory, long number) throws IOException {
         Directory logFiles = directory.directory("log");
         if (!SegmentedLog.exists(logFiles)) {
             throw new DamagedFileException(directory.location() + " holds no copy of another node's order directory");
         }
-        int term;
+        Checkpoints.Checkpoint end;
         try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
-            Checkpoints.Checkpoint newest = new Checkpoints(directory, log).newest();
-            term = log.lastIndex() < log.firstIndex() ? newest.term() : log.term(log.lastIndex());
+            end = new Checkpoints(directory, log).atEnd();
         }
-        NodeDirectory.adopt(directory, MemberList.read(directory, config).identity(config.self()), config.self(), term,
-                number);
+        SenderTable.Sender former = end.table().senders().get(config.self());
+        NodeDirectory.adopt(directory, MemberList.read(directory, config).identity(config.self()), config.self(),
+                end.term(), number, former == null ? 0 : former.incarnation());
     }
 }

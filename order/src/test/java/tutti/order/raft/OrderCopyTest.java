@@ -175,6 +175,22 @@ class OrderCopyTest {
         assertInstanceOf(LostDirectoryException.class, recorders.get(0).awaitFailure());
     }
 
+    /** The clock alone would not do, as it may have been set back. */
+    @Test
+    void itsNextLifeHasAHigherNumberThanThoseBefore() throws Exception {
+        submit(2, 1);
+        recorders.get(0).awaitCount(1);
+        submit(0, 20);
+        recorders.get(0).awaitCount(21);
+        Path lost = lose();
+        giveCopy(0, 14);
+        assertEquals(last(lost), last(files(2)));
+    }
+
+    private static long last(Path files) throws Exception {
+        return RaftFiles.read(PathDirectory.of(files), "incarnation", RaftFiles.Incarnation.class).last();
+    }
+
     /** As an operator copies it, where nodes cannot. */
     @Test
     void whoHasACopyByHandKnowsTheDirectoriesOfAllOthers() throws Exception {
