@@ -348,6 +348,28 @@ public final class Mutants {
                     Edit.of(RAFT + "MetNodes", "knows", new Change.Body(1)),
                     raft("si", "lost-disk,crash,pause,partition"), new Finder(By.TOTAL_ORDER, "uniform total order"),
                     100),
+            mended("copied-without-whom-it-met",
+                    "A node that begins with a copy takes any directory of another for the one that it had.",
+                    Edit.of(RAFT + "OrderCopy", "write", new Change.LeftOut("write")).at(4, 4),
+                    new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 864_233_057_620L).withPlan(
+                            "f1 at 100ms for 1ms lost-directory host n0 directory database",
+                            "f2 at 200ms for 1ms lost-directory host n0 directory order",
+                            "f3 at 1s for 1ms join host n4"),
+                    new Finder(By.LIVENESS, "0 open"), 1),
+            mended("covered-from-the-first", "What a follower's snapshot covers is passed on as it comes.",
+                    Edit.of(RAFT + "SnapshotEdge", "behind", new Change.Given("isEmpty", 1)),
+                    new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 864_233_057_620L).withPlan(
+                            "f1 at 100ms for 1ms lost-directory host n0 directory database",
+                            "f2 at 200ms for 1ms lost-directory host n0 directory order",
+                            "f3 at 1s for 1ms join host n4"),
+                    new Finder(By.LIVENESS, "0 open"), 1),
+            mended("lives-by-the-clock", "A node that begins with a copy numbers its lives by the clock alone.",
+                    Edit.of(RAFT + "OrderCopy", "adopt", new Change.Given("incarnation", 0)),
+                    new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 973_118_003_375L).withPlan(
+                            "f1 at 30ms for 271ms slow-disk host n0 factor 15",
+                            "f2 at 839ms for 1ms lost-directory host n0 directory node",
+                            "f3 at 1596ms for 1ms clock-jump host n0 jump back time 2216ms"),
+                    new Finder(By.LIVENESS, "0 open"), 1),
             // ------------------------------------------------------------------------------ group communication
             // ------------------------------------------------------------------------------ members that come and go
             mended("goes-unasked", "A node takes itself for removed when the members change.",
