@@ -225,7 +225,12 @@ public final class JdbcSession implements ClientSession {
             if (ended) {
                 // A batch goes on behind a statement that ended the transaction, and so may hold something again.
                 session.rollback();
-                end(State.ROLLED_BACK);
+                if (untouched && !rollBackAsked) {
+                    // It had nothing that others wait for. If it told its end, it and another one that wait for a third would wake each other.
+                    forget(State.ROLLED_BACK);
+                } else {
+                    end(State.ROLLED_BACK);
+                }
             } else if (mark != null && any(failed, session::inTheWay)) {
                 mark.undo();
             }
@@ -430,9 +435,13 @@ public final class JdbcSession implements ClientSession {
     }
 
     private void end(State next) {
+        forget(next);
+        engine.gate().transactionEnded();
+    }
+
+    private void forget(State next) {
         capture.reset();
         state = next;
-        engine.gate().transactionEnded();
     }
 
     @Override

@@ -34,6 +34,7 @@ import tutti.engine.EngineContract.Result;
 @Timeout(30)
 class StatementGateTest {
     private static final String TABLE = "CREATE TABLE T (ID INTEGER PRIMARY KEY, N INTEGER)";
+    private static final int OFTEN = 20;
     private static final String ROW = "INSERT INTO T VALUES (1, 0)";
 
     /** A session with a transaction that gives way when it is asked to. */
@@ -42,6 +43,7 @@ class StatementGateTest {
         private final JdbcSession session;
         private final CountDownLatch ended = new CountDownLatch(1);
         private final CountDownLatch renewed = new CountDownLatch(1);
+        private final CountDownLatch renewedOften = new CountDownLatch(OFTEN);
 
         Client(EnginePair pair) throws SQLException {
             session = pair.origin.openSession(current::get);
@@ -82,6 +84,7 @@ class StatementGateTest {
         @Override
         public void renewed() {
             renewed.countDown();
+            renewedOften.countDown();
         }
 
         @Override
@@ -136,6 +139,30 @@ class StatementGateTest {
                 holder.session.forget();
             }
             assertEquals(List.of("1,7"), EnginePair.rows(pair.origin, "SELECT * FROM T"));
+        }
+    }
+
+    /** Its own end wakes neither itself nor another one that waits for the same transaction. That one may need the same processor. */
+    @Test
+    void whoseDatabaseWaitsForNobodyTriesAgainAfterAWhile() throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(EngineKind.HSQLDB, TABLE)) {
+            pair.commit(ROW);
+            try (Client holder = new Client(pair);
+                    Client one = new Client(pair);
+                    Client another = new Client(pair)) {
+                holder.execute("UPDATE T SET N = 1 WHERE ID = 1");
+                long begun = System.nanoTime();
+                List<CompletableFuture<Void>> waiting = Stream.of(one, another)
+                        .map(client -> client.running(() -> client.execute("UPDATE T SET N = 2 WHERE ID = 1")))
+                        .toList();
+                assertTrue(one.renewedOften.await(20, TimeUnit.SECONDS));
+                assertTrue(another.renewedOften.await(20, TimeUnit.SECONDS));
+                long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+                assertTrue(millis >= (OFTEN - 1) * 5, OFTEN + " attempts in " + millis + " ms");
+                holder.rollback(() -> {});
+                holder.session.forget();
+                CompletableFuture.anyOf(waiting.toArray(CompletableFuture[]::new)).get();
+            }
         }
     }
 
