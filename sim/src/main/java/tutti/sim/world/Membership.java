@@ -117,6 +117,11 @@ final class Membership implements NodeHost.Members {
                 && nodes.stream().allMatch(node -> !isRemoved(node.node()) || node.hasLeft());
     }
 
+    /** Members change one at a time; what an operator is told then is to remove the one that does not come. */
+    private boolean someoneNeverComes() {
+        return all().stream().anyMatch(node -> !voters().contains(node) && nodes.get(node).refuses());
+    }
+
     @Override
     public String toString() {
         return "members " + all() + ", of which " + voters() + " decide; removed and there "
@@ -297,11 +302,11 @@ final class Membership implements NodeHost.Members {
             return super.made() + leaving.made();
         }
 
-        /** Unless the new one will never be there, or the old one went otherwise. */
+        /** Unless the new one, or another one whose coming is to end first, will never be there, or the old one went otherwise. */
         @Override
         boolean isAtRest() {
-            return super.isAtRest() && !leaving.asks()
-                    && (!hasBegun() || isRemoved(leaving.node) || nodes.get(node).refuses());
+            return super.isAtRest() && !leaving.asks() && (!hasBegun() || isRemoved(leaving.node)
+                    || nodes.get(node).refuses() || someoneNeverComes());
         }
     }
 
