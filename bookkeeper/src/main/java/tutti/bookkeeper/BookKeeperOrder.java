@@ -26,6 +26,7 @@ import tutti.order.peer.PeerReceiver;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
+import tutti.runtime.RemovedNodeException;
 import tutti.runtime.TurnedAwayException;
 
 /**
@@ -625,7 +626,7 @@ public final class BookKeeperOrder extends DeliveringOrder {
 
         @Override
         public void wasRemoved(String reason) {
-            fail(new TurnedAwayException(reason));
+            fail(new RemovedNodeException(reason));
         }
     }
 }

@@ -11,6 +11,7 @@ import tutti.runtime.Clock;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
 import tutti.runtime.LostDirectoryException;
+import tutti.runtime.RemovedNodeException;
 
 /**
  * A node's directory: locked against a second process, bound to one node of one cluster, and holding what Raft must not
@@ -57,7 +58,7 @@ final class NodeDirectory implements AutoCloseable {
                 throw new LostDirectoryException(RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why());
             }
             if (directory.exists(REMOVED)) {
-                throw new IOException(RaftFiles.read(directory, REMOVED, RaftFiles.Removed.class).why());
+                throw new RemovedNodeException(RaftFiles.read(directory, REMOVED, RaftFiles.Removed.class).why());
             }
             fresh = !directory.exists(IDENTITY);
             cluster = cluster(claimed);

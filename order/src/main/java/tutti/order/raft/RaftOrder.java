@@ -29,6 +29,7 @@ import tutti.runtime.Loop;
 import tutti.runtime.LostDirectoryException;
 import tutti.runtime.Machine;
 import tutti.runtime.Network;
+import tutti.runtime.RemovedNodeException;
 import tutti.runtime.TurnedAwayException;
 
 /**
@@ -576,7 +577,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         @Override
         public void wasRemoved(String reason) {
             directory.removed(reason);
-            fail(new TurnedAwayException(reason));
+            fail(new RemovedNodeException(reason));
         }
 
         @Override

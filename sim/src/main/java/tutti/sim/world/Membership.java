@@ -114,7 +114,8 @@ final class Membership implements NodeHost.Members {
     boolean isAtRest() {
         return operators.stream().allMatch(Operator::isAtRest)
                 && all().stream().allMatch(node -> voters().contains(node) || nodes.get(node).refuses())
-                && nodes.stream().allMatch(node -> !isRemoved(node.node()) || node.hasLeft());
+                && nodes.stream().allMatch(node -> !isRemoved(node.node()) || node.hasLeft())
+                && nodes.stream().noneMatch(NodeHost::isRemovedUnseen);
     }
 
     /** Members change one at a time; what an operator is told then is to remove the one that does not come. */

@@ -24,6 +24,7 @@ import tutti.node.TransactionNames;
 import tutti.node.copy.IncomingFiles;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.Directory;
+import tutti.runtime.RemovedNodeException;
 import tutti.sim.fault.FaultKind;
 import tutti.sim.host.Host;
 import tutti.sim.kernel.Distribution;
@@ -283,6 +284,11 @@ public final class NodeHost {
         return host.state() == Host.State.DOWN || (incoming == null && (now == null || now.hasLeft()));
     }
 
+    /** Whether it was told that it was removed, and no list shows that yet. */
+    public boolean isRemovedUnseen() {
+        return refusal instanceof RemovedNodeException && !isRemoved();
+    }
+
     private boolean isRemoved() {
         return settings.members.map(members -> members.isRemoved(node)).orElse(false);
     }
@@ -379,7 +385,8 @@ public final class NodeHost {
      * left of the node goes on.
      */
     void failed(NodeLife failed, Throwable cause, boolean restartable) {
-        if (isRemoved()) {
+        if (isRemoved() || cause instanceof RemovedNodeException) {
+            // The order may say so before any node shows it.
             ended(failed, () -> refusal = cause);
             return;
         }
