@@ -379,11 +379,7 @@ final class PostgresDatabase implements NodeDatabase {
         capture.placed(() -> of.schema().placed());
         capture.recorded(of::appliedPosition);
         IndexBuilder builder = of.builds();
-        capture.changing(() -> {
-            if (builder.any()) {
-                CompletableFuture<Void> _ = builder.stop().thenRun(builder::resume);
-            }
-        });
+        capture.changing(() -> new Capture.SchemaChange(builder.stop(), builder::resume));
         return capture;
     }
 

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
@@ -139,11 +140,19 @@ public interface Capture {
     }
 
     /**
-     * A transaction that changed the schema is about to commit at this node: what is known of the schema holds for no statement, from before
-     * anybody sees it otherwise, until what is returned has been run and the schema is known anew.
+     * A change of the schema that is about to be committed at this node.
+     *
+     * @param alone completed when nothing goes on that was begun with the schema as it is; before that it is not committed
+     * @param over run when it has been committed, or not
      */
-    default Runnable schemaChanges() {
-        return () -> {};
+    record SchemaChange(CompletableFuture<Void> alone, Runnable over) {}
+
+    /**
+     * A transaction that changed the schema is about to commit at this node: what is known of the schema holds for no statement, from before
+     * anybody sees it otherwise, until the change is over and the schema is known anew.
+     */
+    default SchemaChange schemaChanges() {
+        return new SchemaChange(CompletableFuture.completedFuture(null), () -> {});
     }
 
     /** A transaction that changed the schema has committed at this node. */

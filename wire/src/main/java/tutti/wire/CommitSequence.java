@@ -473,8 +473,17 @@ final class CommitSequence {
             return;
         }
         if (transaction.work().mayHaveChanged(TransactionActivity.Change.SCHEMA)) {
-            schemaSettled = capture.schemaChanges();
+            Capture.SchemaChange change = capture.schemaChanges();
+            schemaSettled = change.over();
+            CompletableFuture<Void> _ = change.alone()
+                    .thenRun(() -> session.onLoop(() -> commitInEngine(position, whenDone)));
+        } else {
+            commitInEngine(position, whenDone);
         }
+        session.settle();
+    }
+
+    private void commitInEngine(long position, Completion<Void> whenDone) {
         backend.whenNoCancels(() -> {
             if (transaction.is(SessionState.COMMITTING)) {
                 ended = session.limitCommit();
@@ -486,7 +495,6 @@ final class CommitSequence {
                 }
             }
         });
-        session.settle();
     }
 
     private void commit(BackendRequests.Batch last, BackendRequests.Answered then) {

@@ -63,7 +63,7 @@ public final class EngineCapture implements Capture {
     private volatile Supplier<PlacedTables> placed = () -> PlacedTables.NONE;
     private final ProvenTexts proven = new ProvenTexts();
     private volatile @Nullable Consumer<Completion<Long>> recorded;
-    private volatile Runnable changing = () -> {};
+    private volatile Supplier<SchemaChange> changing = Capture.super::schemaChanges;
     /** Tables of which large rows have been seen. */
     private final Set<Long> large = ConcurrentHashMap.newKeySet();
     private final SecureRandom random = new SecureRandom();
@@ -142,8 +142,8 @@ public final class EngineCapture implements Capture {
         }
     }
 
-    /** Sets what is done when a local transaction that has changed the schema is about to commit. From any thread. */
-    public void changing(Runnable task) {
+    /** Sets what must have ended when a local transaction that has changed the schema commits, and may go on when it has. From any thread. */
+    public void changing(Supplier<SchemaChange> task) {
         changing = task;
     }
 
@@ -207,15 +207,18 @@ public final class EngineCapture implements Capture {
     }
 
     @Override
-    public Runnable schemaChanges() {
+    public SchemaChange schemaChanges() {
         refreshing.incrementAndGet();
-        changing.run();
-        return () -> refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+        SchemaChange change = changing.get();
+        return new SchemaChange(change.alone(), () -> {
+            change.over().run();
+            refreshCatalog.get().whenComplete((_, _) -> refreshing.decrementAndGet());
+        });
     }
 
     @Override
     public void schemaChanged() {
-        schemaChanges().run();
+        schemaChanges().over().run();
     }
 
     @Override

@@ -119,7 +119,7 @@ final class InBandFixture extends EngineFixture {
         }
 
         @Override
-        public Runnable schemaChanges() {
+        public SchemaChange schemaChanges() {
             return real.schemaChanges();
         }
 

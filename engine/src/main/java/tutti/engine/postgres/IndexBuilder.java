@@ -1,6 +1,8 @@
 package tutti.engine.postgres;
 
 import io.netty.channel.EventLoopGroup;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -15,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +42,10 @@ import tutti.pgwire.PostgresException;
  * and when nobody has asked for it for some time. What comes of a statement is decided at its position.
  *
  * <p>
- * <b>Rights.</b> The session is a superuser's that has taken the role of the client for good: the server computes expressions of indexes as the table's owner, and allows nobody to change the role meanwhile.
+ * <b>Rights.</b> The session is one of a role that may take the role of the client and do nothing else: reading a client's text can call code of his (a literal of an array of a domain is checked by it), which can
+ * give the role back. Event triggers do not fire in it.
  * Besides, only indexes are built in which no code of clients' runs; that is found out from one of an empty table that looks the same. So it stays true of each table whether such code runs when its rows
- * are written. What stands in a client's text is said by the extended protocol, which takes one statement: whatever was made of the text, none behind it could take the superuser's role again.
+ * are written. What stands in a client's text is said by the extended protocol, which takes one statement.
  *
  * <p>
  * Safe for use from any thread.
@@ -53,6 +57,7 @@ public final class IndexBuilder implements IndexBuilds {
     static final Duration KEPT = Duration.ofMinutes(5);
     /** So long a build waits for one older transaction of the server's; then the index is built in line, which makes that give way, or waits for nobody. */
     static final Duration WAIT = Duration.ofMinutes(1);
+    private static final String WAITS = "SET lock_timeout = '" + WAIT.toSeconds() + "s'";
     /** How a session calls itself. */
     static final String APPLICATION = "tutti index";
     private static final Logger LOG = LoggerFactory.getLogger(IndexBuilder.class);
@@ -63,14 +68,18 @@ public final class IndexBuilder implements IndexBuilds {
     private static final String NOT_POSSIBLE = "55000";
     /** The client owns the table; it may still make no temporary tables. */
     private static final String NO_RIGHT = "42501";
-    /** Whether the server alone knows all that an index depends on: nothing that a client has made but tables and enums, or functions in C. */
+    /**
+     * Whether the server alone knows all that an index depends on: nothing that a client has made but tables and enums, or functions in C. Asked of all temporary ones of the session, since code of a
+     * client's, which was called to make it, could have named it otherwise.
+     */
     private static final String HARMLESS = """
             SELECT NOT EXISTS (SELECT FROM pg_depend d
                     LEFT JOIN pg_operator o ON d.refclassid = 'pg_operator'::regclass AND o.oid = d.refobjid
                     LEFT JOIN pg_proc p ON p.oid = CASE d.refclassid WHEN 'pg_proc'::regclass THEN d.refobjid ELSE o.oprcode::oid END
                     LEFT JOIN pg_language l ON l.oid = p.prolang
                     LEFT JOIN pg_type t ON d.refclassid = 'pg_type'::regclass AND t.oid = d.refobjid
-                WHERE d.classid = 'pg_class'::regclass AND d.objid = 'pg_temp.tutti_probe_i'::regclass AND d.refobjid >= 16384
+                WHERE d.classid = 'pg_class'::regclass AND d.objid IN (SELECT oid FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind = 'i')
+                    AND d.refobjid >= 16384
                     AND d.refclassid NOT IN ('pg_class'::regclass, 'pg_collation'::regclass)
                     AND t.typtype IS DISTINCT FROM 'e' AND coalesce(l.lanname NOT IN ('c', 'internal'), true)
                     AND NOT (d.refclassid = 'pg_opclass'::regclass AND NOT EXISTS (SELECT FROM pg_opclass c
@@ -79,6 +88,7 @@ public final class IndexBuilder implements IndexBuilds {
 
     private final EventLoopGroup loops;
     private final BackendSettings settings;
+    private final Roles roles;
     private final IndexReports reports;
     /** Ends a server process. */
     private final IntConsumer end;
@@ -97,11 +107,21 @@ public final class IndexBuilder implements IndexBuilds {
      * @param settings of a superuser, to the database
      * @param end ends a server process, given its id
      */
-    IndexBuilder(EventLoopGroup loops, BackendSettings settings, IndexReports reports, IntConsumer end) {
+    IndexBuilder(EventLoopGroup loops, BackendSettings settings, Roles roles, IndexReports reports, IntConsumer end) {
         this.loops = loops;
         this.settings = settings;
+        this.roles = roles;
         this.reports = reports;
         this.end = end;
+    }
+
+    /** The roles that build, each of which may take one role of clients' and do nothing else. */
+    interface Roles {
+        /** What makes the role that builds for another one, which has this name and object id. */
+        String making(String role, String id) throws IOException;
+
+        /** How that is to connect. */
+        BackendSettings settings(String id);
     }
 
     /**
@@ -292,24 +312,24 @@ public final class IndexBuilder implements IndexBuilds {
         return job;
     }
 
-    /** A session for a job; fails if that is to end. When the session ends, the job is over. */
-    private CompletableFuture<BackendConnection> connect(Job job) {
-        return BackendConnection.connect(loops.next(), OwnSessions.superuser(settings, APPLICATION))
-                .whenComplete((connection, failed) -> {
-                    boolean unwanted;
-                    synchronized (this) {
-                        unwanted = job.ended || closed;
-                        job.connection = connection;
-                    }
-                    if (failed != null) {
-                        job.over.complete(null);
-                        return;
-                    }
-                    CompletableFuture<Void> _ = connection.closed().thenRun(() -> job.over.complete(null));
-                    if (unwanted) {
-                        connection.abort();
-                    }
-                });
+    /** Does something in a session of a job's; fails if that is to end. Completed when the session, and all that it held, is gone. */
+    private <T> CompletableFuture<T> inSession(Job job, BackendSettings of,
+            Function<BackendConnection, CompletableFuture<T>> work) {
+        return BackendConnection.connect(loops.next(), of).thenCompose(connection -> {
+            boolean unwanted;
+            synchronized (this) {
+                unwanted = job.ended || closed;
+                job.connection = connection;
+            }
+            if (unwanted) {
+                connection.abort();
+            }
+            return work.apply(connection).whenComplete((_, _) -> connection.close())
+                    .handle((done, failed) -> connection.closed().thenCompose(_ -> failed == null
+                            ? CompletableFuture.completedFuture(done)
+                            : CompletableFuture.<T>failedFuture(failed)))
+                    .thenCompose(Function.identity());
+        });
     }
 
     private void run(String name, Build build) {
@@ -322,15 +342,37 @@ public final class IndexBuilder implements IndexBuilds {
             throw new IllegalStateException("a build without a job");
         }
         LOG.info("building index {} of {} beside the order", build.definition.name(), build.definition.table());
-        CompletableFuture<Void> _ = connect(job).thenCompose(connection -> build(connection, build)
-                .whenComplete((_, _) -> connection.close())).handle((index, failed) -> {
-                    // the session's locks are gone
-                    CompletableFuture<Void> _ = job.over.thenRun(() -> over(name, build, index, failed));
+        CompletableFuture<Void> _ = inSession(job, OwnSessions.superuser(settings, APPLICATION),
+                connection -> makeRole(connection, build.statement.role()))
+                .thenCompose(id -> inSession(job, OwnSessions.plain(roles.settings(id), APPLICATION),
+                        connection -> build(connection, build)))
+                .thenCompose(_ -> inSession(job, OwnSessions.superuser(settings, APPLICATION),
+                        connection -> hold(connection, build)))
+                .handle((index, failed) -> {
+                    job.over.complete(null);
+                    over(name, build, index, failed);
                     return null;
                 });
     }
 
-    private CompletableFuture<String> build(BackendConnection connection, Build build) {
+    /** Makes the role that builds for this one anew: this one may have been dropped, and made again under its name, since. In a session of its own, as others may have changed its rows. */
+    private CompletableFuture<String> makeRole(BackendConnection connection, String role) {
+        return connection.statement(WAITS)
+                .thenCompose(_ -> connection.query("SELECT oid FROM pg_roles WHERE rolname = " + Table.literal(role)))
+                .thenCompose(found -> {
+                    String id = found.rows().isEmpty() ? null : found.value();
+                    if (id == null) {
+                        throw new PostgresException(notPossible("role \"" + role + "\" does not exist"));
+                    }
+                    try {
+                        return connection.query(roles.making(role, id)).thenApply(_ -> id);
+                    } catch (IOException unreadable) {
+                        throw new UncheckedIOException(unreadable);
+                    }
+                });
+    }
+
+    private CompletableFuture<?> build(BackendConnection connection, Build build) {
         Definition definition = build.definition;
         String kind = definition.unique() ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
         String set = build.statement.settings().entrySet().stream()
@@ -340,7 +382,7 @@ public final class IndexBuilder implements IndexBuilds {
                 .collect(Collectors.joining(", "));
         List<String> statements = new ArrayList<>();
         statements.add("SELECT true" + (set.isEmpty() ? "" : ", " + set));
-        statements.add("SET lock_timeout = '" + WAIT.toSeconds() + "s'");
+        statements.add(WAITS);
         statements.add("SET ROLE " + Table.quote(build.statement.role()));
         // what is found out of one that looks the same goes with its transaction, and so does the role that finds it out
         statements.add("BEGIN");
@@ -363,12 +405,14 @@ public final class IndexBuilder implements IndexBuilds {
             return null;
         }).thenCompose(_ -> connection.query("ROLLBACK"))
                 .thenCompose(_ -> connection.statement(kind + "CONCURRENTLY " + build.hidden + " ON "
-                        + definition.table() + " " + definition.rest()))
-                .thenCompose(_ -> connection.query("RESET ROLE"))
-                .thenCompose(_ -> connection.query("SET search_path = pg_catalog, pg_temp"))
-                .thenCompose(_ -> connection.query("UPDATE pg_index SET indisvalid = false FROM tutti.built b"
-                        + " WHERE pg_index.indexrelid = b.indexrelid AND b.name = " + Table.literal(build.hidden)
-                        + " AND b.valid RETURNING b.indexrelid"))
+                        + definition.table() + " " + definition.rest()));
+    }
+
+    /** Has an index that has been built be not valid, and finds it. */
+    private static CompletableFuture<String> hold(BackendConnection connection, Build build) {
+        return connection.query("UPDATE pg_index SET indisvalid = false FROM tutti.built b"
+                + " WHERE pg_index.indexrelid = b.indexrelid AND b.name = " + Table.literal(build.hidden)
+                + " AND b.valid RETURNING b.indexrelid")
                 .thenApply(found -> found.rows().isEmpty() ? "" : String.valueOf(found.value()));
     }
 
@@ -497,24 +541,25 @@ public final class IndexBuilder implements IndexBuilds {
             cleared = CompletableFuture.allOf(cleared, job.over);
         }
         CompletableFuture<Void> tried = new CompletableFuture<>();
-        CompletableFuture<Void> _ = connect(job).thenCompose(connection -> connection
-                .query("SELECT name, pg_catalog.format('DROP INDEX CONCURRENTLY IF EXISTS %s', indexrelid::regclass)"
-                        + " FROM tutti.built")
-                .thenCompose(found -> {
-                    CompletableFuture<?> dropped = CompletableFuture.completedFuture(null);
-                    for (List<@Nullable String> row : found.rows()) {
-                        if (isOver(String.valueOf(row.get(0)))) {
-                            dropped = dropped.thenCompose(_ -> connection.query(String.valueOf(row.get(1))));
-                        }
+        CompletableFuture<Void> _ = inSession(job, OwnSessions.superuser(settings, APPLICATION),
+                connection -> connection.query(
+                        "SELECT name, pg_catalog.format('DROP INDEX CONCURRENTLY IF EXISTS %s', indexrelid::regclass)"
+                                + " FROM tutti.built")
+                        .thenCompose(found -> {
+                            CompletableFuture<?> dropped = CompletableFuture.completedFuture(null);
+                            for (List<@Nullable String> row : found.rows()) {
+                                if (isOver(String.valueOf(row.get(0)))) {
+                                    dropped = dropped.thenCompose(_ -> connection.query(String.valueOf(row.get(1))));
+                                }
+                            }
+                            return dropped;
+                        }))
+                .handle((_, failed) -> {
+                    synchronized (this) {
+                        leftovers |= failed != null;
                     }
-                    return dropped;
-                }).whenComplete((_, _) -> connection.close())).handle((_, failed) -> {
-                    CompletableFuture<Void> _ = job.over.thenRun(() -> {
-                        synchronized (this) {
-                            leftovers |= failed != null;
-                        }
-                        tried.complete(null);
-                    });
+                    job.over.complete(null);
+                    tried.complete(null);
                     return null;
                 });
         return tried;

@@ -104,7 +104,7 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         this.waits = new LockWaits(admin, sessions);
         this.locks = new LockTable(admin, sessions.keySet());
         this.notifications = new NotifyQueue(admin, sessions.keySet());
-        this.builder = new IndexBuilder(loops, settings, reports, this::terminate);
+        this.builder = new IndexBuilder(loops, settings, new Builders(), reports, this::terminate);
     }
 
     /**
@@ -237,6 +237,21 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     @Override
     public void preparePlacement(List<String> tables, Set<Integer> keepers, Completion<PlacementPlan> done) {
         Placements.tell(admin.ask(connection -> Placements.prepare(connection, tables, keepers)), done);
+    }
+
+    /** The roles that build indexes. */
+    private final class Builders implements IndexBuilder.Roles {
+        @Override
+        public String making(String role, String id) throws IOException {
+            return CaptureInstaller.executorRole(secret, functions(), CaptureInstaller.builderName(functions(), id),
+                    role);
+        }
+
+        @Override
+        public BackendSettings settings(String id) {
+            return settings.as(CaptureInstaller.builderName(functions(), id),
+                    new BackendSettings.Credentials.Password(CaptureInstaller.password(secret)));
+        }
     }
 
     @Override

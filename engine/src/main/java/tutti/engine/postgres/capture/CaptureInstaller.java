@@ -313,10 +313,10 @@ public final class CaptureInstaller {
     }
 
     /**
-     * The statements that make a role which may take one other role and do nothing else, in which requests of that role are executed.
+     * The statements that make a role which may take one other role and do nothing else, in which requests of that role are executed, or indexes built.
      * To be sent as one query.
      *
-     * @param name of the role that is made: {@link #executorName}
+     * @param name of the role that is made: {@link #executorName}, {@link #builderName}
      * @param role which it may take
      * @throws IOException if the resource cannot be read
      */
@@ -330,6 +330,11 @@ public final class CaptureInstaller {
     /** What the role is called that executes requests of another one, which has this object id. */
     public static String executorName(Functions functions, String roleId) {
         return functions.name(Role.EXECUTOR) + "_" + roleId;
+    }
+
+    /** What the role is called that builds indexes for another one, which has this object id; event triggers do not fire in its sessions. */
+    public static String builderName(Functions functions, String roleId) {
+        return executorName(functions, roleId) + "_index";
     }
 
     private static String script(String name, String secret, List<String> roleNames) throws IOException {

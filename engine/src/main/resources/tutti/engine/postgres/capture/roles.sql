@@ -1,5 +1,5 @@
 -- Run by CaptureInstaller, as a superuser with search_path = pg_catalog, before install.sql and whenever these roles cannot connect.
--- The roles that apply, or one that executes for a role. Their password is derived from the secret. Whatever somebody has made of them is taken back.
+-- The roles that apply, or one that executes, or builds indexes, for a role. Their password is derived from the secret. Whatever somebody has made of them is taken back.
 DO $block$
 DECLARE
     name text;
@@ -19,8 +19,8 @@ BEGIN
         EXECUTE format('ALTER ROLE %I SET session_preload_libraries FROM CURRENT', name);
         EXECUTE format('ALTER ROLE %I SET session_replication_role = %L', name,
             CASE name WHEN '<applier>' THEN 'replica' ELSE 'origin' END);
-        -- An event trigger on login would keep them out; tutti.begin_as() has event triggers fire again.
-        IF name IN ('<applier>', '<executor>') AND current_setting('event_triggers', true) IS NOT NULL THEN
+        -- An event trigger on login would keep them out; tutti.begin_as() has event triggers fire again. Indexes are built without any.
+        IF (name IN ('<applier>', '<executor>') OR name LIKE '%\_index') AND current_setting('event_triggers', true) IS NOT NULL THEN
             EXECUTE format('ALTER ROLE %I SET event_triggers = off', name);
         END IF;
         -- A role that has just been made may not call yet what it is there for (tutti.adopt_application()).

@@ -234,6 +234,58 @@ class IndexBuildsTest {
     }
 
     @Test
+    void codeOfUsersThatReadingItCallsHasNoRightsOfTheNode() throws Exception {
+        String role = "reader_" + ProcessHandle.current().pid();
+        pair.execute(new Statement("CREATE ROLE " + role, TestServer.USER, Map.of()));
+        try {
+            for (String sql : List.of("GRANT CREATE ON SCHEMA public TO " + role, "ALTER TABLE item OWNER TO " + role,
+                    "CREATE FUNCTION told(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
+                            + " PERFORM set_config('role', 'none', false);"
+                            + " RAISE EXCEPTION USING ERRCODE = '22000', MESSAGE = concat('superuser ', current_setting('is_superuser'),"
+                            + " ', event triggers ', current_setting('event_triggers')); END $$",
+                    "CREATE DOMAIN d AS int CHECK (told(VALUE))")) {
+                pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
+            }
+            Definition definition = plain("(n) WHERE '{1}'::d[] IS NOT NULL");
+            byte[] statement = new Statement("CREATE INDEX by_it ON item" + definition.rest(), role,
+                    Map.of("search_path", "public")).toBytes();
+            builder.reports().listen(builder.build(statement), (_, state) -> told.add(state));
+            reach(builder.asking(statement, definition));
+            assertEquals(State.BUILDING, hear());
+            assertEquals(State.REFUSED, hear());
+            String why = builder.failure(builder.build(statement)).message();
+            assertTrue(why.contains("superuser off, event triggers off"), why);
+            assertEquals(PRIMARY, rows(INDEXES));
+        } finally {
+            for (String sql : List.of("REASSIGN OWNED BY " + role + " TO CURRENT_USER", "DROP OWNED BY " + role,
+                    "DROP ROLE " + role)) {
+                pair.execute(new Statement(sql, TestServer.USER, Map.of()));
+            }
+            assertEquals("[[0]]", rows("SELECT count(*) FROM pg_roles WHERE rolname = '" + role + "'"));
+        }
+    }
+
+    @Test
+    void codeOfUsersCannotHaveAnotherIndexPassForIt() throws Exception {
+        for (String sql : List.of(
+                "CREATE FUNCTION spare(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
+                        + " IF to_regclass('pg_temp.tutti_probe') IS NOT NULL THEN"
+                        + " CREATE TEMPORARY TABLE mine (n int); CREATE INDEX spare ON pg_temp.mine (n); END IF;"
+                        + " RETURN true; END $$",
+                "CREATE DOMAIN d AS int CHECK (spare(VALUE))",
+                "CREATE FUNCTION rename() RETURNS void LANGUAGE plpgsql AS $$ BEGIN"
+                        + " IF to_regclass('pg_temp.tutti_probe_i') IS NOT NULL THEN"
+                        + " ALTER INDEX pg_temp.tutti_probe_i RENAME TO other;"
+                        + " ALTER INDEX pg_temp.spare RENAME TO tutti_probe_i; END IF; END $$",
+                "CREATE FUNCTION one() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM public.rename(); RETURN 1; END'")) {
+            pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
+        }
+        Definition definition = plain("(n) WHERE n > one() AND '{1}'::d[] IS NOT NULL");
+        assertEquals("code of a user's is called in it", fail(definition).message());
+        assertEquals(PRIMARY, rows(INDEXES));
+    }
+
+    @Test
     void itHasTheRightsOfItsClient() throws Exception {
         String role = "builder_" + ProcessHandle.current().pid();
         Statement made = new Statement("CREATE ROLE " + role, TestServer.USER, Map.of());
