@@ -469,7 +469,7 @@ public final class IndexBuilder implements IndexBuilds {
     @Override
     public boolean any() {
         synchronized (this) {
-            return leftovers || builds.values().stream().anyMatch(Build::lives);
+            return leftovers || !jobs.isEmpty() || builds.values().stream().anyMatch(Build::lives);
         }
     }
 

@@ -54,7 +54,8 @@ BEGIN
     SELECT b.name INTO met FROM tutti.built b
         WHERE b.indexrelid IN (SELECT d.objid FROM pg_event_trigger_ddl_commands() d WHERE d.classid = 'pg_class'::regclass)
             OR EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = b.indexrelid)
-            OR EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = b.indexrelid);
+            OR EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = b.indexrelid)
+            OR EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = b.indexrelid AND (i.indisreplident OR i.indisclustered));
     IF FOUND THEN
         PERFORM tutti.refuse_built(met);
     END IF;

@@ -1094,7 +1094,8 @@ BEGIN
             PERFORM tutti.begin_nested(TG_TAG, nested);
             mark := current_setting('<mark>');
         END IF;
-        IF TG_TAG = 'CREATE TABLE' AND coalesce(nested, current_query()) ~* '\mincluding\M' THEN
+        IF TG_TAG = 'CREATE TABLE' AND coalesce(nested, current_query()) ~* '\mincluding\M'
+                OR TG_TAG = 'ALTER TABLE' AND coalesce(nested, current_query()) ~* '\musing\M.*\mindex\M' THEN
             PERFORM tutti.refuse_built(name) FROM tutti.built;
         END IF;
     END IF;
@@ -1360,7 +1361,11 @@ DECLARE
     filled oid;
     refilled oid;
 BEGIN
-    IF mark = 'tutti adopting' OR TG_TAG = 'REINDEX'
+    IF TG_TAG = 'REINDEX' THEN
+        -- it makes valid what was not
+        PERFORM tutti.refuse_built(name) FROM tutti.built WHERE valid;
+        RETURN;
+    ELSIF mark = 'tutti adopting'
             OR mark = 'tutti allowed extension' AND TG_TAG NOT IN ('CREATE EXTENSION', 'ALTER EXTENSION') THEN
         RETURN;
     END IF;

@@ -305,17 +305,56 @@ class IndexBuildsTest {
     }
 
     @Test
+    void itMayBeThereUntilItIsDropped() throws Exception {
+        build(unique("(n)"));
+        try (Connection old = TestServer.jdbc(pair.other)) {
+            old.setAutoCommit(false);
+            old.createStatement().execute("SELECT count(*) FROM item");
+            reach(builder.forgetting(create(unique("(n)")).toBytes()));
+            while (rows(
+                    "SELECT pid FROM pg_stat_activity WHERE query ~ '^DROP INDEX CONCURRENTLY' AND wait_event_type = 'Lock'"
+                            + " AND datname = current_database()")
+                    .equals(NONE)) {
+                Thread.onSpinWait();
+            }
+            assertTrue(builder.any(), "it refuses rows");
+            old.rollback();
+        }
+        while (builder.any()) {
+            Thread.onSpinWait();
+        }
+        assertEquals(NONE, rows(HIDDEN));
+    }
+
+    @Test
+    void aUniqueOneIsNoKeyForClientsOfItsNode() throws Exception {
+        pair.execute(new Statement("ALTER TABLE item ALTER n SET NOT NULL", TestServer.USER,
+                Map.of("search_path", "public")));
+        build(unique("(n)"));
+        String hidden = rows(HIDDEN).replaceAll("[\\[\\]]", "");
+        refuse(List.of(
+                "ALTER TABLE item REPLICA IDENTITY USING INDEX " + hidden,
+                "ALTER TABLE item ADD UNIQUE USING INDEX " + hidden, "REINDEX INDEX " + hidden, "REINDEX TABLE item",
+                "ALTER TABLE item ALTER word TYPE varchar(9); ALTER TABLE item CLUSTER ON " + hidden,
+                "ALTER TABLE item ALTER word TYPE varchar(9); ALTER TABLE item ADD UNIQUE USING INDEX " + hidden));
+    }
+
+    @Test
     void clientsOfItsNodeHaveNothingToDoWithIt() throws Exception {
         build(plain("(n)"));
         String hidden = rows(HIDDEN).replaceAll("[\\[\\]]", "");
+        refuse(List.of("ALTER INDEX " + hidden + " RENAME TO mine", "DROP INDEX " + hidden,
+                "CREATE TABLE copied (LIKE item INCLUDING INDEXES)",
+                "CREATE INDEX tutti_building_0123456789abcdef ON item (word)",
+                "CREATE TABLE whole (id int, n int, word text) PARTITION BY RANGE (n);"
+                        + " ALTER TABLE item DROP CONSTRAINT item_pkey, ALTER id DROP NOT NULL;"
+                        + " ALTER TABLE whole ATTACH PARTITION item DEFAULT; CREATE INDEX ON whole (n)"));
+    }
+
+    private void refuse(List<String> statements) throws SQLException {
         try (Connection client = TestServer.jdbc(pair.other)) {
             client.setAutoCommit(false);
-            for (String sql : List.of("ALTER INDEX " + hidden + " RENAME TO mine", "DROP INDEX " + hidden,
-                    "CREATE TABLE copied (LIKE item INCLUDING INDEXES)",
-                    "CREATE INDEX tutti_building_0123456789abcdef ON item (word)",
-                    "CREATE TABLE whole (id int, n int, word text) PARTITION BY RANGE (n);"
-                            + " ALTER TABLE item DROP CONSTRAINT item_pkey, ALTER id DROP NOT NULL;"
-                            + " ALTER TABLE whole ATTACH PARTITION item DEFAULT; CREATE INDEX ON whole (n)")) {
+            for (String sql : statements) {
                 assertEquals("55006", assertThrows(SQLException.class,
                         () -> client.createStatement().execute("DO $do$ BEGIN " + sql + "; END $do$"), sql)
                         .getSQLState(), sql);
