@@ -181,10 +181,7 @@ public final class NodeCommand implements Callable<Integer> {
         Thread closer = Thread.ofPlatform().name("stop").unstarted(node::close);
         Runtime.getRuntime().addShutdownHook(closer);
         if (stopOnEof) {
-            Thread.ofVirtual().name("supervisor-watch").start(() -> {
-                awaitEnd(System.in);
-                node.close();
-            });
+            watch(System.in, node::close);
         }
         Throwable cause = node.awaitExit();
         if (cause != null) {
@@ -192,6 +189,14 @@ public final class NodeCommand implements Callable<Integer> {
             throw new Failure("node " + read.self().name() + " cannot go on: " + Failure.explain(cause), "", cause);
         }
         return Program.OK;
+    }
+
+    /** Does something when the stream has ended. Not on a virtual thread: reading keeps the thread that carries it, and where there is one processor there is only one such. */
+    static Thread watch(InputStream in, Runnable ended) {
+        return Thread.ofPlatform().daemon().name("supervisor-watch").start(() -> {
+            awaitEnd(in);
+            ended.run();
+        });
     }
 
     /** Returns when the stream has ended or broken, either of which means that its other side is gone. */
