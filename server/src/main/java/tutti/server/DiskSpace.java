@@ -34,7 +34,7 @@ final class DiskSpace {
                 long left = Files.exists(directory) ? usable.bytes(directory) : Long.MAX_VALUE;
                 if (left < BYTES_MIN) {
                     return "the disk of " + directory + " has " + (left >> 10) + " KiB left, less than "
-                            + (BYTES_MIN >> 20) + " MiB, so that changes fail: make room";
+                            + (BYTES_MIN >> 20) + " MiB: make room, since changes fail when there is none";
                 }
             } catch (IOException unknown) {
                 LOG.debug("how much room there is at {} is not known", directory, unknown);

@@ -3,6 +3,7 @@ package tutti.wire;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static tutti.wire.ScriptedNode.take;
 
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.Charset;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.Frontend;
 import tutti.wire.InBandFixture.Way;
@@ -279,5 +281,14 @@ class TextsTest {
         say("set standard_conforming_strings = on");
         assertEquals("2C(UPDATE 1)/I", execute(ascii("s")));
         assertEquals("[[1, a\\nb], [2, b]]", rows("mine"));
+    }
+
+    /** Which zone IST is decides what a literal means. */
+    @Test
+    void howZonesAreAbbreviatedIsToldWithWhatEveryNodeExecutes() throws Exception {
+        say("set timezone_abbreviations = 'India'");
+        say("create table dated (at timestamptz default '2026-01-01 12:00 IST')");
+        assertEquals("India", Statement.of(take(fixture.node.barriers).getBytes(StandardCharsets.UTF_8)).settings()
+                .get("timezone_abbreviations"));
     }
 }
