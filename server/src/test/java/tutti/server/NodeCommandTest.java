@@ -32,6 +32,7 @@ class NodeCommandTest {
             CompletableFuture<Boolean> ran = new CompletableFuture<>();
             Thread.ofVirtual().start(() -> ran.complete(true));
             assertTrue(ran.get(20, TimeUnit.SECONDS));
+            assertTrue(writer.getFD().valid());
             assertEquals(processors, ended.getCount());
         }
         ended.await();
