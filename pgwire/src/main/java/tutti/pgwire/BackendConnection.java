@@ -11,8 +11,10 @@ import io.netty.channel.EventLoop;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -34,6 +36,7 @@ import org.slf4j.LoggerFactory;
 public final class BackendConnection {
     /** Most batches that may be under way; more are refused. */
     public static final int IN_FLIGHT_LIMIT = 65_536;
+    private static final int START_NOTICES_MAX = 100;
     private static final Logger LOG = LoggerFactory.getLogger(BackendConnection.class);
 
     private final BackendSettings settings;
@@ -42,6 +45,7 @@ public final class BackendConnection {
     private final Responses responses = new Responses();
     private final ArrayDeque<ResponseHandler> handlers = new ArrayDeque<>();
     private final Map<String, String> parameters = new LinkedHashMap<>();
+    private final List<ErrorFields> startNotices = new ArrayList<>();
     private final CompletableFuture<Void> closed = new CompletableFuture<>();
     private volatile int processId;
     private volatile byte[] secretKey = new byte[0];
@@ -118,6 +122,18 @@ public final class BackendConnection {
     /** The parameters that the server reported, as they are now (until the connection is taken over). */
     public Map<String, String> parameters() {
         return Collections.unmodifiableMap(parameters);
+    }
+
+    /** The first notices that the server has sent before it was ready, at most {@value #START_NOTICES_MAX}; must not be modified. */
+    public List<ErrorFields> startNotices() {
+        return Collections.unmodifiableList(startNotices);
+    }
+
+    /** The server has sent a notice before it was ready. */
+    void startNotice(ErrorFields notice) {
+        if (startNotices.size() < START_NOTICES_MAX) {
+            startNotices.add(notice);
+        }
     }
 
     /** Who hears of the server's notices, besides the handlers of the batches that they come with, on the event loop; until the connection is taken over. On the event loop. */

@@ -138,6 +138,7 @@ final class BackendStartup implements FrameSink {
         switch (type) {
             case Backend.AUTHENTICATION -> authenticate(body);
             case Backend.ERROR_RESPONSE -> fail(new PostgresException(ErrorFields.read(body)));
+            case Backend.NOTICE_RESPONSE -> connection.startNotice(ErrorFields.read(body));
             case Backend.PARAMETER_STATUS -> connection.parameter(body);
             case Backend.BACKEND_KEY_DATA -> connection.key(Fields.int32(body), Fields.rest(body));
             case Backend.READY_FOR_QUERY -> {
@@ -149,7 +150,7 @@ final class BackendStartup implements FrameSink {
                 result.complete(connection);
             }
             default -> {
-                // NoticeResponse and NegotiateProtocolVersion change nothing
+                // NegotiateProtocolVersion changes nothing
             }
         }
         return false;

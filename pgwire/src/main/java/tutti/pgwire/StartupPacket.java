@@ -13,7 +13,7 @@ public sealed interface StartupPacket {
     /** It asks for GSSAPI encryption. */
     record Gss() implements StartupPacket {}
 
-    /** It wants what another connection runs to be cancelled. The array must not be modified. */
+    /** It wants what another connection runs to be cancelled. The array must not be modified; it is empty if the packet has no key that could be one. */
     record Cancel(int processId, byte[] secretKey) implements StartupPacket {}
 
     /**
@@ -25,7 +25,15 @@ public sealed interface StartupPacket {
      */
     record Startup(int major, int minor, Map<String, String> parameters) implements StartupPacket {}
 
-    /** Reads a packet's body, that is, what follows its length. */
+    /** It speaks a protocol before the third, in which errors are told otherwise. */
+    record Old(int major, int minor) implements StartupPacket {
+        /** Why it is refused. */
+        public String refusal() {
+            return unsupported(major, minor);
+        }
+    }
+
+    /** Reads a packet's body, that is, what follows its length: as PostgreSQL reads it, which takes a last letter for the end, whatever it is. */
     static StartupPacket read(ByteBuf body) {
         int code = Fields.int32(body);
         switch (code) {
@@ -36,36 +44,48 @@ public sealed interface StartupPacket {
                 return new Gss();
             }
             case Frontend.CANCEL_CODE -> {
-                int processId = Fields.int32(body);
+                int processId = body.readableBytes() < Integer.BYTES ? 0 : body.readInt();
                 byte[] key = Fields.rest(body);
-                if (key.length < 4 || key.length > 256) {
-                    throw new ProtocolViolation("invalid length " + key.length + " of a cancel request's key");
-                }
-                return new Cancel(processId, key);
+                return new Cancel(processId, key.length < 4 || key.length > 256 ? new byte[0] : key);
             }
             default -> {
+                // as PostgreSQL answers them, to which 0 is no version
+                if (code >>> 16 < 3 && code != 0) {
+                    return new Old(code >>> 16, code & 0xffff);
+                }
                 if (code >>> 16 != 3) {
                     throw unsupported(code);
                 }
             }
         }
         Map<String, String> parameters = new LinkedHashMap<>();
-        while (true) {
-            String name = Fields.cString(body);
-            if (name.isEmpty()) {
+        while (body.isReadable()) {
+            int length = body.bytesBefore((byte) 0);
+            if (length == 0 || length < 0 || length + 1 == body.readableBytes()) {
                 break;
+            }
+            String name = Fields.cString(body);
+            if (body.bytesBefore((byte) 0) < 0) {
+                throw layout();
             }
             parameters.put(name, Fields.cString(body));
         }
-        if (body.isReadable()) {
-            throw new ProtocolViolation("invalid startup packet layout: expected terminator as last byte");
+        if (body.readableBytes() != 1) {
+            throw layout();
         }
         return new Startup(code >>> 16, code & 0xffff, Collections.unmodifiableMap(parameters));
     }
 
+    private static ProtocolViolation layout() {
+        return new ProtocolViolation("invalid startup packet layout: expected terminator as last byte");
+    }
+
     /** What is said of a packet with this code where none may come. */
     static ProtocolViolation unsupported(int code) {
-        return new ProtocolViolation("unsupported frontend protocol " + (code >>> 16) + "." + (code & 0xffff)
-                + ": server supports 3.0 to 3.2", "0A000");
+        return new ProtocolViolation(unsupported(code >>> 16, code & 0xffff), "0A000");
+    }
+
+    private static String unsupported(int major, int minor) {
+        return "unsupported frontend protocol " + major + "." + minor + ": server supports 3.0 to 3.2";
     }
 }

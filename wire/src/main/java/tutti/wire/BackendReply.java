@@ -64,7 +64,7 @@ final class BackendReply {
     }
 
     void row(SentMessage asked, ByteBuf body) {
-        if (asked == SentMessage.OWN_ROW || asked == SentMessage.OWN_QUERY) {
+        if (asked == SentMessage.OWN_ROW) {
             row = Fields.dataRow(body);
         }
     }

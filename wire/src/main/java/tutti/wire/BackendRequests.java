@@ -116,7 +116,8 @@ final class BackendRequests {
 
     /** Whether everything has been answered but one Bind. */
     boolean awaitsBind() {
-        return unanswered.size() == 1 && unanswered.first() == SentMessage.BIND;
+        SentMessage only = unanswered.size() == 1 ? unanswered.first() : null;
+        return only == SentMessage.BIND || only == SentMessage.BIND_IN_BAND;
     }
 
     /** How many statements of the client's have been sent to be executed and not been answered. */
@@ -409,24 +410,9 @@ final class BackendRequests {
             end(SentMessage.OWN_COLLECTED, then);
         }
 
-        /** A simple query; a row that it returns is the reply's. */
+        /** A statement by itself; a row that it returns is the reply's. */
         void query(String sql, Answered then) {
-            Frontend.query(out, sql);
-            end(SentMessage.OWN_QUERY, then);
-        }
-
-        /**
-         * ROLLBACK.
-         *
-         * @param unnamedStays whether the client's unnamed statement must stay as it is
-         */
-        void rollback(boolean unnamedStays, Answered then) {
-            if (unnamedStays) {
-                once("ROLLBACK", SentMessage.OWN_EXECUTE).sync(then);
-            } else {
-                own.rollback(out);
-                end(SentMessage.OWN_QUERY, then);
-            }
+            once(sql, SentMessage.OWN_ROW).sync(then);
         }
 
         /** Sends, with a Sync. */

@@ -81,16 +81,21 @@ final class BackendSide implements FrameSink {
     public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
         switch (type) {
             case Backend.READY_FOR_QUERY -> {
-                return backend.ready(buffer.getByte(start)) && session.clientReady();
+                boolean passes = backend.ready(buffer.getByte(start)) && session.clientReady();
+                if (passes) {
+                    client.tellParameters();
+                }
+                return passes;
             }
             case Backend.PARAMETER_STATUS -> {
                 ByteBuf body = buffer.slice(start, bodyLength);
                 String parameter = Fields.cString(body);
-                if (backend.isOwn(parameter)) {
-                    return false;
+                if (!backend.isOwn(parameter)) {
+                    String value = Fields.cString(body);
+                    texts.reported(parameter, value);
+                    client.parameter(parameter, value);
                 }
-                texts.reported(parameter, Fields.cString(body));
-                return true;
+                return false;
             }
             case Backend.NOTIFICATION_RESPONSE -> {
                 return true;
@@ -105,7 +110,7 @@ final class BackendSide implements FrameSink {
             return false;
         }
         if (type == Backend.NOTICE_RESPONSE) {
-            boolean seen = client.seesNotice(buffer.slice(start, bodyLength));
+            boolean seen = client.seesNotice(buffer.slice(start, bodyLength), first);
             noticed |= seen;
             return seen;
         }
@@ -179,6 +184,10 @@ final class BackendSide implements FrameSink {
             backend.answered();
         }
         boolean sees = client.sees(first);
+        ErrorFields warning = cycle.takeWarning(first);
+        if (sees) {
+            client.notice(warning);
+        }
         switch (first) {
             case ENDING_EXECUTE -> session.transactionEnded(false);
             case CHAINING_EXECUTE -> session.transactionEnded(true);
@@ -204,14 +213,19 @@ final class BackendSide implements FrameSink {
 
     private boolean error(@Nullable SentMessage first, ErrorFields said) {
         if (!said.severity().equals("ERROR")) {
+            if (cycle.failed() && !client.suppressed()) {
+                client.release(); // the client hears of the failure, and of what was done before it
+            }
             return session.ending().says(said);
         }
         ErrorFields fields = client.suppressed() ? said : backend.meant(said);
         cycle.noCopy();
         rows.failed();
-        ErrorFields told = first == SentMessage.PARSE_IN_BAND || first == SentMessage.QUERY_IN_BAND
-                ? InBandResults.error(fields, backend.parsing())
-                : Errors.explained(Repetition.shown(fields));
+        ErrorFields told = switch (first) {
+            case PARSE_IN_BAND, QUERY_IN_BAND -> InBandResults.error(fields, backend.parsing());
+            case BIND_IN_BAND -> InBandResults.withoutColumn(fields);
+            case null, default -> Errors.explained(Repetition.shown(fields));
+        };
         int statements = first != null && first.executes() ? backend.unansweredStatements() : 0;
         boolean skips = first != null && !first.query() && backend.skipsToSync();
         if (first != null && first.query()) {

@@ -251,6 +251,11 @@ public interface Capture {
         return true;
     }
 
+    /** Whether the transaction in which {@link Calls#settings} returned this row may only read. */
+    default boolean readsOnly(List<@Nullable String> settings) {
+        return false;
+    }
+
     /**
      * What {@link Calls#settings} would return some time after it has returned a row, if the session's settings are what they were: another time
      * and another random value are fixed at submission. Null if that must be asked.

@@ -3,6 +3,7 @@ package tutti.wire;
 import java.util.EnumSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import tutti.pgwire.ErrorFields;
 
 /**
  * Where a client's current cycle of messages stands: a simple query, or extended-protocol messages up to Sync. One cycle is
@@ -52,6 +53,9 @@ final class ClientCycle {
         RUNNING
     }
 
+    /** What the engine would say of a statement if there were no more of a transaction than the client knows. */
+    private record Warning(SentMessage before, ErrorFields fields) {}
+
     private State state = State.NONE;
     private Copy copy = Copy.NONE;
     /** Whether the client has sent the end of the data that it was asked for last. */
@@ -62,6 +66,7 @@ final class ClientCycle {
     private boolean failed;
     private boolean staysHere;
     private boolean untilAnswered;
+    private @Nullable Warning warning;
     private int executed;
     private @Nullable MultiStatementQuery script;
 
@@ -172,6 +177,7 @@ final class ClientCycle {
         staysHere = false;
         untilAnswered = false;
         executed = 0;
+        warning = null;
         script = null;
     }
 
@@ -241,6 +247,22 @@ final class ClientCycle {
     /** A statement is executed by the extended protocol. Returns whether it is the cycle's first. */
     boolean executesFirst() {
         return executed++ == 0;
+    }
+
+    /** What the client is told before the completion of the message that is answered like this next. */
+    void warns(SentMessage as, ErrorFields warning) {
+        this.warning = new Warning(as, warning);
+    }
+
+    /** What is to be told before the completion of such a message, which is told now; or null. */
+    @Nullable
+    ErrorFields takeWarning(SentMessage completed) {
+        Warning waiting = warning;
+        if (waiting == null || waiting.before() != completed) {
+            return null;
+        }
+        warning = null;
+        return waiting.fields();
     }
 
     /** It is known that it is executed by this node, not by every one. */
@@ -343,6 +365,12 @@ final class ClientCycle {
     /** No statement under way takes data. */
     void noCopy() {
         copy = Copy.NONE;
+    }
+
+    /** The engine is sent something else than data, and ends the session: the client's next message waits for that. */
+    void breaksCopy() {
+        noCopy();
+        await();
     }
 
     /** Whether data of the client's may be passed on. */

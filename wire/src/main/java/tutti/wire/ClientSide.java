@@ -47,14 +47,14 @@ final class ClientSide implements FrameSink {
 
     @Override
     public int wanted(byte type, int bodyLength) {
-        if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
-            throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
-        }
         if (cycle.takesDataOnly() && breaksCopy(type)) {
-            throw new ProtocolViolation(
-                    "unexpected message type 0x%02X during COPY from stdin".formatted(type));
-        }
-        if (session.repetition().running() || (!passesBlocked(type) && session.mustWait())) {
+            // the engine fails the COPY at the sight of it, and ends the session
+            cycle.breaksCopy();
+            backend.write(client.buffer().writeByte(type).writeInt(Integer.BYTES));
+            session.pauseClient();
+        } else if (!Frontend.isType(type) || type == Frontend.PASSWORD) {
+            throw new ProtocolViolation("invalid frontend message type " + (type & 0xff));
+        } else if (session.repetition().running() || (!passesBlocked(type) && session.mustWait())) {
             session.pauseClient();
         } else if (session.readLevel().waits(type)) {
             session.pauseClient();
@@ -88,7 +88,7 @@ final class ClientSide implements FrameSink {
         return type == Frontend.COPY_DATA || type == Frontend.COPY_DONE || type == Frontend.COPY_FAIL;
     }
 
-    /** Whether a message must not come while the engine takes data: it would wait for the end of what waits for its client. */
+    /** Whether a message must not come while the engine takes data. */
     static boolean breaksCopy(byte type) {
         return !copies(type) && type != Frontend.SYNC && type != Frontend.FLUSH && type != Frontend.TERMINATE;
     }
@@ -156,6 +156,9 @@ final class ClientSide implements FrameSink {
         }
         if (cycle.none()) {
             texts.known();
+        }
+        if (type == Frontend.QUERY) {
+            extended.forgetUnnamed();
         }
         session.cycleMayBegin();
         ErrorFields unclear = texts.certainlyUtf8() || deferred.recording()

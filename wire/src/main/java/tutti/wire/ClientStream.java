@@ -4,6 +4,9 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
@@ -44,15 +47,21 @@ final class ClientStream {
     private boolean hidesWarnings;
     private boolean gone;
     private Ear ear = bytes -> bytes;
+    /** Parameters as the client has been told, unless it is to be told again. */
+    private final Map<String, String> told;
+    /** Parameters that the engine has reported since. */
+    private final Map<String, String> reported = new LinkedHashMap<>();
 
     /**
      * A stream on which nothing is withheld.
      *
+     * @param parameters that the client has been told
      * @param backendReader what reads the engine's messages, which go to the client before what is written here
      * @param limit most bytes that are withheld
      */
-    ClientStream(Channel client, FrameReader backendReader, int limit) {
+    ClientStream(Channel client, Map<String, String> parameters, FrameReader backendReader, int limit) {
         this.client = client;
+        this.told = new HashMap<>(parameters);
         this.backendReader = backendReader;
         this.limit = limit;
     }
@@ -92,9 +101,13 @@ final class ClientStream {
         hidesWarnings = hide;
     }
 
-    /** Whether the client gets to see a notice. */
-    boolean seesNotice(ByteBuf body) {
-        if (hidesWarnings) {
+    /**
+     * Whether the client gets to see a notice.
+     *
+     * @param answered to what it belongs
+     */
+    boolean seesNotice(ByteBuf body, @Nullable SentMessage answered) {
+        if (hidesWarnings || answered == SentMessage.BEGINNING_EXECUTE || answered == SentMessage.BEGINNING_QUERY) {
             String sqlState = ErrorFields.read(body).sqlState();
             if (sqlState.equals("25P01") || sqlState.equals("25001")) {
                 return false;
@@ -226,7 +239,36 @@ final class ClientStream {
         write(out);
     }
 
+    /**
+     * The engine has reported a parameter. The client is told before it hears that it may go on: what is something else again by then
+     * has changed for the node only.
+     */
+    void parameter(String name, String value) {
+        reported.put(name, value);
+    }
+
+    /** The client hears now that it may go on. */
+    void tellParameters() {
+        if (reported.isEmpty()) {
+            return;
+        }
+        ByteBuf out = buffer();
+        reported.forEach((name, value) -> {
+            if (!value.equals(told.put(name, value))) {
+                Backend.parameterStatus(out, name, value);
+            }
+        });
+        reported.clear();
+        write(out);
+    }
+
+    /** What the client has been told since some time is said again: nothing is known by then that need not be. */
+    void tellsParametersAgain() {
+        told.clear();
+    }
+
     void ready(byte status) {
+        tellParameters();
         ByteBuf out = buffer();
         Backend.readyForQuery(out, status);
         write(out);

@@ -50,11 +50,13 @@ final class CommitSequence {
      * A commit that is under way.
      *
      * @param chain whether the client wants another transaction to begin at once
+     * @param ofBlock whether the client knows of a transaction block, if it has asked for this
      * @param prepares what the client prepares it as; null if it wants it committed
      * @param portal as which the engine has bound a COMMIT of the client's that is what the client has prepared it as, as long as nothing runs of
      *            which nothing is proven; null if it has none
      */
-    private record Commit(Form form, boolean chain, @Nullable PreparedTransaction prepares, @Nullable String portal) {
+    private record Commit(Form form, boolean chain, boolean ofBlock, @Nullable PreparedTransaction prepares,
+            @Nullable String portal) {
         String tag() {
             return prepares == null ? "COMMIT" : "PREPARE TRANSACTION";
         }
@@ -136,16 +138,17 @@ final class CommitSequence {
      * @param alone whether nothing is unanswered that could fail
      */
     void begin(Form form, boolean chain, boolean alone) {
-        begin(new Commit(form, chain, null, null), alone);
+        begin(new Commit(form, chain, true, null, null), alone);
     }
 
     /**
      * The same for COMMIT by Execute.
      *
+     * @param implicit whether the client knows of no transaction block
      * @param portal what the engine has bound that COMMIT as, if it certainly has; otherwise null
      */
-    void extended(boolean chain, boolean alone, @Nullable String portal) {
-        begin(new Commit(Form.EXTENDED, chain, null, portal), alone);
+    void extended(boolean chain, boolean implicit, boolean alone, @Nullable String portal) {
+        begin(new Commit(Form.EXTENDED, chain, !implicit, null, portal), alone);
     }
 
     /**
@@ -153,7 +156,7 @@ final class CommitSequence {
      * can roll it back here.
      */
     void prepare(Form form, PreparedTransaction as) {
-        begin(new Commit(form, false, as, null), false);
+        begin(new Commit(form, false, true, as, null), false);
     }
 
     private void begin(Commit asked, boolean alone) {
@@ -187,7 +190,7 @@ final class CommitSequence {
         } else if (backend.inTransaction()) {
             begin(Form.IMPLICIT, false, false);
         } else {
-            commit = new Commit(Form.IMPLICIT, false, null, null);
+            commit = new Commit(Form.IMPLICIT, false, true, null, null);
             closed(backend.takeAhead());
         }
     }
@@ -610,6 +613,11 @@ final class CommitSequence {
             client.notice(aside);
         } else {
             client.drop();
+        }
+        if (over != null && !over.ofBlock()) {
+            client.notice(Errors.NO_TRANSACTION);
+        }
+        if (cause != null) {
             session.error(cause);
         }
         if (over == null || !over.form().asked()) {

@@ -98,6 +98,7 @@ public final class EngineCapture implements Capture {
         settings.append(", pg_catalog.pg_my_temp_schema() OPERATOR(pg_catalog.=) 0::pg_catalog.oid"
                 + " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'")
                 .append(", ").append(Statement.SUBMISSION_MADE)
+                .append(", pg_catalog.current_setting('transaction_read_only')")
                 .append(", EXISTS (SELECT FROM pg_catalog.pg_class")
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
@@ -364,6 +365,11 @@ public final class EngineCapture implements Capture {
     @Override
     public boolean likeOthers(List<@Nullable String> row) {
         return "t".equals(row.get(Statement.SETTINGS.size() + 1));
+    }
+
+    @Override
+    public boolean readsOnly(List<@Nullable String> row) {
+        return "on".equals(row.get(Statement.SETTINGS.size() + SUBMISSION_AT + 1));
     }
 
     @Override

@@ -32,7 +32,20 @@ final class Errors {
     static final Outcome.Aborted CANCELLED_BEFORE_ITS_TURN = new Outcome.Aborted(
             new AbortReason.Failed("cancelled"));
 
+    /** What a client hears that ends a transaction block where there is none. */
+    static final ErrorFields NO_TRANSACTION = ErrorFields.of("WARNING", "25P01", "there is no transaction in progress");
+
+    /** What a client hears that sets constraints where there is no transaction block. */
+    static final ErrorFields CONSTRAINTS_OUTSIDE = ErrorFields.of("WARNING", "25P01",
+            "SET CONSTRAINTS can only be used in transaction blocks");
+
     private Errors() {}
+
+    /** Of a COMMIT or ROLLBACK AND CHAIN where there is no transaction block. */
+    static ErrorFields noBlockToChain(StatementKind kind) {
+        return error("25P01", (kind.commits() ? "COMMIT" : "ROLLBACK")
+                + " AND CHAIN can only be used in transaction blocks");
+    }
 
     static ErrorFields error(String sqlState, String message) {
         return ErrorFields.of("ERROR", sqlState, message);

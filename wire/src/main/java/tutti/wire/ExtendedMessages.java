@@ -169,6 +169,18 @@ final class ExtendedMessages {
 
     // ------------------------------------------------------------------------------------------ Bind, Close
 
+    /** A simple query ends the unnamed statement. */
+    void forgetUnnamed() {
+        statements.forgetUnnamed();
+    }
+
+    /** The engine may still have an unnamed statement that the client has not: not all of its simple queries are simple queries there. */
+    private void closeUnlessNamed(ByteBuf buffer, int start, int end) {
+        if (start == end && statements.get(buffer, start, end) == null) {
+            backend.batch().close("").send();
+        }
+    }
+
     /** The statement that a Bind message names; one that may do anything if it is not known. */
     Prepared bound(ByteBuf buffer, int start, int bodyLength) {
         int limit = start + bodyLength;
@@ -213,6 +225,7 @@ final class ExtendedMessages {
             }
             prepared = parseAgain(prepared, stale, buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         }
+        closeUnlessNamed(buffer, portalEnd + 1, Messages.end(buffer, portalEnd + 1, limit));
         Runnable before = start == portalEnd ? null : portals.before(buffer, start, portalEnd);
         prepared = questions.binds(prepared, question);
         StatementAccess access = prepared.access();
@@ -246,7 +259,7 @@ final class ExtendedMessages {
         if (told == null) {
             return pass(SentMessage.BIND);
         }
-        backend.forward(told, SentMessage.BIND);
+        backend.forward(told, SentMessage.BIND_IN_BAND);
         return false;
     }
 
@@ -266,7 +279,11 @@ final class ExtendedMessages {
             throw new ProtocolViolation("Describe of " + bodyLength + " bytes");
         }
         NamedObjects<Prepared> names = buffer.getByte(start) == 'S' ? statements : portals;
-        Prepared described = names.get(buffer, start + 1, Messages.end(buffer, start + 1, start + bodyLength));
+        int end = Messages.end(buffer, start + 1, start + bodyLength);
+        if (buffer.getByte(start) == 'S') {
+            closeUnlessNamed(buffer, start + 1, end);
+        }
+        Prepared described = names.get(buffer, start + 1, end);
         InBandParse sent = described == null ? null : described.inBand();
         return pass(sent != null && sent.tellsRows() ? SentMessage.DESCRIBE_IN_BAND : SentMessage.DESCRIBE);
     }
@@ -321,6 +338,9 @@ final class ExtendedMessages {
         if (prepared != null && kind.isSentAgain() && !texts.isNow(prepared.reading())) {
             return refuse(readOtherwise());
         }
+        if (prepared != null && prepared.isDone()) {
+            return refuse(Errors.error("55000", "portal \"" + name(buffer, start) + "\" cannot be run"));
+        }
         boolean first = cycle.executesFirst();
         questions.executes(kind, kind == StatementKind.SESSION ? utility(prepared).sql() : "");
         if ((kind.mayWrite() || kind == StatementKind.READ) && (prepared == null || prepared.question() == null)) {
@@ -331,18 +351,20 @@ final class ExtendedMessages {
             }
         }
         return switch (kind) {
-            case WRITE, COPY_IN ->
-                write(kind, prepared == null ? null : prepared.inBand(), prepared != null && prepared.utility() != null,
-                        inTransaction, buffer, start, bodyLength);
+            case WRITE, COPY_IN -> write(kind, prepared, inTransaction, buffer, start, bodyLength);
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
             case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first, buffer, start);
             case SCHEMA -> schema(utility(prepared), inTransaction, buffer, start, bodyLength);
             case CONSTRAINTS -> {
                 if (!inTransaction) {
-                    yield pass(SentMessage.EXECUTE);
+                    session.beginImplicit(false);
+                    if (first) {
+                        cycle.warns(SentMessage.EXECUTE, Errors.CONSTRAINTS_OUTSIDE);
+                    }
                 }
                 inBand.executesUnproven();
+                done(prepared, buffer, start);
                 session.schema().constraints(utility(prepared).sql(), false);
                 yield false;
             }
@@ -352,6 +374,7 @@ final class ExtendedMessages {
                     yield refuse(refusal);
                 }
                 inBand.executesUnproven();
+                done(prepared, buffer, start);
                 session.schema().notification(utility(prepared).sql(), false);
                 yield false;
             }
@@ -416,8 +439,20 @@ final class ExtendedMessages {
         return Objects.requireNonNull(utility, "kept with the statement of its kind");
     }
 
-    private boolean write(StatementKind kind, @Nullable InBandParse sent, boolean truncates, boolean inTransaction,
-            ByteBuf buffer, int start, int bodyLength) {
+    /** A portal is run, which can be done once. Returns what undoes that. */
+    private Runnable done(@Nullable Prepared portal, ByteBuf buffer, int start) {
+        int end = Messages.end(buffer, start, buffer.writerIndex());
+        Runnable before = portals.before(buffer, start, end);
+        if (portal != null) {
+            portals.replace(buffer, start, end, portal.done());
+        }
+        return before;
+    }
+
+    private boolean write(StatementKind kind, @Nullable Prepared prepared, boolean inTransaction, ByteBuf buffer,
+            int start, int bodyLength) {
+        InBandParse sent = prepared == null ? null : prepared.inBand();
+        boolean truncates = prepared != null && prepared.utility() != null;
         ErrorFields refusal = rules.writeRefusal();
         if (refusal != null) {
             return refuse(refusal);
@@ -442,6 +477,8 @@ final class ExtendedMessages {
         if (sent.statement().returning()) {
             return pass(SentMessage.RETURNING_IN_BAND);
         }
+        // with a RETURNING of the node's the engine would run it again, and return no rows
+        backend.changing(done(prepared, buffer, start)::run);
         if (bodyLength < 1 + Integer.BYTES || buffer.getInt(most) == 0) {
             return pass(SentMessage.EXECUTE_IN_BAND);
         }
@@ -455,7 +492,6 @@ final class ExtendedMessages {
 
     private boolean begin(boolean readOnly) {
         boolean implicit = transaction.implicit();
-        session.client().hideWarnings(implicit);
         OpenTransaction begun = transaction.open(OpenTransaction.Extent.BLOCK);
         if (readOnly) {
             begun.readsOnly();
@@ -478,6 +514,9 @@ final class ExtendedMessages {
         if (!inTransaction) {
             return pass(SentMessage.EXECUTE);
         }
+        if (transaction.implicit() && kind.chains()) {
+            return refuse(Errors.noBlockToChain(kind));
+        }
         if (first && !transaction.work().mayHaveChanged() && session.repetition().proven()) {
             return end(kind);
         }
@@ -487,7 +526,7 @@ final class ExtendedMessages {
         // If it is run again, the client may have heard that it is bound, which must be answered again before.
         boolean alone = prepared != null && prepared.equals(boundLast) && inBand.standsAlone(prepared.inBand())
                 && session.repetition().proven();
-        session.commit().extended(kind.chains(), alone,
+        session.commit().extended(kind.chains(), transaction.implicit(), alone,
                 alone && !kind.chains() && name(buffer, start).equals(commitPortal) ? commitPortal : null);
         return false;
     }
@@ -511,8 +550,12 @@ final class ExtendedMessages {
     /** The engine ends the transaction block by itself; what follows waits until it has. */
     private boolean end(StatementKind kind) {
         texts.mayChange();
+        if (transaction.implicit() && kind.chains()) {
+            return refuse(Errors.noBlockToChain(kind));
+        }
         if (transaction.implicit()) {
             staysImplicitIfSkipped(transaction.get());
+            cycle.warns(SentMessage.ENDING_EXECUTE, Errors.NO_TRANSACTION);
         }
         transaction.becomesBlock();
         cycle.inBlock(kind.chains());

@@ -6,6 +6,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -37,6 +38,9 @@ public final class Handshake implements FrameSink {
     private static final Logger LOG = LoggerFactory.getLogger(Handshake.class);
     /** How PostgreSQL takes a client to say no. */
     private static final Pattern IS_NO = Pattern.compile("f(a(l(se?)?)?)?|no?|off?|0", Pattern.CASE_INSENSITIVE);
+    /** How it takes one to say yes to replication. */
+    private static final Pattern IS_YES = Pattern.compile("t(r(ue?)?)?|y(es?)?|on|1|database",
+            Pattern.CASE_INSENSITIVE);
 
     private final Host host;
     private final AdmissionLimits admission;
@@ -136,6 +140,11 @@ public final class Handshake implements FrameSink {
         /** What is told about the session, by name. */
         Map<String, String> parameters();
 
+        /** What the client is told about its parameters, or its database, besides. */
+        default List<ErrorFields> notices() {
+            return List.of();
+        }
+
         /** Its number, for cancel requests. */
         int processId();
 
@@ -205,6 +214,12 @@ public final class Handshake implements FrameSink {
                 host.cancel(cancel).whenComplete((_, _) -> client.close());
             }
             case StartupPacket.Startup packet -> start(packet);
+            case StartupPacket.Old old -> {
+                // as those tell errors that speak it
+                ByteBuf out = client.alloc().buffer().writeByte(Backend.ERROR_RESPONSE);
+                out.writeCharSequence("FATAL:  " + old.refusal() + "\n\0", StandardCharsets.UTF_8);
+                end(out);
+            }
         }
         return false;
     }
@@ -274,6 +289,10 @@ public final class Handshake implements FrameSink {
         }
         String replication = parameters.getOrDefault("replication", "off");
         if (!IS_NO.matcher(replication).matches()) {
+            if (!IS_YES.matcher(replication).matches()) {
+                return Errors.fatal("22023", "invalid value for parameter \"replication\": \"" + replication + "\"")
+                        .with('H', "Valid values are: \"false\", 0, \"true\", 1, \"database\".");
+            }
             return Errors.fatal(Errors.NOT_SUPPORTED,
                     "replication connections are not supported here: connect to the node's PostgreSQL itself");
         }
@@ -413,6 +432,7 @@ public final class Handshake implements FrameSink {
         ended = true;
         ByteBuf out = client.alloc().buffer();
         Backend.authenticationOk(out);
+        session.notices().forEach(notice -> Backend.noticeResponse(out, notice));
         session.parameters().forEach((name, value) -> Backend.parameterStatus(out, name, value));
         Backend.backendKeyData(out, session.processId(), session.secretKey());
         client.write(out, client.voidPromise());
@@ -428,11 +448,15 @@ public final class Handshake implements FrameSink {
         if (ended) {
             return;
         }
-        ended = true;
-        timeout.cancel(false);
         ByteBuf out = client.alloc().buffer();
         Backend.errorResponse(out, fields.with('S', "FATAL").with('V', "FATAL"));
-        client.writeAndFlush(out).addListener(ChannelFutureListener.CLOSE);
+        end(out);
+    }
+
+    private void end(ByteBuf last) {
+        ended = true;
+        timeout.cancel(false);
+        client.writeAndFlush(last).addListener(ChannelFutureListener.CLOSE);
     }
 
     @Override

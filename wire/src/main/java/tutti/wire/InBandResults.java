@@ -18,6 +18,9 @@ final class InBandResults {
     private static final String SYNTAX_ERROR = "42601";
     private static final Pattern FROM = Pattern.compile("\\bfrom\\b", Pattern.CASE_INSENSITIVE);
 
+    private static final Pattern FORMATS = Pattern
+            .compile("(bind message has )(\\d+)( result formats but query has )(\\d+)( columns)");
+
     private final Session session;
     private final ClientStream client;
     /** Rows of the statement that is being answered. */
@@ -159,6 +162,15 @@ final class InBandResults {
         return from.find(before.length())
                 ? fields.with('M', "syntax error at or near \"" + from.group() + "\"").with('P',
                         String.valueOf(client.codePointCount(0, from.start()) + 1))
+                : fields;
+    }
+
+    /** What the client hears of an error in its Bind: its result has a column less than is counted there. */
+    static ErrorFields withoutColumn(ErrorFields fields) {
+        Matcher counted = FORMATS.matcher(fields.message());
+        return counted.matches()
+                ? fields.with('M', counted.group(1) + (Integer.parseInt(counted.group(2)) - 1) + counted.group(3)
+                        + (Integer.parseInt(counted.group(4)) - 1) + counted.group(5))
                 : fields;
     }
 

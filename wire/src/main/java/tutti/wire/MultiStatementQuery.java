@@ -182,8 +182,7 @@ final class MultiStatementQuery {
         }
         int from = index++;
         if (kind.chains() && transaction.implicit()) {
-            queries.refuse(Errors.error("25P01", (kind.commits() ? "COMMIT" : "ROLLBACK")
-                    + " AND CHAIN can only be used in transaction blocks"));
+            queries.refuse(Errors.noBlockToChain(kind));
             return true;
         }
         if (kind == StatementKind.SAVEPOINT && (transaction.implicit() || !inTransaction)) {
@@ -203,13 +202,19 @@ final class MultiStatementQuery {
                 send(from, inTransaction ? SentMessage.ENDING_QUERY : SentMessage.QUERY);
             }
             case BEGIN -> {
-                client.hideWarnings(transaction.implicit());
+                boolean implicit = transaction.implicit();
                 transaction.becomesBlock();
                 client.release();
                 if (!inTransaction) {
                     transaction.open(OpenTransaction.Extent.BLOCK);
                 }
-                send(from, SentMessage.QUERY);
+                if (implicit) {
+                    OpenTransaction begun = transaction.get();
+                    backend.changing(() -> begun.extent(OpenTransaction.Extent.CYCLE)); // BEGIN may be refused
+                    send(from, SentMessage.BEGINNING_QUERY);
+                } else {
+                    send(from, SentMessage.QUERY);
+                }
             }
             case SCHEMA -> schema(from, inTransaction);
             case CONSTRAINTS -> {
@@ -296,10 +301,7 @@ final class MultiStatementQuery {
     /** To the client there is no transaction block, though to the engine there is. */
     private void warnOutsideOfBlock() {
         if (transaction.implicit()) {
-            ByteBuf out = client.buffer();
-            Backend.noticeResponse(out,
-                    ErrorFields.of("WARNING", "25P01", "there is no transaction in progress"));
-            client.write(out);
+            client.notice(Errors.NO_TRANSACTION);
         }
     }
 

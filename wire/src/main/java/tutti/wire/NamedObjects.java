@@ -58,6 +58,22 @@ final class NamedObjects<T> {
         return true;
     }
 
+    /** Something else is known of a name, if anything is, which takes the same room. */
+    void replace(ByteBuf buffer, int start, int end, T value) {
+        if (start == end) {
+            unnamed = new Known<>(value, unnamed.bytes, ++changes);
+            return;
+        }
+        last = null;
+        byName.computeIfPresent(name(buffer, start, end), (_, known) -> new Known<>(value, known.bytes, ++changes));
+    }
+
+    /** Nothing is known of the unnamed one any more. */
+    void forgetUnnamed() {
+        room.insist(-unnamed.bytes);
+        unnamed = new Known<>(null, 0, ++changes);
+    }
+
     /** What is known of a name, or null. Repeated look-ups of one name allocate nothing. */
     @Nullable
     T get(ByteBuf buffer, int start, int end) {
@@ -98,8 +114,7 @@ final class NamedObjects<T> {
 
     void remove(ByteBuf buffer, int start, int end) {
         if (start == end) {
-            room.insist(-unnamed.bytes);
-            unnamed = new Known<>(null, 0, ++changes);
+            forgetUnnamed();
         } else {
             set(name(buffer, start, end), null);
         }

@@ -22,7 +22,6 @@ import tutti.pgwire.Frontend;
 final class OwnMessages {
     private static final String INVALID = "tutti_refused";
     private static final SecureRandom RANDOM = new SecureRandom();
-    private static final byte[] ROLLBACK = encode(out -> Frontend.query(out, "ROLLBACK"));
     private static final byte[] COMMIT_QUERY = encode(out -> Frontend.query(out, "COMMIT"));
     private static final byte[] INVALID_PARSE = encode(out -> Frontend.parse(out, INVALID, INVALID));
     private static final byte[] INVALID_QUERY = encode(out -> Frontend.query(out, INVALID));
@@ -176,11 +175,6 @@ final class OwnMessages {
     /** Asks which relations the open transaction has used, with a Sync. */
     void locks(ByteBuf out) {
         out.writeBytes(locks);
-    }
-
-    /** Rolls back by a simple query. */
-    void rollback(ByteBuf out) {
-        out.writeBytes(ROLLBACK);
     }
 
     /** Fails, and in a transaction block makes it fail. */

@@ -344,6 +344,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         }
 
         @Override
+        public List<ErrorFields> notices() {
+            return connection.startNotices();
+        }
+
+        @Override
         public int processId() {
             return connection.processId();
         }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param kind what it is
  * @param utility more of it, for schema changes and the like
- * @param refusal why it is refused, if it is
+ * @param refusal why it is refused, if it is; {@link #DONE} of a portal that has been run, and cannot be again
  * @param access what a statement touches, if somebody wants to know
  * @param bound what a portal touches, if somebody wants to know
  * @param inBand what has been sent in its place so that it tells its rows; null if it has been sent as it is
@@ -20,6 +20,7 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
         @Nullable StatementAccess access,
         StatementAccess.@Nullable Bound bound, @Nullable InBandParse inBand, @Nullable ClusterQuestion question,
         TextSettings.@Nullable Reading reading) {
+    private static final String DONE = "portal that has been run";
     /** BEGIN READ ONLY. */
     static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN,
             UtilityStatement.of("BEGIN READ ONLY"),
@@ -60,6 +61,16 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
     /** The same, of a read that may do more than its words say. */
     Prepared mayWrite() {
         return new Prepared(StatementKind.WRITE, utility, refusal, access, bound, inBand, question, reading);
+    }
+
+    /** The same portal, which has been run. */
+    Prepared done() {
+        return new Prepared(kind, utility, DONE, access, bound, inBand, question, reading);
+    }
+
+    /** Whether it is a portal that has been run. */
+    boolean isDone() {
+        return DONE.equals(refusal);
     }
 
     /** A question that the node answers, or its portal. */

@@ -375,6 +375,7 @@ final class Repetition {
         running = true;
         next = 0;
         heard.again();
+        session.client().tellsParametersAgain();
         awaited = 0;
         runs++;
         if (toBook != 0) {

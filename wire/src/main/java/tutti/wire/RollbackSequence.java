@@ -196,8 +196,7 @@ final class RollbackSequence {
 
     /** Says it again if a late request to cancel has met it. */
     private void sayRollback(Runnable then) {
-        OpenTransaction current = transaction.orNull();
-        backend.batch().rollback(current != null && current.repeatable(), _ -> {
+        backend.batch().query("ROLLBACK", _ -> {
             if (backend.outsideOfTransaction()) {
                 then.run();
             } else {

@@ -44,7 +44,8 @@ final class SchemaChanges {
             if (refused(waiting, reply.error())) {
                 return;
             }
-            if (UtilityStatement.temporary(reply.row())) {
+            if (UtilityStatement.temporary(reply.row()) || capture.readsOnly(reply.row())) {
+                // the engine refuses to change a schema in a transaction that may only read
                 send(waiting);
             } else if (wroteRows) {
                 // what the rows so far look like can be told from the catalog only now

@@ -6,6 +6,8 @@ enum SentMessage {
     PARSE,
     /** Of the client. */
     BIND,
+    /** Of the client: a Bind of a statement that tells its rows, with a format for the node's column. */
+    BIND_IN_BAND,
     /** Of the client. */
     DESCRIBE,
     /** Of the client. */
@@ -36,6 +38,8 @@ enum SentMessage {
     FORGETTING_EXECUTE,
     /** An Execute of the client's that makes a block of the transaction that the node has begun for its cycle. */
     BEGINNING_EXECUTE,
+    /** A BEGIN of a simple query that makes a block of the transaction that the node has begun for the query. */
+    BEGINNING_QUERY,
     /** Of the client: a simple query that is DEALLOCATE or DISCARD. */
     FORGETTING_QUERY,
     /** Of the client: an Execute that ends the transaction. */
@@ -72,8 +76,6 @@ enum SentMessage {
     OWN_ROW,
     /** The node's. */
     OWN_SYNC,
-    /** The node's simple query. */
-    OWN_QUERY,
     /** The node's messages up to a Sync, whose whole result matters. */
     OWN_COLLECTED;
 
@@ -92,7 +94,7 @@ enum SentMessage {
         return switch (this) {
             case EXECUTE, EXECUTE_IN_BAND, RETURNING_IN_BAND, FORGETTING_EXECUTE, BEGINNING_EXECUTE, ENDING_EXECUTE,
                     CHAINING_EXECUTE,
-                    QUERY, QUERY_IN_BAND, FORGETTING_QUERY, ENDING_QUERY, FUNCTION_CALL ->
+                    QUERY, QUERY_IN_BAND, BEGINNING_QUERY, FORGETTING_QUERY, ENDING_QUERY, FUNCTION_CALL ->
                 true;
             default -> false;
         };
@@ -100,8 +102,10 @@ enum SentMessage {
 
     /** Whether it changes what a name stands for, or something else that has to be undone if the engine skips it. */
     boolean names() {
-        return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == CLOSE
+        return this == PARSE || this == PARSE_IN_BAND || this == PARSE_AGAIN || this == BIND || this == BIND_IN_BAND
+                || this == CLOSE || this == EXECUTE_IN_BAND
                 || this == FORGETTING_EXECUTE || this == FORGETTING_QUERY || this == BEGINNING_EXECUTE
+                || this == BEGINNING_QUERY
                 || this == ENDING_EXECUTE || this == CHAINING_EXECUTE;
     }
 
@@ -114,8 +118,8 @@ enum SentMessage {
     /** Whether it is a simple query or a function call, so that ReadyForQuery follows its answer whether it fails or not. */
     boolean query() {
         return this == QUERY || this == FUNCTION_CALL || this == QUERY_IN_BAND || this == FORGETTING_QUERY
-                || this == ENDING_QUERY
-                || this == OWN_QUERY || this == OWN_COMMIT_QUERY
+                || this == ENDING_QUERY || this == BEGINNING_QUERY
+                || this == OWN_COMMIT_QUERY
                 || this == REFUSED_QUERY || this == OWN_CLOSING_ALONE || call();
     }
 
@@ -141,7 +145,7 @@ enum SentMessage {
 
     /** Whether its ReadyForQuery ends what the node itself has asked. */
     boolean endsOwn() {
-        return this == OWN_SYNC || this == OWN_QUERY || this == OWN_COMMIT_QUERY || this == OWN_COLLECTED
+        return this == OWN_SYNC || this == OWN_COMMIT_QUERY || this == OWN_COLLECTED
                 || this == OWN_CLOSING_ALONE;
     }
 }

@@ -88,7 +88,8 @@ final class Session {
         this.modes = new Modes(services.transactions());
         this.notedReads = new NotedReads(services.transactions());
         modes.begin(parameters);
-        this.client = new ClientStream(client, connection.reader(), services.heldLimit());
+        this.client = new ClientStream(client, connection.parameters(), connection.reader(),
+                services.heldLimit());
         this.backend = new BackendRequests(services.own(), connection, clientReader, this::settle);
         this.times = new StatementTimes(services.transactions(), System::nanoTime);
         this.transaction = new CurrentTransaction(services.transactions(), times.trace(), new NodeControl(), loop,

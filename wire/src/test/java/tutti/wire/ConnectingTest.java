@@ -102,6 +102,7 @@ class ConnectingTest {
         assertEquals("database \"another\" does not exist", other.message());
         assertTrue(String.valueOf(other.get('D')).contains("\"postgres\""), other.toString());
         assertEquals("0A000", refusal(settings.withParameters(Map.of("replication", "database"))).sqlState());
+        assertEquals("22023", refusal(settings.withParameters(Map.of("replication", "perhaps"))).sqlState());
         connect(settings.withParameters(Map.of("replication", "No"))).close();
         assertEquals("database \"alice\" does not exist", refusal(settings.inDatabase("")).message(),
                 "as if it named none");
@@ -331,9 +332,19 @@ class ConnectingTest {
     void malformedStartUpPacketsAreRefused() throws Exception {
         assertEquals("", answer(Unpooled.buffer().writeInt(10_001)));
         assertEquals("", answer(Unpooled.buffer().writeByte(Frontend.TERMINATE).writeInt(4)));
-        assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16))
-                .matches("(?s).*C0A000.*unsupported frontend protocol.*"));
-        assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("08P01"));
+        assertEquals("EFATAL:  unsupported frontend protocol 2.0: server supports 3.0 to 3.2\n\0",
+                answer(Unpooled.buffer().writeInt(8).writeInt(2 << 16)), "as that one tells errors");
+        for (int other : new int[]{0, 4 << 16}) {
+            assertTrue(answer(Unpooled.buffer().writeInt(8).writeInt(other))
+                    .matches("(?s).*C0A000.*unsupported frontend protocol.*"));
+        }
+        assertTrue(answer(Unpooled.buffer().writeInt(9).writeInt(3 << 16).writeByte('x')).contains("C28000"));
+        for (String torn : List.of("user\0\0", "user\0alice\0", "user\0alice", "user\0alice\0\0after")) {
+            assertTrue(answer(Unpooled.buffer().writeInt(8 + torn.length()).writeInt(3 << 16)
+                    .writeBytes(torn.getBytes(java.nio.charset.StandardCharsets.US_ASCII)))
+                    .contains("Minvalid startup packet layout: expected terminator as last byte"), torn);
+        }
+        assertEquals("", answer(Unpooled.buffer().writeInt(8).writeInt(Frontend.CANCEL_CODE)), "no session's key");
         ByteBuf gss = Unpooled.buffer().writeInt(8).writeInt(Frontend.GSS_CODE).writeInt(8).writeInt(2 << 16);
         assertTrue(answer(gss).startsWith("N"));
     }

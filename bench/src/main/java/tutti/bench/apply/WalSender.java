@@ -145,7 +145,7 @@ final class WalSender implements AutoCloseable {
                     out.write('N');
                     out.flush();
                 }
-                case StartupPacket.Cancel _ -> {
+                case StartupPacket.Cancel _,StartupPacket.Old _ -> {
                     return false;
                 }
                 case StartupPacket.Startup _ -> {
