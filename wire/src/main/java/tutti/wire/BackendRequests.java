@@ -415,6 +415,12 @@ final class BackendRequests {
             once(sql, SentMessage.OWN_ROW).sync(then);
         }
 
+        /** ROLLBACK, whatever of the node's has failed before. */
+        void rollback(Answered then) {
+            own.rollback(out);
+            sent(SentMessage.OWN_CLOSE).statement(SentMessage.OWN_EXECUTE).sync(then);
+        }
+
         /** Sends, with a Sync. */
         void sync(Answered then) {
             Frontend.sync(out);

@@ -93,9 +93,10 @@ final class ClientSide implements FrameSink {
         return !copies(type) && type != Frontend.SYNC && type != Frontend.FLUSH && type != Frontend.TERMINATE;
     }
 
-    /** Whether a message may be taken though those that do not copy have to wait. */
+    /** Whether a message may be taken though those that do not copy have to wait. Data waits for a COPY that is still to be sent. */
     boolean passesBlocked(byte type) {
-        return copies(type) && !cycle.syncWaits();
+        MultiStatementQuery script = cycle.script();
+        return copies(type) && !cycle.syncWaits() && (cycle.copies() || script == null || !script.willCopy());
     }
 
     /** Whether no further message belongs to the cycle of this one. */

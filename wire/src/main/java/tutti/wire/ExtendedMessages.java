@@ -317,9 +317,10 @@ final class ExtendedMessages {
         };
     }
 
-    /** A cycle begins outside of a transaction, whose end has closed all portals. */
+    /** A transaction has ended, or what ends it has been sent: that closes all portals. */
     void portalsAreClosed() {
         portals.forget(null, portals.now());
+        portals.forgetUnnamed();
     }
 
     // ------------------------------------------------------------------------------------------ Execute
@@ -355,7 +356,7 @@ final class ExtendedMessages {
             case BEGIN -> begin(Prepared.BEGIN_READ_ONLY.equals(prepared));
             case ROLLBACK, ROLLBACK_CHAIN -> inTransaction ? end(kind) : pass(SentMessage.EXECUTE);
             case COMMIT, COMMIT_CHAIN -> commit(prepared, kind, inTransaction, first, buffer, start);
-            case SCHEMA -> schema(utility(prepared), inTransaction, buffer, start, bodyLength);
+            case SCHEMA -> schema(prepared, inTransaction, buffer, start, bodyLength);
             case CONSTRAINTS -> {
                 if (!inTransaction) {
                     session.beginImplicit(false);
@@ -381,15 +382,19 @@ final class ExtendedMessages {
             case PREPARE -> prepare(utility(prepared).sql(), inTransaction);
             case FINISH -> {
                 PreparedTransaction finished = sql.prepared(utility(prepared).sql());
-                yield (inTransaction || !first)
-                        ? refuse(SimpleQueries.insideOfBlock(finished))
-                        : session.ordered().finish(finished, false);
+                if (inTransaction || !first) {
+                    yield refuse(SimpleQueries.insideOfBlock(finished));
+                }
+                done(prepared, buffer, start);
+                yield session.ordered().finish(finished, false);
             }
             case DATABASE -> {
                 DatabaseStatement database = sql.database(utility(prepared).sql());
-                yield (inTransaction || !first)
-                        ? refuse(SimpleQueries.insideOfBlock(database))
-                        : session.ordered().database(database, false);
+                if (inTransaction || !first) {
+                    yield refuse(SimpleQueries.insideOfBlock(database));
+                }
+                done(prepared, buffer, start);
+                yield session.ordered().database(database, false);
             }
             case REFUSED -> {
                 String reason = prepared == null ? null : prepared.refusal();
@@ -528,6 +533,7 @@ final class ExtendedMessages {
                 && session.repetition().proven();
         session.commit().extended(kind.chains(), transaction.implicit(), alone,
                 alone && !kind.chains() && name(buffer, start).equals(commitPortal) ? commitPortal : null);
+        portalsAreClosed();
         return false;
     }
 
@@ -560,11 +566,13 @@ final class ExtendedMessages {
         transaction.becomesBlock();
         cycle.inBlock(kind.chains());
         cycle.ending();
+        portalsAreClosed();
         return pass(kind.chains() ? SentMessage.CHAINING_EXECUTE : SentMessage.ENDING_EXECUTE);
     }
 
-    private boolean schema(UtilityStatement statement, boolean inTransaction, ByteBuf buffer, int start,
+    private boolean schema(@Nullable Prepared prepared, boolean inTransaction, ByteBuf buffer, int start,
             int bodyLength) {
+        UtilityStatement statement = utility(prepared);
         boolean once = !inTransaction && rules.runsOnce(statement);
         ErrorFields refusal = rules.schemaRefusal(statement, inTransaction || once);
         if (refusal != null) {
@@ -572,6 +580,7 @@ final class ExtendedMessages {
         }
         if (!inTransaction && !once) {
             session.client().notice(rules.schemaWarning(statement));
+            done(prepared, buffer, start);
             session.ordered().statement(statement, false, null);
         } else {
             if (once) {

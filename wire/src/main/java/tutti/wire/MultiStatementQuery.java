@@ -149,6 +149,16 @@ final class MultiStatementQuery {
                 : fields.with('P', String.valueOf(Integer.parseInt(position) + offset));
     }
 
+    /** Whether a statement that has not been sent may take data from the client. */
+    boolean willCopy() {
+        for (int i = index; i < kinds.length; i++) {
+            if (kinds[i] == StatementKind.COPY_IN) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Whether all statements have been sent. */
     boolean last() {
         return index >= kinds.length;
@@ -275,7 +285,8 @@ final class MultiStatementQuery {
             }
         }
         offset(from);
-        boolean begins = sets && !inTransaction && !last();
+        // the block that BEGIN makes is of what precedes it, too
+        boolean begins = !inTransaction && !last() && (sets || kinds[index] == StatementKind.BEGIN);
         if (begins) {
             beginUnless(false);
         }

@@ -30,6 +30,7 @@ final class OwnMessages {
     private final Capture.Calls calls;
     private final byte[] begin;
     private final byte[] commit;
+    private final byte[] rollback;
     private final byte[] catalog;
     private final byte[] locks;
 
@@ -38,6 +39,11 @@ final class OwnMessages {
         this.calls = capture.calls();
         begin = encode(out -> once(out, "BEGIN"));
         commit = encode(out -> once(out, "COMMIT"));
+        rollback = encode(out -> {
+            // of a statement that has failed
+            Frontend.closePortal(out, name);
+            once(out, "ROLLBACK");
+        });
         catalog = encode(out -> {
             collected(out, calls.catalog());
             Frontend.sync(out);
@@ -105,6 +111,11 @@ final class OwnMessages {
     /** COMMIT, as {@link #once}. */
     void commit(ByteBuf out) {
         out.writeBytes(commit);
+    }
+
+    /** ROLLBACK, as {@link #once}, behind a Close. */
+    void rollback(ByteBuf out) {
+        out.writeBytes(rollback);
     }
 
     /** COMMIT by a simple query. */

@@ -196,7 +196,7 @@ final class RollbackSequence {
 
     /** Says it again if a late request to cancel has met it. */
     private void sayRollback(Runnable then) {
-        backend.batch().query("ROLLBACK", _ -> {
+        backend.batch().rollback(_ -> {
             if (backend.outsideOfTransaction()) {
                 then.run();
             } else {

@@ -165,6 +165,24 @@ class AsAServerTest {
         bothSay("ROLLBACK; I", "rollback");
     }
 
+    @Test
+    void anUnnamedPortalEndsWithItsTransaction() throws Exception {
+        String gone = "ERROR 34000 portal \"\" does not exist; ";
+        bothSay("1; 2; INSERT 0 1; I", out -> {
+            Frontend.statement(out, "insert into item values (1, 'x')");
+            Frontend.sync(out);
+        });
+        bothSay(gone + "I", out -> run(out, ""));
+        bothSay("BEGIN; T", "begin");
+        bothSay("1; 2; INSERT 0 1; 1; 2; COMMIT; " + gone + "I", out -> {
+            Frontend.statement(out, "insert into item values (2, 'x')");
+            Frontend.parse(out, "", "commit");
+            Frontend.bind(out, "c", "");
+            Frontend.execute(out, "c", 0);
+            run(out, "");
+        });
+    }
+
     /** The engine has skipped the Execute. */
     @Test
     void aPortalCanBeRunThatWasNotForAnErrorBeforeIt() throws Exception {
@@ -305,6 +323,21 @@ class AsAServerTest {
         bothSay("T; [0]; SELECT 1; I", "select count(*) from item");
     }
 
+    /** A client need not wait for the answer that asks for its data. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"notify heard; copy item from stdin; select 1|NOTIFY; G; COPY 1; T; [1]; SELECT 1; I",
+            "copy item from stdin; notify heard|G; COPY 1; NOTIFY; I",
+            "notify heard; select 1/0; copy item from stdin|NOTIFY; ERROR 22012 division by zero; I",
+            "notify heard; copy nowhere from stdin|NOTIFY; ERROR 42P01 relation \"nowhere\" does not exist; I"})
+    void dataBehindAQueryIsForItsCopy(String sql, String answer) throws Exception {
+        bothSay(answer, out -> {
+            Frontend.query(out, sql);
+            Frontend.copyData(out, Unpooled.copiedBuffer("1\tx\n", StandardCharsets.UTF_8));
+            Frontend.copyDone(out);
+        });
+        bothSay("T; [" + (answer.contains("COPY 1") ? 1 : 0) + "]; SELECT 1; I", "select count(*) from item");
+    }
+
     @Test
     void formatsAreCountedAsTheClientKnowsTheColumns() throws Exception {
         bothSay("1; ERROR 08P01 bind message has 2 result formats but query has 1 columns; I", out -> {
@@ -345,7 +378,11 @@ class AsAServerTest {
     void aBlockThatCannotBeginBehindAStatementIsNone() throws Exception {
         bothSay("INSERT 0 1; ERROR 25001 SET TRANSACTION ISOLATION LEVEL must be called before any query; I",
                 "insert into item values (1, 'x'); begin isolation level read committed; select 1");
-        bothSay("T; [0]; SELECT 1; I", "select count(*) from item");
+        bothSay("T; [0]; SELECT 1; ERROR 25001 SET TRANSACTION ISOLATION LEVEL must be called before any query; I",
+                "select count(*) from item; begin isolation level read committed; select 1");
+        bothSay("T; [0]; SELECT 1; BEGIN; T; [0]; SELECT 1; T",
+                "select count(*) from item; begin; select count(*) from item");
+        bothSay("ROLLBACK; I", "rollback");
         bothSay("INSERT 0 1; BEGIN; INSERT 0 1; T",
                 "insert into item values (1, 'x'); begin; insert into item values (2, 'x')");
         bothSay("ROLLBACK; I", "rollback");

@@ -168,6 +168,19 @@ class CycleTest extends OnFrontEnd {
         client.close();
     }
 
+    /** As behind a bare server. */
+    @Test
+    void aPortalThatEveryNodeExecutesIsRunOnce() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("12C(CREATE TABLE)E(55000)/I", get(send(client, out -> {
+            Frontend.statement(out, "create table if not exists once (a int)");
+            Frontend.execute(out, "", 0);
+            Frontend.sync(out);
+        })));
+        assertEquals("C(DROP TABLE)/I", simple(client, "drop table once"));
+        client.close();
+    }
+
     @Test
     void statementsAreForgottenAtAnyMoment() throws Exception {
         BackendConnection client = fixture.client();
