@@ -256,6 +256,11 @@ public interface Capture {
         return false;
     }
 
+    /** The client_min_messages of a session of which {@link Calls#settings} returned this row. */
+    default String leastTold(List<@Nullable String> settings) {
+        return "notice";
+    }
+
     /**
      * What {@link Calls#settings} would return some time after it has returned a row, if the session's settings are what they were: another time
      * and another random value are fixed at submission. Null if that must be asked.

@@ -99,6 +99,7 @@ public final class EngineCapture implements Capture {
                 + " AND pg_catalog.current_setting('transaction_read_only') OPERATOR(pg_catalog.=) 'off'")
                 .append(", ").append(Statement.SUBMISSION_MADE)
                 .append(", pg_catalog.current_setting('transaction_read_only')")
+                .append(", pg_catalog.current_setting('client_min_messages')")
                 .append(", EXISTS (SELECT FROM pg_catalog.pg_class")
                 .append(" WHERE oid OPERATOR(pg_catalog.=) ANY (SELECT pg_catalog.to_regclass(target)")
                 .append(" FROM pg_catalog.unnest($1::pg_catalog.text[]) AS target)")
@@ -370,6 +371,11 @@ public final class EngineCapture implements Capture {
     @Override
     public boolean readsOnly(List<@Nullable String> row) {
         return "on".equals(row.get(Statement.SETTINGS.size() + SUBMISSION_AT + 1));
+    }
+
+    @Override
+    public String leastTold(List<@Nullable String> row) {
+        return String.valueOf(row.get(Statement.SETTINGS.size() + SUBMISSION_AT + 2));
     }
 
     @Override

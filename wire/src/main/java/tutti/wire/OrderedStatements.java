@@ -1,7 +1,9 @@
 package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.IntFunction;
@@ -24,6 +26,9 @@ import tutti.wire.CommitSequence.Form;
  */
 final class OrderedStatements {
     private static final int SHARES_MAX = 64;
+    /** What a client does not want to hear, by its client_min_messages. */
+    private static final Map<String, List<String>> QUIETER = Map.of("warning", List.of("NOTICE"), "error",
+            List.of("NOTICE", "WARNING"));
     private final Session session;
     private final CurrentTransaction transaction;
     private final BackendRequests backend;
@@ -31,6 +36,8 @@ final class OrderedStatements {
     private final ClientCycle cycle;
     private final Capture capture;
     private final KnownSettings settings;
+    /** The session's client_min_messages. */
+    private String leastTold = "";
 
     OrderedStatements(Session session) {
         this.session = session;
@@ -53,13 +60,15 @@ final class OrderedStatements {
         backend.batch().settings(statement.targets()).sync(reply -> {
             if (reply.error() != null || cycle.failed()) {
                 over(cycle.failed() ? null : reply.error(), simple);
-            } else if (UtilityStatement.temporary(reply.row())) {
+            } else if (UtilityStatement.temporary(reply.row()) || capture.readsOnly(reply.row())) {
+                // the engine refuses to change a schema in a transaction that may only read
                 if (script == null) {
                     onlyHere(statement.sql(), simple);
                 } else {
                     script.oneByOne();
                 }
             } else {
+                leastTold = capture.leastTold(reply.row());
                 if (script != null) {
                     script.handedIn();
                 }
@@ -115,11 +124,18 @@ final class OrderedStatements {
      */
     void request(SequenceDraws draws, BiFunction<List<@Nullable String>, @Nullable String, byte[]> request,
             ConflictClasses touched, UnaryOperator<byte[]> response) {
-        withSettings(row -> withValues(draws, drawn -> {
-            transaction.becomes(SessionState.BARRIER);
-            session.node().request(request.apply(row, drawn), touched, capture.barrierKeys(), transaction.takeName(),
-                    whenExecuted(response, true));
-        }));
+        withSettings(row -> {
+            if (capture.readsOnly(row)) {
+                over(Errors.error(Errors.READ_ONLY, "what every node executes cannot be in a read-only transaction"),
+                        true);
+                return;
+            }
+            withValues(draws, drawn -> {
+                transaction.becomes(SessionState.BARRIER);
+                session.node().request(request.apply(row, drawn), touched, capture.barrierKeys(),
+                        transaction.takeName(), whenExecuted(response, true));
+            });
+        });
     }
 
     /**
@@ -272,18 +288,27 @@ final class OrderedStatements {
      */
     boolean database(DatabaseStatement statement, boolean simple) {
         cycle.await();
-        backend.batch().once("SELECT current_user::pg_catalog.text", SentMessage.OWN_ROW).sync(reply -> {
-            ErrorFields cause = reply.error() == null
-                    ? session.databases().refusal(statement, session.processId())
-                    : reply.error();
-            if (cause != null || cycle.failed()) {
-                over(cycle.failed() ? null : cause, simple);
-                return;
-            }
-            transaction.becomes(SessionState.BARRIER);
-            session.databases().change(statement, String.valueOf(reply.row().getFirst()), transaction.takeName(),
-                    whenExecuted(UnaryOperator.identity(), simple));
-        });
+        backend.batch()
+                .once("SELECT current_user::pg_catalog.text, pg_catalog.current_setting('transaction_read_only'),"
+                        + " pg_catalog.current_setting('client_min_messages')", SentMessage.OWN_ROW)
+                .sync(reply -> {
+                    ErrorFields cause = reply.error();
+                    if (cause == null && "on".equals(reply.row().get(1))) {
+                        cause = Errors.error(Errors.READ_ONLY,
+                                "cannot execute " + statement.command() + " in a read-only transaction");
+                    } else if (cause == null) {
+                        cause = session.databases().refusal(statement, session.processId());
+                    }
+                    if (cause != null || cycle.failed()) {
+                        over(cycle.failed() ? null : cause, simple);
+                        return;
+                    }
+                    leastTold = String.valueOf(reply.row().get(2));
+                    transaction.becomes(SessionState.BARRIER);
+                    session.databases().change(statement, String.valueOf(reply.row().getFirst()),
+                            transaction.takeName(),
+                            whenExecuted(UnaryOperator.identity(), simple));
+                });
         return false;
     }
 
@@ -291,6 +316,7 @@ final class OrderedStatements {
         cycle.await();
         List<@Nullable String> known = settings.now(backend.sent());
         if (known != null) {
+            leastTold = capture.leastTold(known);
             session.onLoop(() -> then.accept(known));
             return;
         }
@@ -299,6 +325,7 @@ final class OrderedStatements {
                 over(reply.error(), true);
             } else {
                 settings.told(reply.row());
+                leastTold = capture.leastTold(reply.row());
                 then.accept(reply.row());
             }
         });
@@ -373,7 +400,7 @@ final class OrderedStatements {
                         cycle.fail();
                     }
                     session.shownToAll().await(refusal == null, () -> {
-                        client.write(client.buffer().writeBytes(response.apply(result.response())));
+                        client.write(told(response.apply(result.response())));
                         over(null, wholeCycle);
                     });
                 });
@@ -384,6 +411,22 @@ final class OrderedStatements {
                 session.onLoop(() -> over(Errors.error(failure.sqlState(), failure.message()), wholeCycle));
             }
         };
+    }
+
+    /** What the client hears of an answer: executors do not know which notices it wants. */
+    private ByteBuf told(byte[] response) {
+        ByteBuf in = Unpooled.wrappedBuffer(response);
+        ByteBuf out = client.buffer();
+        while (in.isReadable()) {
+            int start = in.readerIndex();
+            byte type = in.readByte();
+            ByteBuf body = in.readSlice(in.readInt() - Integer.BYTES);
+            if (type != Backend.NOTICE_RESPONSE || !QUIETER.getOrDefault(leastTold, List.of())
+                    .contains(String.valueOf(ErrorFields.read(body).get('V')))) {
+                out.writeBytes(response, start, in.readerIndex() - start);
+            }
+        }
+        return out;
     }
 
     private void over(@Nullable ErrorFields cause, boolean wholeCycle) {

@@ -156,7 +156,8 @@ final class SchemaChanges {
         if (!simple) {
             cycle.await();
         }
-        if (backend.outsideOfTransaction() && !transaction.implicit()) {
+        boolean inBlock = simple ? !backend.outsideOfTransaction() : cycle.inBlock();
+        if (!inBlock && !transaction.implicit()) {
             session.beginImplicit(false);
         }
         backend.batch().once(call, SentMessage.OWN_EXECUTE).sync(reply -> {

@@ -1,6 +1,8 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -12,6 +14,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -104,16 +107,16 @@ class AsAServerTest {
         }
     }
 
-    private static CompletableFuture<List<String>> send(BackendConnection to, Conversation.Batch batch) {
+    private static CompletableFuture<List<String>> send(BackendConnection to, int cycles, Conversation.Batch batch) {
         ByteBuf out = to.buffer();
         batch.write(out);
         Words words = new Words();
-        to.send(out, 1, words);
+        to.send(out, cycles, words);
         return words.end;
     }
 
     private static String said(BackendConnection to, Conversation.Batch batch) throws Exception {
-        return String.join("; ", send(to, batch).get(20, TimeUnit.SECONDS));
+        return String.join("; ", send(to, 1, batch).get(20, TimeUnit.SECONDS));
     }
 
     private void bothSay(String expected, Conversation.Batch batch) throws Exception {
@@ -163,6 +166,51 @@ class AsAServerTest {
             run(out, "p");
         });
         bothSay("ROLLBACK; I", "rollback");
+    }
+
+    /** Whether the block has begun in the engine is not known yet. */
+    @Test
+    void aNotificationBehindItsBeginIsOfTheBlock() throws Exception {
+        bothSay("1; 2; BEGIN; 1; 2; NOTIFY; T", out -> {
+            Frontend.statement(out, "begin");
+            Frontend.statement(out, "notify heard");
+            Frontend.sync(out);
+        });
+        bothSay("ROLLBACK; I", "rollback");
+        bothSay("1; 2; BEGIN; 1; 2; COMMIT; 1; 2; NOTIFY; I", out -> {
+            Frontend.statement(out, "begin");
+            Frontend.statement(out, "commit");
+            Frontend.statement(out, "notify heard");
+            Frontend.sync(out);
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {"create table made (a int)|CREATE TABLE", "create role somebody|CREATE ROLE",
+            "create database shop|CREATE DATABASE", "drop table item; create table made (a int)|DROP TABLE",
+            "comment on table item is 'x'|COMMENT"})
+    void aSessionThatReadsOnlyChangesNoSchema(String sql, String command) throws Exception {
+        bothSay("SET; I", "set default_transaction_read_only = on");
+        bothSay("ERROR 25006 cannot execute " + command + " in a read-only transaction; I", sql);
+        if (!sql.contains(";")) {
+            bothSay("1; 2; ERROR 25006 cannot execute " + command + " in a read-only transaction; I", out -> {
+                Frontend.statement(out, sql);
+                Frontend.sync(out);
+            });
+        }
+        bothSay("T; [0]; SELECT 1; I", "select count(*) from item");
+    }
+
+    @Test
+    void settingsAreReadThatAreNotReplicated() throws Exception {
+        EngineCapture capture = fixture.capture();
+        bare.execute("set client_min_messages = error; set default_transaction_read_only = on", EngineFixture.PATIENCE);
+        List<@Nullable String> row = bare.statement(capture.calls().settings(), "{}").get(20, TimeUnit.SECONDS).rows()
+                .getFirst();
+        assertEquals("error", capture.leastTold(row));
+        assertTrue(capture.readsOnly(row));
+        assertFalse(capture.readsOnly(client.statement(capture.calls().settings(), "{}").get(20, TimeUnit.SECONDS)
+                .rows().getFirst()));
     }
 
     @Test
@@ -238,13 +286,13 @@ class AsAServerTest {
         };
         bothSay("1; I", parse);
         for (BackendConnection each : List.of(bare, client)) {
-            CompletableFuture<List<String>> begun = send(each, out -> {
-                Frontend.query(out, "BEGIN");
-                Frontend.bind(out, "", "");
-            });
-            assertEquals(List.of("BEGIN", "T"), begun.get(20, TimeUnit.SECONDS));
+            assertEquals(List.of("BEGIN", "ERROR 26000 unnamed prepared statement does not exist", "E"),
+                    send(each, 2, out -> {
+                        Frontend.query(out, "BEGIN");
+                        Frontend.bind(out, "", "");
+                        Frontend.sync(out);
+                    }).get(20, TimeUnit.SECONDS));
         }
-        bothSay("E", Frontend::sync);
         bothSay("1; E", out -> {
             Frontend.parse(out, "", "rollback");
             Frontend.sync(out);
@@ -325,7 +373,8 @@ class AsAServerTest {
 
     /** A client need not wait for the answer that asks for its data. */
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {"notify heard; copy item from stdin; select 1|NOTIFY; G; COPY 1; T; [1]; SELECT 1; I",
+    @CsvSource(delimiter = '|', value = {
+            "notify heard; copy item from stdin; select 1|NOTIFY; G; COPY 1; T; [1]; SELECT 1; I",
             "copy item from stdin; notify heard|G; COPY 1; NOTIFY; I",
             "notify heard; select 1/0; copy item from stdin|NOTIFY; ERROR 22012 division by zero; I",
             "notify heard; copy nowhere from stdin|NOTIFY; ERROR 42P01 relation \"nowhere\" does not exist; I"})

@@ -168,6 +168,21 @@ class CycleTest extends OnFrontEnd {
         client.close();
     }
 
+    /** Who executes it for the client does not know its client_min_messages. */
+    @Test
+    void whatEveryNodeExecutesTellsNoMoreThanTheClientWantsToHear() throws Exception {
+        BackendConnection client = fixture.client();
+        String sql = "drop table if exists nothing_there";
+        assertEquals("NC(DROP TABLE)/I", simple(client, sql));
+        for (String least : List.of("warning", "error")) {
+            fixture.capture.leastTold = least;
+            assertEquals("C(DROP TABLE)/I", simple(client, sql));
+            assertEquals("12C(DROP TABLE)/I", extended(client, sql));
+        }
+        fixture.capture.leastTold = "notice";
+        client.close();
+    }
+
     /** As behind a bare server. */
     @Test
     void aPortalThatEveryNodeExecutesIsRunOnce() throws Exception {

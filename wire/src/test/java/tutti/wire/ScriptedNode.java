@@ -469,6 +469,8 @@ final class ScriptedNode implements Transactions, AutoCloseable {
         boolean tookEffect = true;
         BackendConnection engine = java.util.Objects.requireNonNull(admin);
         Duration patience = Duration.ofSeconds(20);
+        engine.eventLoop().submit(() -> engine.onNotice(notice -> Backend.noticeResponse(out, notice)))
+                .syncUninterruptibly();
         try {
             engine.execute("begin", patience);
             try {

@@ -79,6 +79,14 @@ final class SmallCapture implements Capture {
     /** Whether sessions have nothing that others lack. */
     volatile boolean likeOthers = true;
 
+    /** What sessions want to hear at least. */
+    volatile String leastTold = "notice";
+
+    @Override
+    public String leastTold(List<@Nullable String> settings) {
+        return leastTold;
+    }
+
     @Override
     public boolean likeOthers(List<@Nullable String> settings) {
         return likeOthers;
