@@ -293,7 +293,7 @@ final class OrderedStatements {
                         + " pg_catalog.current_setting('client_min_messages')", SentMessage.OWN_ROW)
                 .sync(reply -> {
                     ErrorFields cause = reply.error();
-                    if (cause == null && "on".equals(reply.row().get(1))) {
+                    if (cause == null && session.replicated() && "on".equals(reply.row().get(1))) {
                         cause = Errors.error(Errors.READ_ONLY,
                                 "cannot execute " + statement.command() + " in a read-only transaction");
                     } else if (cause == null) {
