@@ -90,13 +90,18 @@ final class ClientSide implements FrameSink {
 
     /** Whether a message must not come while the engine takes data. */
     static boolean breaksCopy(byte type) {
-        return !copies(type) && type != Frontend.SYNC && type != Frontend.FLUSH && type != Frontend.TERMINATE;
+        return !copies(type) && !copyIgnores(type) && type != Frontend.TERMINATE;
     }
 
     /** Whether a message may be taken though those that do not copy have to wait. Data waits for a COPY that is still to be sent. */
     boolean passesBlocked(byte type) {
         MultiStatementQuery script = cycle.script();
-        return copies(type) && !cycle.syncWaits() && (cycle.copies() || script == null || !script.willCopy());
+        return (copies(type) || (cycle.takesDataOnly() && copyIgnores(type))) && !cycle.syncWaits() && (cycle.copies() || script == null || !script.willCopy());
+    }
+
+    /** Whether an engine that takes data ignores a message. */
+    static boolean copyIgnores(byte type) {
+        return type == Frontend.SYNC || type == Frontend.FLUSH;
     }
 
     /** Whether no further message belongs to the cycle of this one. */
@@ -258,7 +263,9 @@ final class ClientSide implements FrameSink {
             case Frontend.DESCRIBE -> extended.describe(buffer, start, bodyLength);
             case Frontend.CLOSE -> extended.close(buffer, start, bodyLength);
             case Frontend.FLUSH -> {
-                client.flushAsked();
+                if (!cycle.busy()) {
+                    client.flushAsked();
+                }
                 yield true;
             }
             case Frontend.SYNC -> extended.sync();

@@ -351,7 +351,8 @@ final class Session {
     private boolean moreData() {
         int next = clientReader.nextType();
         return cycle.copyRuns() && (next < 0 || ClientSide.copies((byte) next)
-                || (cycle.takesDataOnly() && ClientSide.breaksCopy((byte) next)));
+                || (cycle.takesDataOnly()
+                        && (ClientSide.breaksCopy((byte) next) || ClientSide.copyIgnores((byte) next))));
     }
 
     /** Does something on the event loop, unless the session is over by then. From any thread. */

@@ -359,6 +359,14 @@ class AsAServerTest {
         });
         close();
         connect();
+        bothSay("G; ERROR 08P01 unexpected message type 0x50 during COPY from stdin; " + lost, out -> {
+            Frontend.query(out, "copy item from stdin");
+            Frontend.sync(out);
+            Frontend.flush(out);
+            Frontend.parse(out, "", "select 1");
+        });
+        close();
+        connect();
         bothSay("1; 2; T; [1]; SELECT 1; 1; 2; INSERT 0 1; 1; 2; G; ERROR 08P01 unexpected message type 0x50 during"
                 + " COPY from stdin; " + lost, out -> {
                     rows(out, "select 1");
@@ -369,6 +377,20 @@ class AsAServerTest {
         close();
         connect();
         bothSay("T; [0]; SELECT 1; I", "select count(*) from item");
+    }
+
+    @Test
+    void aSyncBetweenAQueryAndItsDataIsIgnored() throws Exception {
+        bothSay("G; COPY 2; I", out -> {
+            Frontend.query(out, "copy item from stdin");
+            Frontend.sync(out);
+            Frontend.copyData(out, Unpooled.copiedBuffer("1\tx\n", StandardCharsets.UTF_8));
+            Frontend.flush(out);
+            Frontend.sync(out);
+            Frontend.copyData(out, Unpooled.copiedBuffer("2\tx\n", StandardCharsets.UTF_8));
+            Frontend.copyDone(out);
+        });
+        bothSay("T; [2]; SELECT 1; I", "select count(*) from item");
     }
 
     /** A client need not wait for the answer that asks for its data. */
