@@ -2,11 +2,14 @@ package tutti.grid;
 
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Stream;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Key;
 
@@ -17,6 +20,8 @@ import tutti.grid.store.Key;
  * @param self this node
  * @param nodes addresses by number, 0 to 255: of the nodes that found the grid, or, for one that joins it, of some that are there, and its own. A node that has founded the grid and is started
  *            anew must be given the same as before
+ * @param founders the nodes that found the grid, 0 to 255: all of {@code nodes} unless it is said otherwise. With {@link CommitProtocol#GROUPS} they say which groups there are, for ever, so all nodes must be
+ *            given the same; a node that is none of them joins a group
  * @param caches with different names; their order counts
  * @param protocol how transactions commit
  * @param crashes how many nodes may crash at a time without anything being undone that somebody has seen, 0 to 255; with 0 the
@@ -33,8 +38,8 @@ import tutti.grid.store.Key;
  *            differ
  * @param findsDeadlocks whether two-phase commit finds direct cycles of waits at once; otherwise every deadlock lasts until a lock was waited for too long. For comparisons
  */
-public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
-        CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
+public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, Set<Integer> founders,
+        List<CacheConfig> caches, CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
         Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
         long storedBytesMax, boolean findsDeadlocks) {
     private static final Duration TIME_MIN = Duration.ofMillis(1);
@@ -98,21 +103,25 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     /** Checks what can be checked. */
     public GridConfig {
         nodes = Map.copyOf(new TreeMap<>(nodes));
+        founders = Collections.unmodifiableSet(new TreeSet<>(founders));
         caches = List.copyOf(caches);
         if (!nodes.containsKey(self)) {
             throw new IllegalArgumentException("node " + self + " is none of " + new TreeMap<>(nodes).keySet());
         }
-        if (nodes.keySet().stream().anyMatch(node -> node < 0 || node >= LamportClock.NODES_MAX)) {
-            throw new IllegalArgumentException("nodes are numbered 0 to " + (LamportClock.NODES_MAX - 1));
+        if (founders.isEmpty() || Stream.concat(nodes.keySet().stream(), founders.stream())
+                .anyMatch(node -> node < 0 || node >= LamportClock.NODES_MAX)) {
+            throw new IllegalArgumentException("nodes are numbered 0 to "
+                    + (LamportClock.NODES_MAX - 1) + ", and one at least founds the grid");
         }
         Set<String> names = new HashSet<>();
         for (CacheConfig cache : caches) {
             if (!names.add(cache.name())) {
                 throw new IllegalArgumentException("there are two caches '" + cache.name() + "'");
             }
-            if (cache.degree() > nodes.size()) {
+            int there = protocol == CommitProtocol.GROUPS ? founders.size() : nodes.size();
+            if (cache.degree() > there) {
                 throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "cache '" + cache.name()
-                        + "' has degree " + cache.degree() + ", but there are " + nodes.size()
+                        + "' has degree " + cache.degree() + ", but there are " + there
                         + " nodes: add nodes or lower the degree");
             }
         }
@@ -155,45 +164,52 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     /** With what suits a local network. */
     public static GridConfig of(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
             CommitProtocol protocol) {
-        return new GridConfig(name, self, nodes, caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
+        return new GridConfig(name, self, nodes, nodes.keySet(), caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
                 Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20,
                 Long.MAX_VALUE, true);
     }
 
+    /** The same where these nodes have founded the grid, whatever addresses are known. */
+    public GridConfig withFounders(Set<Integer> those) {
+        return new GridConfig(name, self, nodes, those, caches, protocol, crashes, heartbeat, failureTimeout,
+                lockTimeout, operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax,
+                findsDeadlocks);
+    }
+
     /** The same with another number of crashes at a time. */
     public GridConfig withCrashes(int number) {
-        return new GridConfig(name, self, nodes, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with other times of nodes. */
     public GridConfig withHeartbeat(Duration often, Duration failure) {
-        return new GridConfig(name, self, nodes, caches, protocol, crashes, often, failure, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, often, failure, lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with other times of transactions. */
     public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
-        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
                 transaction, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with a limit to what this node stores. */
     public GridConfig withStoredBytesMax(long bytes) {
-        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes, findsDeadlocks);
     }
 
     /** The same, but two-phase commit does not look for deadlocks: they end by the lock timeout alone. */
     public GridConfig withoutDeadlockDetection() {
-        return new GridConfig(name, self, nodes, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, false);
     }
 
     /** In what nodes must agree, as text. */
     public String agreement() {
         return name + ", " + protocol + ", crashes " + crashes
-                + (protocol == CommitProtocol.GROUPS ? ", nodes " + new TreeMap<>(nodes).keySet() : "") + ", caches "
+                + (protocol == CommitProtocol.GROUPS ? ", founders " + founders : "") + ", caches "
                 + caches.stream().map(CacheConfig::agreement).toList();
     }
 }

@@ -18,9 +18,14 @@ public interface Commits {
         /** A transaction is applied here, on the keys that this node owns. Told once. */
         void applied(TransactionId id, long stamp, CommitRequest request);
 
-        /** Without views: another life of this node takes part instead of this one. */
-        default void replaced() {
-            // It has crashed, or will soon hear of it.
+        /** Without views: who is a member of some group has changed. It must not call back from there. */
+        default void membersChanged() {
+            // Others learn of it by views.
+        }
+
+        /** Without views: this life of this node is no member any more: it was to go, or another one takes part instead. */
+        default void over() {
+            // Others learn of it by views.
         }
     }
 

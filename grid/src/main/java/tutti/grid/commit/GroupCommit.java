@@ -12,6 +12,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.genuine.GroupMulticast;
 import tutti.grid.genuine.Groups;
@@ -63,7 +64,6 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     private final int self;
     private final int group;
-    private final Groups groups;
     private final GroupOwners owners;
     private final Store store;
     private final World world;
@@ -143,13 +143,13 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
             World world) {
         this.self = self;
         this.owners = owners;
-        this.groups = new Groups(owners.groups());
         this.group = owners.groupOf(self);
         this.store = store;
         this.patienceNanos = patienceNanos;
         this.world = world;
         this.clock = clock;
-        this.multicast = new GroupMulticast(self, groups, clock, this, process);
+        this.multicast = new GroupMulticast(self, new Groups(owners.groups(), owners.others()), clock, this,
+                process);
         if (process == 0) {
             behind = 0;
         }
@@ -221,11 +221,16 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         undecided.values().forEach(this::ask);
         transactions.values().stream().filter(one -> one.done != null && !one.delivered).forEach(this::ask);
         if (silent.contains(multicast.leader()) || multicast.isWaiting()) {
-            int next = groups.members().get(group).stream().filter(node -> !silent.contains(node)).findFirst()
-                    .orElse(self);
-            if (next == self) {
-                multicast.lead();
-            }
+            leadUnlessAnotherMay(self);
+        }
+    }
+
+    /** Leads, if this is the first member that is heard, but for one. */
+    private void leadUnlessAnotherMay(int without) {
+        int next = multicast.configuration().nodes().stream()
+                .filter(node -> !silent.contains(node) && (node != without || node == self)).findFirst().orElse(self);
+        if (next == self) {
+            multicast.lead();
         }
     }
 
@@ -330,7 +335,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     /** Whether this life has also delivered and decided what was on its way when it was taken in. */
     public boolean isReady() {
-        if (multicast.takesPart() && behind > 0 && multicast.lowestPending() > behind
+        if (multicast.takesPart() && behind > 0 && multicast.isStable() && multicast.lowestPending() > behind
                 && (undecided.isEmpty() || undecided.firstKey() > behind)) {
             behind = 0;
         }
@@ -353,9 +358,64 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         return new State(delivered, floor, present, open, List.copyOf(outcomes.values()), over);
     }
 
+    /** Who takes part in the ballot that this node has joined, of its group. */
+    public Configuration configuration() {
+        return multicast.configuration();
+    }
+
+    /** The members of a group, as far as this node knows. */
+    public Configuration members(int of) {
+        return multicast.members(of);
+    }
+
+    /** The ballot that this node has joined, of its group. */
+    public long ballot() {
+        return multicast.ballot();
+    }
+
+    /** Whether this node leads its group, as far as it knows. */
+    public boolean isLeading() {
+        return multicast.isLeading();
+    }
+
+    /** Whether the group could go on with a member more, if that crashed at once. */
+    public boolean mayTakeIn() {
+        Configuration of = multicast.configuration();
+        return heardOf(of, -1) > (of.members().size() + 1) / 2;
+    }
+
     /** It has copied all; it is to be taken in; see {@link GroupMulticast#takeIn}. */
-    public void takeIn(int member, long process) {
-        boolean _ = multicast.takeIn(member, process);
+    public void takeIn(int member, long process, String address) {
+        boolean _ = mayTakeIn() && multicast.takeIn(member, process, address);
+    }
+
+    /** Whether the group can go on without a member: more than half of the others are heard. */
+    public boolean mayTakeOut(int member) {
+        Configuration of = multicast.configuration();
+        return of.has(member) && heardOf(of, member) > (of.members().size() - 1) / 2;
+    }
+
+    private long heardOf(Configuration of, int without) {
+        return of.nodes().stream().filter(node -> node != without && !silent.contains(node)).count();
+    }
+
+    /** As the leader: the group goes on without a member, if it can; see {@link GroupMulticast#takeOut}. */
+    public void takeOut(int member) {
+        boolean _ = mayTakeOut(member) && multicast.takeOut(member);
+    }
+
+    /** Another member of the group wants to leave. It cannot lead the ballot in which it is none. */
+    public void leaves(int member) {
+        takeOut(member);
+        if (multicast.takesPart() && multicast.leader() == member && !multicast.isWaiting()
+                && multicast.configuration().has(member)) {
+            leadUnlessAnotherMay(member);
+        }
+    }
+
+    /** Tells a node who the members of all groups are. */
+    public void introduce(int node) {
+        multicast.introduce(node);
     }
 
     /** It does not copy any more. */
@@ -394,6 +454,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         multicast.begins(node, process);
     }
 
+    /** A node is no member any more. */
+    public void gone(int node) {
+        multicast.gone(node);
+    }
+
     /** A node that was gone is a member again. */
     public void there(int node) {
         multicast.there(node);
@@ -410,7 +475,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
             return;
         }
         Set<Integer> to = new TreeSet<>();
-        groupsOf(transaction.request()).forEach(of -> to.addAll(groups.members().get(of)));
+        groupsOf(transaction.request()).forEach(of -> to.addAll(multicast.members(of).nodes()));
         to.remove(self);
         to.forEach(node -> world.send(node, new CommitMessage.Inquire(transaction.name, 0)));
     }
@@ -441,8 +506,13 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     @Override
-    public void replaced() {
-        world.replaced();
+    public void membersChanged() {
+        world.membersChanged();
+    }
+
+    @Override
+    public void over() {
+        world.over();
     }
 
     // ------------------------------------------------------------------------------------------ as a member
@@ -518,11 +588,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         Set<Integer> to = new TreeSet<>(Set.of(transaction.name.node()));
         for (int other : groupsOf(transaction.request())) {
             if (other != group) {
-                to.addAll(groups.members().get(other));
+                to.addAll(multicast.members(other).nodes());
             }
         }
         // Members of this group know it by themselves.
-        to.removeAll(groups.members().get(group));
+        to.removeAll(multicast.members(group).nodes());
         to.forEach(node -> world.send(node, vote));
         decide(transaction);
     }

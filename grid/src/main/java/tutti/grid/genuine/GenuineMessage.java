@@ -17,7 +17,7 @@ public sealed interface GenuineMessage extends Encoded {
     /** All of them. */
     static List<Schema<? extends GenuineMessage>> schemas() {
         return List.of(Data.SCHEMA, Accept.SCHEMA, Ack.SCHEMA, Delivered.SCHEMA, Prepare.SCHEMA, Promise.SCHEMA,
-                Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA, Part.SCHEMA);
+                Install.SCHEMA, Installed.SCHEMA, Passed.SCHEMA, Progress.SCHEMA, Part.SCHEMA, Members.SCHEMA);
     }
 
     /** The message itself, to the leaders of the groups that it goes to. */
@@ -75,34 +75,31 @@ public sealed interface GenuineMessage extends Encoded {
                         Field.of("stamp", Types.POSITIVE, Delivered::stamp), Delivered::new);
     }
 
-    /**
-     * Who wants to lead its group asks for what the members know.
-     *
-     * @param lives of the members that are to take part in the ballot, one that is to be taken in among them, perhaps
-     */
-    record Prepare(long ballot, List<Lives.Life> lives) implements GenuineMessage {
+    /** Who wants to lead its group asks for what the members know. */
+    record Prepare(long ballot) implements GenuineMessage {
         static final Schema<Prepare> SCHEMA = Schema
                 .message("group prepare", 64, Prepare.class, "The sender wants to lead its group in a ballot.").of(
-                        Field.of("ballot", Types.POSITIVE, Prepare::ballot),
-                        Field.of("lives", Lives.LIST, Prepare::lives), Prepare::new);
+                        Field.of("ballot", Types.POSITIVE, Prepare::ballot), Prepare::new);
     }
 
     /**
      * The answer, after which its sender takes no part in lower ballots.
      *
+     * @param since which life of its node the sender is; see {@link Configuration.Member}
      * @param joined the highest ballot whose state the sender has installed
+     * @param configuration who takes part in that ballot
      * @param clock of the sender
-     * @param lives the latest that the sender knows of each member
      */
-    record Promise(long ballot, long joined, long clock, List<Lives.Life> lives,
+    record Promise(long ballot, long since, long joined, Configuration configuration, long clock,
             List<Entry> entries) implements GenuineMessage {
         static final Schema<Promise> SCHEMA = Schema
                 .message("group promise", 65, Promise.class, "What a member knows; it takes part in no lower ballot.")
                 .of(
                         Field.of("ballot", Types.POSITIVE, Promise::ballot),
+                        Field.of("since", Types.NATURAL, Promise::since),
                         Field.of("joined", Types.NATURAL, Promise::joined),
+                        Field.of("configuration", Configuration.SCHEMA, Promise::configuration),
                         Field.of("clock", Types.NATURAL, Promise::clock),
-                        Field.of("lives", Lives.LIST, Promise::lives),
                         Field.of("entries", Entry.LIST, Promise::entries), Promise::new);
 
         /** With what to go on: what is final, and what was accepted by those who had joined the highest ballot. */
@@ -137,17 +134,17 @@ public sealed interface GenuineMessage extends Encoded {
     /**
      * With what a group goes on in a ballot.
      *
-     * @param lives of the members that take part in it
+     * @param configuration who takes part in it
      * @param above all that its leader has delivered with a stamp above this is among the entries
      */
-    record Install(long ballot, long clock, List<Lives.Life> lives, long above,
+    record Install(long ballot, long clock, Configuration configuration, long above,
             List<Entry> entries) implements GenuineMessage {
         static final Schema<Install> SCHEMA = Schema
                 .message("group install", 66, Install.class, "With what a group goes on in a ballot, from its leader.")
                 .of(
                         Field.of("ballot", Types.POSITIVE, Install::ballot),
                         Field.of("clock", Types.NATURAL, Install::clock),
-                        Field.of("lives", Lives.LIST, Install::lives),
+                        Field.of("configuration", Configuration.SCHEMA, Install::configuration),
                         Field.of("above", Types.NATURAL, Install::above),
                         Field.of("entries", Entry.LIST, Install::entries), Install::new);
     }
@@ -169,6 +166,15 @@ public sealed interface GenuineMessage extends Encoded {
         static final Schema<Passed> SCHEMA = Schema
                 .message("group passed", 68, Passed.class, "The sender takes part in no lower ballot.").of(
                         Field.of("ballot", Types.POSITIVE, Passed::ballot), Passed::new);
+    }
+
+    /** Who takes part in a ballot of a group, in which more than half of them go on. A leader says so to each node before it proposes anything to it in that ballot. */
+    record Members(int group, long ballot, Configuration configuration) implements GenuineMessage {
+        static final Schema<Members> SCHEMA = Schema
+                .message("group members", 77, Members.class, "Who takes part in a ballot of a group.").of(
+                        Field.of("group", Types.u8(0, Groups.GROUPS_MAX - 1), Members::group),
+                        Field.of("ballot", Types.NATURAL, Members::ballot),
+                        Field.of("configuration", Configuration.SCHEMA, Members::configuration), Members::new);
     }
 
     /**

@@ -32,39 +32,24 @@ import tutti.grid.multicast.LamportClock;
  * delivers what is committed and lies below all else that its leader has proposed and it has not delivered.
  *
  * <p>
- * <b>When a leader is gone.</b> Another member asks its group to go on in a higher ballot: PREPARE. Members PROMISE to take part in
- * no lower one, and tell what they have accepted or know to be final, and their clocks. From more than half of them the new leader takes:
- * every final stamp; what was accepted by those who had joined the highest ballot; the latest clock. All INSTALL this state. When more than
- * half have, the ballot is <em>stable</em>: then its leader proposes, the same stamps for what the state holds, and its members deliver. Who
- * is asked in a ballot that is over says so: PASSED.
+ * <b>When a leader is gone, or members come and go.</b> The group goes on in a higher ballot, with another leader or other members, and a state that has all that more than half of the members of any ballot before have
+ * accepted: see {@link Ballots}. When more than half have installed it, the ballot is <em>stable</em>: then its leader proposes, the same stamps for what the state holds, and its members deliver.
  *
  * <p>
  * <b>What it stands on.</b> Channels between nodes that live are reliable and first in, first out. Nodes stop, and lose what they had. More
  * than half of each group live and take part. For progress, but not for safety, somebody who lives must lead each group in the end ({@link #lead}).
  *
  * <p>
- * <b>Lives.</b> A node that has crashed may be started anew, as another <em>life</em>, which knows nothing. Each ballot says which life of each member takes part in it. A life takes part in nothing before
- * it is taken in: it copies what a leader has delivered up to some stamp and what its node has made of that ({@link #give}, {@link #given}), while the leader keeps all that it delivers since; then
- * the leader asks its group to go on in a higher ballot with that life instead of the one before ({@link #takeIn}), and installs the ballot's state there as well. That state says above which stamp it
- * has all; a life that was not given all up to there does not take it. Who promises remembers the latest lives that it has heard of, and tells them. <em>A leader counts promises only if all that sent them know exactly the lives that it
- * has asked for</em>; otherwise it asks anew, with the later ones. The life that is to be taken in promises nothing, so more than half of the group promise without it.
- *
- * <p>
- * <b>Why a life before does no harm.</b> Let b &lt; b' be ballots that were installed, P(b) those who promised b. (1) Lives only go forward: those of b' are those of b, or later ones, of each member. Take the first b for which that is wrong, and a place f that is
- * both in P(b) and in P(b'). If it was the same life, it promised b first, and told of the lives of b when it promised b'. If not, each of the two had been taken in by a ballot, e and e', below b and b'. If b &lt; e', then by induction the lives of e' are not before those of b, and
- * the life that promised b' has known them. b = e' cannot be, since then f's life was that of b'. If e' &lt; b, the lives of e' are not after those of b, by induction; so the life in P(b) is a later one, taken in by e &lt; b, and the lives of e
- * are not after those of b', as b is the first: a contradiction. (2) Whoever has acted in b, by acknowledging or installing, and more than half have, one of them is in P(b'), or in its place a life that a ballot e' has taken in. If e' &gt; b, the state of e' has what
- * was accepted in b, by induction, and so has that life. e' &le; b cannot be: by (1) the life in b would be later than that in b'. So wherever it says below that of two majorities one was in both, it was; or another
- * life was there that had been given all of it. An acknowledgement needs no life: only one life of a member takes part in a ballot, and it names the ballots.
+ * <b>Members.</b> Each ballot says which lives of which nodes take part in it; only one life of a node does. So an acknowledgement, which names the ballots of all groups, needs to say nothing of lives or members; but who counts acknowledgements
+ * must know who takes part in the ballots that they name. A leader tells that to each node before it proposes anything to it in its ballot ({@link Memberships}); and who does not know it of a ballot, acknowledges nothing of it and counts nothing for it. So whoever acknowledges a proposal knows all
+ * members to whom that is to be told. Where it says "more than half of a group" below, it is more than half of the members of the ballot in which they have done something.
  *
  * <p>
  * <b>What a life delivers</b> is what its leader had delivered up to the stamp up to which it was given all, and then what is above: the ballot that takes it in has what is final above that stamp, and what may become final. So it is, from then on, a member that was slow. What others
  * have sent to the life before is lost. It asks for that by sending a message again that it waits for: leaders and members then say again what they have said, and its own leader says that it has delivered it.
  *
  * <p>
- * <b>One stamp of each group.</b> If more than half of a group have accepted a proposal, all later ballots keep it. One of them is asked
- * by the next leader. If it is of the highest ballot that was joined by those asked, its proposal is taken. If somebody has joined a
- * higher one, that one's state held the proposal already, by induction. So final stamps agree, whichever ballots they are counted in.
+ * <b>One stamp of each group.</b> If more than half of a group have accepted a proposal, all later ballots keep it ({@link Ballots}). So final stamps agree, whichever ballots they are counted in.
  * They differ between messages: a leader's clock is at least that of more than half of its group, and who accepts a proposal has seen it.
  *
  * <p>
@@ -76,7 +61,7 @@ import tutti.grid.multicast.LamportClock;
  * out the proposal of n before; so p waits. If m was final in the state of b, that clock was at F already: there is no such n.
  * <li>c &gt; b: the clock of c's leader began at F or above, since more than half of g have seen F before they joined c. So n was part of
  * the state of c, proposed in a ballot d. Not d &gt; b, for the same reason. If d = b, p knows of it as above. If d &lt; b, then n was not
- * in the state of b (p would know); nor is it in any later one, since more than half had joined b when p delivered, and what
+ * in the state of b (p would know); nor is it in any later one, since b was stable when p delivered, so all later ones descend from it, and what
  * others remember of lower ballots is not taken any more.
  * </ul>
  * Hence every node delivers in the order of final stamps: uniform total order, acyclic.
@@ -118,14 +103,19 @@ public class GroupMulticast {
             // What is kept besides is none of the multicast's business.
         }
 
-        /** Another life takes this member's place: this one takes part in nothing any more. */
-        default void replaced() {
-            // It has crashed, or will soon hear of it.
+        /** Who is a member of some group has changed, as far as this node knows: see {@link #members}. */
+        default void membersChanged() {
+            // Whoever sends finds them.
+        }
+
+        /** This life is no member of its group any more: it takes part in nothing. */
+        default void over() {
+            // It was taken out because it is to go, or another one has come.
         }
     }
 
     /** After so many ticks something was lost with a life that is over, and is not merely late. */
-    private static final int TICKS_BEFORE_LOST = 4;
+    static final int TICKS_BEFORE_LOST = 4;
 
     private final int self;
     private final Groups groups;
@@ -137,27 +127,8 @@ public class GroupMulticast {
     private final TreeMap<Long, Tracked> queue = new TreeMap<>();
     private final Deque<GenuineMessage> toSelf = new ArrayDeque<>();
     private boolean working;
-    // Lives of the members of this node's group: the latest that are known, those of the ballot that was joined, and those that were asked to take part in another one.
-    private final long process;
-    private Lives lives;
-    private Lives joinedLives;
-    private Lives asked;
-    /** This one's. */
-    private Lives.Life life = Lives.Life.FIRST;
-    private boolean takesPart;
-    /** Whether a life that takes no part yet has been given what its group had delivered. */
-    private boolean given;
-    private @Nullable Joining joining;
-    // Ballots of this node's group.
-    private long promised;
-    private long joined;
-    private int ticksBehind;
-    /** The highest that somebody has heard of, as far as this node knows. */
-    private long heard;
-    /** By ballot, not below the one that was joined: who goes on in it. */
-    private final TreeMap<Long, Set<Integer>> installed = new TreeMap<>();
-    private final Map<Integer, GenuineMessage.Promise> promises = new HashMap<>();
-    private boolean leading;
+    private final Memberships memberships;
+    private final Ballots ballots;
     /** Of other groups: who seems to lead them. */
     private final Map<Integer, Integer> leaders = new HashMap<>();
     // What others need no more.
@@ -184,9 +155,6 @@ public class GroupMulticast {
             messages = List.copyOf(messages);
         }
     }
-
-    /** A member that is given what this node, its leader, has: all that was delivered above a stamp is kept for it. */
-    private record Joining(int node, long process, long above) {}
 
     /** With a clock of its own. */
     public GroupMulticast(int self, Groups groups, World world) {
@@ -225,15 +193,8 @@ public class GroupMulticast {
         this.group = groups.groupOf(self);
         this.world = world;
         this.clock = clock;
-        this.process = process;
-        this.lives = Lives.first(group < 0 ? 0 : groups.of(group).size());
-        this.joinedLives = lives;
-        this.asked = lives;
-        this.takesPart = process == 0;
-        if (group >= 0 && takesPart) {
-            installed.put(0L, new HashSet<>(groups.of(group)));
-            leading = groups.leader(group, 0) == self;
-        }
+        this.memberships = new Memberships(groups);
+        this.ballots = new Ballots(self, groups, clock, memberships, reports, parts, process, new OfBallots());
     }
 
     /**
@@ -243,8 +204,8 @@ public class GroupMulticast {
      * @param to groups, at least one
      */
     public void send(TransactionId id, Set<Integer> to, byte[] payload) {
-        if (!takesPart) {
-            throw new IllegalStateException("node " + self + " takes part in nothing yet");
+        if (!ballots.takesPart()) {
+            throw new IllegalStateException("node " + self + " takes part in nothing");
         }
         if (to.isEmpty() || id.node() != self || !outbox.isNext(id)
                 || !groups.members().keySet().containsAll(to)) {
@@ -255,7 +216,8 @@ public class GroupMulticast {
         outbox.add(data);
         for (int one : data.groups()) {
             // Somebody else may lead it by now; whoever does is asked by tick.
-            send(one == group ? groups.leader(one, joined) : leaders.getOrDefault(one, groups.leader(one, 0)), data);
+            send(one == group ? ballots.leader() : leaders.getOrDefault(one, Groups.leader(memberships.ballot(one))),
+                    data);
         }
         work();
     }
@@ -268,36 +230,23 @@ public class GroupMulticast {
 
     /** This node is to lead its group, since who does seems to be gone. More than one may be told so. */
     public void lead() {
-        if (group < 0 || !takesPart) {
+        if (group < 0 || !ballots.takesPart()) {
             throw new IllegalStateException("node " + self + " takes part in no group");
         }
-        ask(nextBallot(), lives);
-    }
-
-    private long nextBallot() {
-        long ballot = heard + 1;
-        while (groups.leader(group, ballot) != self) {
-            ballot++;
-        }
-        return ballot;
-    }
-
-    private void ask(long ballot, Lives of) {
-        asked = of;
-        sendToGroup(new GenuineMessage.Prepare(ballot, of.all()));
+        ballots.lead();
         work();
     }
 
-    // ------------------------------------------------------------------------------------------ lives
+    // ------------------------------------------------------------------------------------------ members
 
-    /** Whether this node is one of its group: the first life is from the start, another one when it was taken in. */
+    /** Whether this node is one of its group: from the start, or since it was taken in; and it was not taken out. */
     public boolean takesPart() {
-        return takesPart;
+        return ballots.takesPart();
     }
 
     /** What this life sends has serials from this on, which no life before has had. */
     public long firstSerial() {
-        return life.ballot() << Outbox.SERIAL_BITS;
+        return ballots.firstSerial();
     }
 
     /** The stamp of what was delivered last, here or by who has {@linkplain #given given} what it had; 0 if nothing was. */
@@ -305,39 +254,51 @@ public class GroupMulticast {
         return deliveredStamp;
     }
 
+    /** Who takes part in the ballot that this node has joined, of its group. */
+    public Configuration configuration() {
+        return ballots.configuration();
+    }
+
+    /** The members of a group, as far as this node knows. */
+    public Configuration members(int of) {
+        return of == group ? ballots.configuration() : memberships.latest(of);
+    }
+
     /**
-     * As the leader: another life of a member begins to copy what this node has at this instant, so from now on this node keeps for it all that it has.
+     * As the leader: a life of a node that is no member begins to copy what this node has at this instant, so from now on this node keeps for it all that it has.
      *
-     * @return null if this node does not lead
+     * @return null if this node does not lead, or the other one is a member or cannot be one
      */
     public @Nullable Over give(int member, long itsProcess) {
-        if (!isLeading() || groups.groupOf(member) != group) {
-            return null;
-        }
-        stopGiving();
-        joining = new Joining(member, itsProcess, deliveredStamp);
-        reports.begins(member);
-        return reports.over();
+        return groups.groupOf(member) == group ? ballots.give(member, itsProcess) : null;
     }
 
     /** Who copies does so no more, or was taken in. */
     public void stopGiving() {
-        if (joining != null) {
-            reports.gone(joining.node);
-            joining = null;
-        }
+        ballots.stopGiving();
     }
 
     /**
-     * It has all: it is to be taken in, by a ballot in which this node goes on leading. Nobody may be asked for the same life again: if it is not taken in, another one begins. Returns false if nothing is asked.
+     * It has all: it is to be taken in, by a ballot in which this node goes on leading. Nobody may be asked for the same life again: if it is not taken in, another one begins.
+     *
+     * @param address where it listens
+     * @return false if nothing is asked
      */
-    public boolean takeIn(int member, long itsProcess) {
-        if (!isLeading() || joining == null || joining.node != member || joining.process != itsProcess) {
-            return false;
-        }
-        long ballot = nextBallot();
-        ask(ballot, lives.with(groups.placeOf(member), new Lives.Life(ballot, itsProcess)));
-        return true;
+    public boolean takeIn(int member, long itsProcess, String address) {
+        boolean asks = ballots.takeIn(member, itsProcess, address);
+        work();
+        return asks;
+    }
+
+    /**
+     * As the leader: another member is to be taken out, by a ballot in which this node goes on leading. It should be one that leaves, or whose life is over; more than half of the others should live.
+     *
+     * @return false if nothing is asked
+     */
+    public boolean takeOut(int member) {
+        boolean asks = ballots.takeOut(member);
+        work();
+        return asks;
     }
 
     /**
@@ -345,22 +306,28 @@ public class GroupMulticast {
      * that was delivered since.
      */
     public void given(long delivered, Over over) {
-        if (takesPart) {
-            throw new IllegalStateException("node " + self + " takes part already");
-        }
+        ballots.given();
         deliveredStamp = delivered;
         reports.given(over);
-        given = true;
     }
 
     /** From now on this node talks to another life of a node, for which nothing need be kept before it was taken in. What the one before was told last may be lost. */
     public void begins(int node, long itsProcess) {
         gone(node);
-        if (takesPart && isLeading() && groups.groupOf(node) == group
-                && joinedLives.of(groups.placeOf(node)).process() == itsProcess) {
-            // It may have been told of this ballot as the one before.
-            lead();
+        ballots.begins(node, itsProcess);
+        work();
+    }
+
+    /** Tells a node who the members of all groups are, as far as this one knows. */
+    public void introduce(int node) {
+        for (int one : memberships.groups()) {
+            if (one == group) {
+                ballots.tell(node);
+            } else if (memberships.ballot(one) != groups.firstBallot(one)) {
+                send(node, new GenuineMessage.Members(one, memberships.ballot(one), memberships.latest(one)));
+            }
         }
+        work();
     }
 
     /** A node that was {@linkplain #gone gone} is a member again, as another life. */
@@ -370,13 +337,10 @@ public class GroupMulticast {
 
     /** Time has passed: sends again what should have been delivered since. To be called now and then. */
     public void tick() {
-        if (!takesPart) {
+        if (!ballots.takesPart()) {
             return;
         }
-        if (group >= 0 && (isBehind() ? ++ticksBehind > TICKS_BEFORE_LOST : joined > 0 && !isStable())) {
-            groups.of(group).stream().filter(node -> node != self)
-                    .forEach(node -> send(node, new GenuineMessage.Installed(joined, true)));
-        }
+        ballots.tick();
         // Its own group knows nothing of it, so its sender is gone, perhaps, and the others have lost it. If not, what is dropped here will be said again.
         messages.values().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_LOST);
         outbox.due().forEach(this::repeat);
@@ -389,7 +353,7 @@ public class GroupMulticast {
     }
 
     private void repeat(GenuineMessage.Data data) {
-        everybody(data.groups()).forEach(node -> send(node, data));
+        memberships.everybody(data.groups()).forEach(node -> send(node, data));
     }
 
     /** Tells that this node is through with all that it has delivered. */
@@ -404,19 +368,19 @@ public class GroupMulticast {
      * @param waitingFor the lowest serial of a message of its own of which it may ask what has become of it; the largest number if there is none
      */
     public void announce(long through, long waitingFor) {
-        if (!takesPart) {
+        if (!ballots.takesPart()) {
             return;
         }
         // By node: up to where it must have told that it is through. A life that was begun meanwhile may not know that anybody waits for it.
         Map<Integer, Long> to = new TreeMap<>();
         messages.values().stream().filter(message -> message.delivered).forEach(message -> {
-            everybody(message.groups).forEach(node -> to.merge(node, message.stamp, Math::max));
+            memberships.everybody(message.groups).forEach(node -> to.merge(node, message.stamp, Math::max));
             if (reports.isWaitedFor(message.id.node(), 0)) {
                 to.putIfAbsent(message.id.node(), 0L);
             }
         });
         long unfinished = Math.min(outbox.unfinished(), waitingFor);
-        outbox.told(unfinished).forEach(of -> everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
+        outbox.told(unfinished).forEach(of -> memberships.everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
         waiting.forEach(node -> to.putIfAbsent(node, 0L));
         waiting.clear();
         to.forEach((node, stamp) -> send(node, new GenuineMessage.Progress(through, unfinished,
@@ -439,22 +403,22 @@ public class GroupMulticast {
 
     /** The ballot in which this node takes part, of its group. */
     public long ballot() {
-        return joined;
+        return ballots.joined();
     }
 
     /** Who leads that ballot. */
     public int leader() {
-        return groups.leader(group, joined);
+        return ballots.leader();
     }
 
     /** Whether this node leads its group, as far as it knows. */
     public boolean isLeading() {
-        return leading && !isWaiting();
+        return ballots.isLeading();
     }
 
     /** Whether this node waits for another ballot of its group, in which somebody wanted to lead. If that lasts, somebody must. */
     public boolean isWaiting() {
-        return heard > joined;
+        return ballots.isWaiting();
     }
 
     /** The lowest stamp at which something that waits here may be delivered; the largest number if nothing waits. */
@@ -477,18 +441,6 @@ public class GroupMulticast {
         }
     }
 
-    private void sendToGroup(GenuineMessage message) {
-        groups.of(group).forEach(node -> send(node, message));
-    }
-
-    private Set<Integer> everybody(int[] of) {
-        Set<Integer> nodes = new TreeSet<>();
-        for (int one : of) {
-            nodes.addAll(groups.of(one));
-        }
-        return nodes;
-    }
-
     /** What this node has told itself. */
     private void work() {
         if (working) {
@@ -503,7 +455,8 @@ public class GroupMulticast {
     }
 
     private void handle(int from, GenuineMessage message) {
-        if (!takesPart && !(message instanceof GenuineMessage.Install || message instanceof GenuineMessage.Part)) {
+        if (!ballots.takesPart() && !(message instanceof GenuineMessage.Install
+                || message instanceof GenuineMessage.Part || message instanceof GenuineMessage.Members)) {
             return;
         }
         switch (message) {
@@ -519,23 +472,13 @@ public class GroupMulticast {
                     finish(done.id(), done.stamp());
                 }
             }
-            case GenuineMessage.Prepare prepare -> prepare(from, prepare);
-            case GenuineMessage.Part part -> {
-                ticksBehind = 0;
-                parts.came(from, part);
-            }
-            case GenuineMessage.Promise promise -> promised(from, parts.whole(from, promise));
-            case GenuineMessage.Install install -> install(from, parts.whole(from, install));
-            case GenuineMessage.Installed done -> {
-                installed(from, done.ballot());
-                if (done.asks() && done.ballot() == joined) {
-                    send(from, new GenuineMessage.Installed(joined, false));
-                } else if (done.asks() && done.ballot() < joined && isLeading()) {
-                    // It was told of this ballot as the life before.
-                    lead();
-                }
-            }
-            case GenuineMessage.Passed passed -> heard = Math.max(heard, passed.ballot());
+            case GenuineMessage.Prepare prepare -> ballots.prepare(from, prepare);
+            case GenuineMessage.Part part -> ballots.part(from, part);
+            case GenuineMessage.Promise promise -> ballots.promised(from, parts.whole(from, promise));
+            case GenuineMessage.Install install -> ballots.install(from, parts.whole(from, install));
+            case GenuineMessage.Installed done -> ballots.installed(from, done);
+            case GenuineMessage.Passed passed -> ballots.passed(passed);
+            case GenuineMessage.Members members -> members(members);
             case GenuineMessage.Progress how -> {
                 reports.reported(from, how);
                 if (how.asks()) {
@@ -548,9 +491,19 @@ public class GroupMulticast {
 
     // ------------------------------------------------------------------------------------------ without crashes
 
-    /** Whether this node has promised to take part in no other ballot than that which it has joined. */
-    private boolean isCurrent() {
-        return promised == joined;
+    /** Who takes part in a ballot that is stable. */
+    private void members(GenuineMessage.Members of) {
+        if (of.group() == group) {
+            ballots.members(of);
+        }
+        if (memberships.learn(of.group(), of.ballot(), of.configuration())) {
+            world.membersChanged();
+            // What could not be acknowledged or counted before.
+            List.copyOf(messages.values()).forEach(message -> {
+                accept(message);
+                commit(message);
+            });
+        }
     }
 
     private Tracked track(TransactionId id) {
@@ -564,6 +517,7 @@ public class GroupMulticast {
             return;
         }
         if (group < 0 || !isLeading() || reports.isForgotten(data.id())) {
+            ballots.tell(from);
             return;
         }
         message = track(data.id());
@@ -576,10 +530,11 @@ public class GroupMulticast {
         if (from == self) {
             return;
         }
-        boolean isDestination = everybody(message.groups).contains(from);
+        boolean isDestination = memberships.everybody(message.groups).contains(from);
         if (message.delivered && (isDestination || isLeading())) {
             send(from, new GenuineMessage.Delivered(message.id, message.stamp));
         } else if (isLeading() && isDestination) {
+            ballots.tell(from);
             send(from, proposal(message, from, message.payload));
         }
         GenuineMessage.Ack own = message.acks.get(self);
@@ -598,27 +553,30 @@ public class GroupMulticast {
     }
 
     private void propose(Tracked message, byte[] payload) {
-        everybody(message.groups).forEach(node -> send(node, proposal(message, node, payload)));
+        memberships.everybody(message.groups).forEach(node -> {
+            ballots.tell(node);
+            send(node, proposal(message, node, payload));
+        });
     }
 
     private GenuineMessage.Accept proposal(Tracked message, int to, byte[] payload) {
-        boolean lacksIt = groups.of(group).contains(to);
-        return new GenuineMessage.Accept(message.id, message.groups, group, joined, message.proposal,
+        boolean lacksIt = groups.groupOf(to) == group;
+        return new GenuineMessage.Accept(message.id, message.groups, group, ballots.joined(), message.proposal,
                 message.stamp, lacksIt ? payload : new byte[0]);
     }
 
     private void proposed(int from, GenuineMessage.Accept accept) {
-        if (group < 0 || groups.leader(accept.group(), accept.ballot()) != from) {
+        if (group < 0 || groups.groupOf(from) != accept.group() || Groups.leader(accept.ballot()) != from) {
             return;
         }
         leaders.put(accept.group(), from);
         Tracked known = messages.get(accept.id());
         boolean unknown = known == null || known.proposal == 0;
         if (accept.group() == group) {
-            if (accept.ballot() < promised) {
-                send(from, new GenuineMessage.Passed(promised));
+            if (accept.ballot() < ballots.promised()) {
+                send(from, new GenuineMessage.Passed(ballots.promised()));
             }
-            if (accept.ballot() != joined || !isCurrent() || (unknown && accept.stamp() <= deliveredStamp)) {
+            if (accept.ballot() != ballots.joined() || !ballots.isCurrent() || (unknown && accept.stamp() <= deliveredStamp)) {
                 return;
             }
         } else if (unknown && accept.last() > 0 && accept.last() <= deliveredStamp) {
@@ -635,29 +593,32 @@ public class GroupMulticast {
     /** Accepts the proposals for a message, if they are all there, of the present ballot in this group. */
     private void accept(Tracked message) {
         GenuineMessage.Accept own = message.accepts.get(group);
-        if (message.proposal == 0 || own == null || own.ballot() != joined || !isCurrent()
+        if (message.proposal == 0 || own == null || own.ballot() != ballots.joined() || !ballots.isCurrent()
                 || message.accepts.size() < message.groups.length) {
             return;
         }
-        long[] ballots = new long[message.groups.length];
+        long[] named = new long[message.groups.length];
         List<Long> proposals = new ArrayList<>();
-        for (int i = 0; i < ballots.length; i++) {
+        for (int i = 0; i < named.length; i++) {
             GenuineMessage.Accept accept = message.accepts.get(message.groups[i]);
             if (accept == null) {
                 throw new IllegalStateException("a proposal of a group that " + message + " does not go to");
             }
-            ballots[i] = accept.ballot();
+            if (memberships.at(message.groups[i], accept.ballot()) == null) {
+                return;
+            }
+            named[i] = accept.ballot();
             proposals.add(accept.stamp());
         }
-        if (Arrays.equals(message.acknowledged, ballots)) {
+        if (Arrays.equals(message.acknowledged, named)) {
             return;
         }
         long last = finalStamp(proposals);
         message.accepted = true;
-        message.acknowledged = ballots;
+        message.acknowledged = named;
         sawAccepted(last);
-        GenuineMessage.Ack ack = new GenuineMessage.Ack(message.id, ballots, last);
-        everybody(message.groups).forEach(node -> send(node, ack));
+        GenuineMessage.Ack ack = new GenuineMessage.Ack(message.id, named, last);
+        memberships.everybody(message.groups).forEach(node -> send(node, ack));
     }
 
     /** The largest proposal is the final stamp. */
@@ -682,17 +643,24 @@ public class GroupMulticast {
 
     /** Commits a message, if enough members of each group have accepted the same proposals, the own leader among them. */
     private void commit(Tracked message) {
-        if (message.stamp > 0 || message.proposal == 0 || !isCurrent()) {
+        if (message.stamp > 0 || message.proposal == 0 || !ballots.isCurrent()) {
             return;
         }
         GenuineMessage.Ack own = decisive(message);
-        if (own == null || own.ballots()[Arrays.binarySearch(message.groups, group)] != joined) {
+        if (own == null || own.ballots()[Arrays.binarySearch(message.groups, group)] != ballots.joined()) {
             return;
         }
-        for (int one : message.groups) {
-            long count = groups.of(one).stream().map(message.acks::get)
-                    .filter(ack -> ack != null && Arrays.equals(ack.ballots(), own.ballots())).count();
-            if (count < quorum(one)) {
+        for (int i = 0; i < message.groups.length; i++) {
+            Configuration members = counted(message.groups[i], own.ballots()[i]);
+            if (members == null) {
+                return;
+            }
+            int count = 0;
+            for (Configuration.Member member : members.members()) {
+                GenuineMessage.Ack ack = message.acks.get(member.node());
+                count += ack != null && Arrays.equals(ack.ballots(), own.ballots()) ? 1 : 0;
+            }
+            if (count < quorum(members)) {
                 return;
             }
         }
@@ -713,24 +681,30 @@ public class GroupMulticast {
      */
     private void ordered(int from, GenuineMessage.Delivered done) {
         Tracked message = messages.get(done.id());
-        if (group >= 0 && message != null && message.proposal > 0 && message.stamp == 0 && isCurrent()
-                && (groups.leader(group, joined) == from || isLeading())) {
+        if (group >= 0 && message != null && message.proposal > 0 && message.stamp == 0 && ballots.isCurrent()
+                && (ballots.leader() == from || isLeading())) {
             order(message, done.stamp());
         }
     }
 
     /** What the own leader has acknowledged: what it has proposed before its clock saw the final stamp has come here before. */
     GenuineMessage.@Nullable Ack decisive(Tracked message) {
-        return message.acks.get(groups.leader(group, joined));
+        return message.acks.get(ballots.leader());
     }
 
-    /** Of a group. */
-    int quorum(int of) {
-        return groups.quorum(of);
+    /** Whose acknowledgements count in a ballot of a group; null if that is not known. */
+    @Nullable
+    Configuration counted(int of, long ballot) {
+        return memberships.at(of, ballot);
+    }
+
+    /** How many of them must have said the same. */
+    int quorum(Configuration of) {
+        return of.quorum();
     }
 
     private void deliver() {
-        while (!queue.isEmpty() && isCurrent() && isStable()) {
+        while (!queue.isEmpty() && ballots.isCurrent() && isStable()) {
             Tracked first = queue.firstEntry().getValue();
             if (first.stamp == 0) {
                 return;
@@ -744,45 +718,93 @@ public class GroupMulticast {
             world.delivered(first.id, first.stamp, first.payload);
             if (first.id.node() == self) {
                 finish(first.id, first.stamp);
-            } else if (isLeading() && !everybody(first.groups).contains(first.id.node())) {
+            } else if (isLeading() && !memberships.everybody(first.groups).contains(first.id.node())) {
+                ballots.tell(first.id.node());
                 send(first.id.node(), new GenuineMessage.Delivered(first.id, first.stamp));
             }
         }
     }
 
-    /** Whether more than half of the group go on in the ballot that this node has joined. */
-    boolean isStable() {
-        return installed.getOrDefault(joined, Set.of()).size() >= groups.quorum(group);
-    }
-
     // ------------------------------------------------------------------------------------------ ballots
 
-    private void prepare(int from, GenuineMessage.Prepare prepare) {
-        if (group < 0 || groups.leader(group, prepare.ballot()) != from || !isLife(new Lives(prepare.lives()))) {
-            return;
+    /** What ballots are made of, and what they do here. */
+    private final class OfBallots implements Ballots.Multicast {
+        @Override
+        public void send(int to, GenuineMessage message) {
+            GroupMulticast.this.send(to, message);
         }
-        if (prepare.ballot() <= promised) {
-            send(from, new GenuineMessage.Passed(promised));
-            return;
+
+        @Override
+        public long deliveredStamp() {
+            return deliveredStamp;
         }
-        promised = prepare.ballot();
-        heard = Math.max(heard, promised);
-        leading = false;
-        promises.clear();
-        lives = lives.latest(new Lives(prepare.lives()));
-        List<GenuineMessage.Entry> rest = parts.ahead(promised, remembered(), part -> send(from, part));
-        send(from, new GenuineMessage.Promise(promised, joined, clock.latest(), lives.all(), rest));
+
+        @Override
+        public List<GenuineMessage.Entry> remembered() {
+            return GroupMulticast.this.remembered();
+        }
+
+        @Override
+        public Collection<GenuineMessage.Entry> chosen(Collection<GenuineMessage.Promise> of) {
+            return GroupMulticast.this.chosen(of);
+        }
+
+        @Override
+        public GenuineMessage.Promise parent(Collection<GenuineMessage.Promise> of) {
+            return GroupMulticast.this.parent(of);
+        }
+
+        @Override
+        public boolean mayChange() {
+            return GroupMulticast.this.mayChange();
+        }
+
+        @Override
+        public boolean isStable() {
+            return GroupMulticast.this.isStable();
+        }
+
+        @Override
+        public void replace(Collection<GenuineMessage.Entry> entries) {
+            GroupMulticast.this.replace(entries);
+        }
+
+        @Override
+        public void leads() {
+            messages.values().stream().filter(message -> message.proposal > 0)
+                    .sorted(Comparator.comparingLong(message -> message.proposal))
+                    .forEach(message -> propose(message, new byte[0]));
+        }
+
+        @Override
+        public void deliver() {
+            GroupMulticast.this.deliver();
+        }
+
+        @Override
+        public void takesPart() {
+            outbox.startAt(firstSerial());
+        }
+
+        @Override
+        public void changed() {
+            world.membersChanged();
+        }
+
+        @Override
+        public void over() {
+            world.over();
+        }
     }
 
-    /** Whether this life is the one that somebody means. If a later one is, this one is over; who means an earlier one will hear from others. */
-    private boolean isLife(Lives meant) {
-        Lives.Life own = meant.of(groups.placeOf(self));
-        if (own.ballot() > life.ballot()) {
-            takesPart = false;
-            leading = false;
-            world.replaced();
-        }
-        return own.equals(life);
+    /** Whether more than half of the group go on in the ballot that this node has joined. */
+    public boolean isStable() {
+        return ballots.isStable();
+    }
+
+    /** Whether this node may ask for another configuration of its group. */
+    boolean mayChange() {
+        return isLeading();
     }
 
     /** What this node has accepted or knows to be final. What was only proposed to it may be proposed otherwise. */
@@ -791,97 +813,22 @@ public class GroupMulticast {
                 .toList();
     }
 
-    private void promised(int from, GenuineMessage.Promise promise) {
-        if (promise.ballot() != promised || joined == promised) {
-            return;
-        }
-        Lives known = new Lives(promise.lives());
-        if (!countsPromise(known)) {
-            // A promise may be that of a life that has ended: all must know of the same lives.
-            lives = lives.latest(known);
-            lead();
-            return;
-        }
-        promises.put(from, promise);
-        if (promises.size() >= groups.quorum(group)) {
-            long latest = promises.values().stream().mapToLong(GenuineMessage.Promise::clock).max().orElseThrow();
-            List<GenuineMessage.Entry> rest = parts.ahead(promised, chosen(promises.values()), this::sendToGroup);
-            sendToGroup(new GenuineMessage.Install(promised, latest, asked.all(), above(), rest));
-        }
-    }
-
-    /** Whether a promise counts by whose sender these lives are the latest. */
-    boolean countsPromise(Lives known) {
-        return known.equals(asked);
-    }
-
-    /** What this node has delivered above is among what it remembers. */
-    private long above() {
-        return joining == null ? deliveredStamp : Math.min(joining.above, deliveredStamp);
-    }
-
     /** With what to go on. */
     Collection<GenuineMessage.Entry> chosen(Collection<GenuineMessage.Promise> of) {
         return GenuineMessage.Promise.chosen(of);
     }
 
-    private void install(int from, GenuineMessage.Install install) {
-        if (group < 0 || install.ballot() < promised || install.ballot() <= joined
-                || groups.leader(group, install.ballot()) != from) {
-            return;
-        }
-        Lives of = new Lives(install.lives());
-        if (!(takesPart ? isLife(of) : isTakenIn(from, install))) {
-            return;
-        }
-        for (int node : groups.of(group)) {
-            int place = groups.placeOf(node);
-            if (!of.of(place).equals(joinedLives.of(place))) {
-                reports.begins(node);
-            }
-        }
-        if (joining != null && of.of(groups.placeOf(joining.node)).process() != joining.process) {
-            // What was delivered before this ballot may not be kept any more.
-            stopGiving();
-        }
-        joining = null;
-        joinedLives = of;
-        lives = lives.latest(of);
-        promised = install.ballot();
-        joined = promised;
-        ticksBehind = 0;
-        heard = Math.max(heard, promised);
-        leading = false;
-        installed.headMap(joined).clear();
-        clock.seen(install.clock());
-        replace(install.entries());
-        installed.computeIfAbsent(joined, _ -> new HashSet<>()).add(from);
-        sendToGroup(new GenuineMessage.Installed(joined, false));
+    /** From whose ballot to go on. */
+    GenuineMessage.Promise parent(Collection<GenuineMessage.Promise> of) {
+        return Collections.max(of, Comparator.comparingLong(GenuineMessage.Promise::joined));
     }
 
     /** Whether this ballot would take in this life, if it was {@linkplain #given given} what was delivered up to a stamp. */
     public boolean wouldTakeIn(int from, GenuineMessage.Install install, long delivered) {
-        return !takesPart && groups.leader(group, install.ballot()) == from
-                && new Lives(install.lives()).of(groups.placeOf(self)).process() == process
-                && install.above() <= delivered;
+        return ballots.wouldTakeIn(from, install, delivered);
     }
 
-    /** Whether others go on in a ballot that this node has not been told of. */
-    private boolean isBehind() {
-        return !installed.isEmpty() && installed.lastKey() > joined;
-    }
-
-    private boolean isTakenIn(int from, GenuineMessage.Install install) {
-        if (!given || !wouldTakeIn(from, install, deliveredStamp)) {
-            return false;
-        }
-        life = new Lives(install.lives()).of(groups.placeOf(self));
-        takesPart = true;
-        outbox.startAt(firstSerial());
-        return true;
-    }
-
-    private void replace(List<GenuineMessage.Entry> entries) {
+    private void replace(Collection<GenuineMessage.Entry> entries) {
         queue.clear();
         Set<TransactionId> kept = new HashSet<>();
         for (GenuineMessage.Entry entry : entries) {
@@ -906,7 +853,7 @@ public class GroupMulticast {
                 continue;
             }
             if (message.stamp > 0 && !message.delivered) {
-                throw new IllegalStateException("the state of ballot " + joined + " lacks " + message);
+                throw new IllegalStateException("the state of ballot " + ballots.joined() + " lacks " + message);
             }
             message.proposal = 0;
             message.accepted = false;
@@ -916,29 +863,6 @@ public class GroupMulticast {
                 messages.remove(message.id);
             }
         }
-    }
-
-    private void installed(int from, long ballot) {
-        if (ballot < joined) {
-            return;
-        }
-        installed.computeIfAbsent(ballot, _ -> new HashSet<>()).add(from);
-        if (joining != null && joining.node == from
-                && joinedLives.of(groups.placeOf(from)).process() == joining.process) {
-            // It was taken in before, and has applied before that.
-            joining = null;
-            reports.begins(from);
-        }
-        if (ballot != joined || !isCurrent() || !isStable()) {
-            return;
-        }
-        if (groups.leader(group, joined) == self && !leading) {
-            leading = true;
-            messages.values().stream().filter(message -> message.proposal > 0)
-                    .sorted(Comparator.comparingLong(message -> message.proposal))
-                    .forEach(message -> propose(message, new byte[0]));
-        }
-        deliver();
     }
 
     // ------------------------------------------------------------------------------------------ what is over
@@ -951,13 +875,13 @@ public class GroupMulticast {
 
     private void forget() {
         messages.values().removeIf(message -> {
-            boolean isOver = message.delivered && reports.isOver(message, groups);
+            boolean isOver = message.delivered && reports.isOver(message, memberships);
             if (isOver) {
-                reports.forgotten(message, groups);
+                reports.forgotten(message, memberships);
                 world.forgotten(message.id);
             }
             return isOver;
         });
-        reports.forget(groups);
+        reports.forget(memberships);
     }
 }

@@ -6,13 +6,16 @@ import java.util.Map;
 import java.util.TreeMap;
 import tutti.core.schema.Type;
 import tutti.core.schema.Types;
+import tutti.grid.multicast.LamportClock;
 
 /**
- * Which nodes form which group. A node is in one group at most. Immutable.
+ * Which nodes form which group at first, and which group any other node would join. A node belongs to one group at most, for ever, whether it is a member or not: so nobody counts
+ * it in two groups. Immutable.
  *
- * @param members by the group's number, 0 to 255: its nodes, 0 to 255, each once; their order counts
+ * @param members by the group's number, 0 to 255: its first nodes, 0 to 255, each once; the first of them leads the first ballot
+ * @param others by node: the group that it may join later
  */
-public record Groups(Map<Integer, List<Integer>> members) {
+public record Groups(Map<Integer, List<Integer>> members, Map<Integer, Integer> others) {
     /** Groups have numbers below this. */
     public static final int GROUPS_MAX = 256;
     static final Type<int[]> NUMBERS = Types.ints(GROUPS_MAX);
@@ -22,6 +25,7 @@ public record Groups(Map<Integer, List<Integer>> members) {
         Map<Integer, Integer> groups = new HashMap<>();
         members = new TreeMap<>(members);
         members.replaceAll((_, nodes) -> List.copyOf(nodes));
+        others = Map.copyOf(others);
         members.forEach((group, nodes) -> {
             if (group < 0 || group >= GROUPS_MAX || nodes.isEmpty()) {
                 throw new IllegalArgumentException(
@@ -37,9 +41,21 @@ public record Groups(Map<Integer, List<Integer>> members) {
                 }
             }
         });
+        others.forEach((node, group) -> {
+            if (groups.containsKey(node) || !groups.containsValue(group)) {
+                throw new IllegalArgumentException(
+                        "node " + node + " cannot join group " + group + " of " + groups.values()
+                                + ": it is a member from the start, or there is no such group");
+            }
+        });
     }
 
-    /** The nodes of a group. */
+    /** Which nobody can join. */
+    public Groups(Map<Integer, List<Integer>> members) {
+        this(members, Map.of());
+    }
+
+    /** The first nodes of a group. */
     List<Integer> of(int group) {
         List<Integer> nodes = members.get(group);
         if (nodes == null) {
@@ -48,29 +64,29 @@ public record Groups(Map<Integer, List<Integer>> members) {
         return nodes;
     }
 
-    /** The place of a node in its group, or -1. */
-    int placeOf(int node) {
-        return groupOf(node) < 0 ? -1 : of(groupOf(node)).indexOf(node);
-    }
-
-    /** The group of a node, or -1. */
+    /** The group of a node, whether it is a member or may become one, or -1. */
     int groupOf(int node) {
         for (Map.Entry<Integer, List<Integer>> group : members.entrySet()) {
             if (group.getValue().contains(node)) {
                 return group.getKey();
             }
         }
-        return -1;
+        return others.getOrDefault(node, -1);
     }
 
-    /** How many nodes of a group are more than half. */
-    int quorum(int group) {
-        return of(group).size() / 2 + 1;
+    /** The ballot in which a group begins. */
+    long firstBallot(int group) {
+        return of(group).getFirst();
     }
 
-    /** Who leads a group in a ballot. */
-    int leader(int group, long ballot) {
-        List<Integer> nodes = of(group);
-        return nodes.get((int) (ballot % nodes.size()));
+    /** Who leads a ballot: no two nodes ask for the same. */
+    static int leader(long ballot) {
+        return (int) (ballot % LamportClock.NODES_MAX);
+    }
+
+    /** The lowest ballot above one that a node leads. */
+    static long nextBallot(long above, int node) {
+        long ballot = above - above % LamportClock.NODES_MAX + node;
+        return ballot > above ? ballot : ballot + LamportClock.NODES_MAX;
     }
 }

@@ -9,8 +9,8 @@ import tutti.core.txn.TransactionId;
 /** The messages that a node has sent: which of them it may have to send again, and who must be told that it will not. */
 final class Outbox {
     static final int TICKS_BEFORE_REPETITION = 2;
-    /** A life may send so many messages, as a power of two; there may be some million ballots. */
-    static final int SERIAL_BITS = 40;
+    /** A life may send so many messages, as a power of two. What is left is enough for 131,072 changes of who leads. */
+    static final int SERIAL_BITS = 38;
 
     /** By serial. */
     private final TreeMap<Long, Sent> unfinished = new TreeMap<>();

@@ -57,13 +57,13 @@ class Parts {
 
     /** With all parts that have come before. */
     GenuineMessage.Promise whole(int from, GenuineMessage.Promise last) {
-        return new GenuineMessage.Promise(last.ballot(), last.joined(), last.clock(), last.lives(),
+        return new GenuineMessage.Promise(last.ballot(), last.since(), last.joined(), last.configuration(), last.clock(),
                 whole(from, last.ballot(), last.entries()));
     }
 
     /** With all parts that have come before. */
     GenuineMessage.Install whole(int from, GenuineMessage.Install last) {
-        return new GenuineMessage.Install(last.ballot(), last.clock(), last.lives(), last.above(),
+        return new GenuineMessage.Install(last.ballot(), last.clock(), last.configuration(), last.above(),
                 whole(from, last.ballot(), last.entries()));
     }
 

@@ -41,7 +41,7 @@ final class Reports {
     }
 
     /** A message is not kept any more. */
-    void forgotten(Tracked message, Groups groups) {
+    void forgotten(Tracked message, Memberships groups) {
         if (!isFinished(message.id) && !areThrough(message.groups, message.stamp, groups)) {
             over.put(message.id, new GenuineMessage.Entry(message.id, message.groups, new byte[0], message.stamp,
                     message.stamp));
@@ -49,13 +49,13 @@ final class Reports {
     }
 
     /** Names of messages of which nobody knows nothing any more are forgotten as well. */
-    void forget(Groups groups) {
+    void forget(Memberships groups) {
         over.values().removeIf(entry -> isFinished(entry.id()) || areThrough(entry.groups(), entry.stamp(), groups));
     }
 
-    private boolean areThrough(int[] of, long stamp, Groups groups) {
+    private boolean areThrough(int[] of, long stamp, Memberships groups) {
         for (int group : of) {
-            for (int node : groups.of(group)) {
+            for (int node : groups.nodes(group)) {
                 GenuineMessage.Progress how = progress.get(node);
                 if (gone.contains(node) || how == null || how.stamp() < stamp) {
                     return false;
@@ -105,7 +105,7 @@ final class Reports {
      * Whether all who are to deliver a message are through with it, and its sender will not send it again. More than half of each of its groups must say
      * so, whoever is gone: who takes the place of a member is given what those have.
      */
-    boolean isOver(Tracked message, Groups groups) {
+    boolean isOver(Tracked message, Memberships groups) {
         int sender = message.id.node();
         GenuineMessage.Progress its = progress.get(sender);
         if (!gone.contains(sender) && (its == null || its.unfinished() <= message.id.serial())) {
@@ -113,7 +113,7 @@ final class Reports {
         }
         for (int group : message.groups) {
             int through = 0;
-            for (int node : groups.of(group)) {
+            for (int node : groups.nodes(group)) {
                 GenuineMessage.Progress how = progress.get(node);
                 if (how != null && how.stamp() >= message.stamp) {
                     through++;

@@ -1,9 +1,9 @@
 package tutti.grid.node;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.IntFunction;
 import tutti.grid.GridConfig;
 
 /**
@@ -18,14 +18,15 @@ final class Absence {
     private static final int GIVEN_UP_TIMEOUTS = 10;
 
     private final int self;
-    private final Map<Integer, List<Integer>> groups;
+    private final IntFunction<List<Integer>> groupOf;
     private final Set<Integer> gone = new TreeSet<>();
     private final Set<Integer> joining = new TreeSet<>();
     private Set<Integer> silent = Set.of();
 
-    Absence(int self, Map<Integer, List<Integer>> groups) {
+    /** @param groupOf the members of a node's group, as far as this node knows */
+    Absence(int self, IntFunction<List<Integer>> groupOf) {
         this.self = self;
-        this.groups = groups;
+        this.groupOf = groupOf;
     }
 
     /** Who takes no part now: not heard, or not taken in. */
@@ -55,6 +56,12 @@ final class Absence {
         return joining.remove(node);
     }
 
+    /** A node is no member any more. */
+    void left(int node) {
+        gone.remove(node);
+        joining.remove(node);
+    }
+
     private static Set<Integer> with(Set<Integer> some, int node) {
         Set<Integer> all = new TreeSet<>(some);
         all.add(node);
@@ -71,17 +78,13 @@ final class Absence {
         silent.addAll(joining);
         Set<Integer> givenUp = new TreeSet<>();
         for (int node : hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos())) {
-            if (!gone.contains(node) && isHeard(groupOf(node)) && isHeard(groupOf(self))) {
+            if (!gone.contains(node) && isHeard(groupOf.apply(node)) && isHeard(groupOf.apply(self))) {
                 givenUp.add(node);
             }
         }
         gone.addAll(givenUp);
         joining.removeAll(givenUp);
         return givenUp;
-    }
-
-    private List<Integer> groupOf(int node) {
-        return groups.values().stream().filter(of -> of.contains(node)).findFirst().orElse(List.of());
     }
 
     private boolean isHeard(List<Integer> group) {

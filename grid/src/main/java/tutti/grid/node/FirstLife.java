@@ -13,17 +13,20 @@ import tutti.grid.store.GroupOwners;
  *
  * <p>
  * Each node remembers the first process that it has heard of each other one, and says to who connects whether it is that. A process is the first life of its node if more than half of the
- * other members of its group say so, and none says otherwise: two processes cannot both be, since some member that both have asked remembers one of them. Of a group of one, all nodes are asked.
+ * other members of its group, as it was founded, say so, and none says otherwise: two processes cannot both be, since some member that both have asked remembers one of them. Of a group of one, all nodes are asked.
+ * A node that has not founded the grid has no first life.
  */
 final class FirstLife {
+    private final boolean isFounder;
     private final Set<Integer> judges;
     private final int members;
     private final Map<Integer, Boolean> said = new HashMap<>();
 
-    FirstLife(int self, GroupOwners groups, Set<Integer> nodes) {
+    FirstLife(int self, GroupOwners groups, Set<Integer> founders) {
+        isFounder = founders.contains(self);
         List<Integer> group = groups.groups().getOrDefault(groups.groupOf(self), List.of());
         members = group.size();
-        judges = new TreeSet<>(members > 1 ? group : nodes);
+        judges = new TreeSet<>(members > 1 ? group : founders);
         judges.remove(self);
     }
 
@@ -37,15 +40,15 @@ final class FirstLife {
     /** Whether it is; null if that is not known yet. */
     @Nullable
     Boolean verdict() {
-        if (said.containsValue(false)) {
+        if (!isFounder || said.containsValue(false)) {
             return false;
         }
         boolean enough = judges.isEmpty() || 2 * said.size() > judges.size();
         return enough ? Boolean.TRUE : null;
     }
 
-    /** Whether another life can be taken in: more than half of the group must be there without it. */
+    /** Whether another life can be taken in: more than half of the group must be there without it. Who has not founded the grid may join a group that has become larger. */
     boolean canBeReplaced() {
-        return members - 1 > members / 2;
+        return !isFounder || members - 1 > members / 2;
     }
 }

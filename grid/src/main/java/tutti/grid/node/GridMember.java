@@ -5,7 +5,9 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -22,6 +24,7 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.Commits;
 import tutti.grid.commit.GroupCommit;
 import tutti.grid.commit.Result;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.GroupOwners;
@@ -30,6 +33,7 @@ import tutti.grid.store.Layouts;
 import tutti.grid.store.Owners;
 import tutti.grid.store.Store;
 import tutti.grid.store.Version;
+import tutti.grid.view.Layout;
 import tutti.grid.view.View;
 import tutti.grid.view.ViewAgreement;
 import tutti.grid.view.ViewEntry;
@@ -85,6 +89,10 @@ final class GridMember implements Reads.World {
     private final LamportClock clock;
     private final Layouts layouts;
     private final boolean byGroups;
+    private final GroupOwners groups;
+    /** Without views: members of groups, and who may become one. */
+    private View ofGroups;
+    private boolean isLeaving;
     private final Store store = new Store();
     private final Commits commits;
     private final ViewAgreement agreement;
@@ -136,8 +144,9 @@ final class GridMember implements Reads.World {
         this.open = new OpenTransactions(config, incarnation, times);
         this.degrees = config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).toArray();
         int degreeMax = Arrays.stream(degrees).max().orElse(1);
-        GroupOwners groups = groups(config);
-        this.absence = new Absence(config.self(), groups.groups());
+        this.groups = groups(config);
+        this.ofGroups = first;
+        this.absence = new Absence(config.self(), node -> membersOf(groups.groupOf(node)));
         this.byGroups = config.protocol() == CommitProtocol.GROUPS;
         this.clock = new LamportClock(byGroups ? groups.groupOf(config.self()) : config.self());
         this.layouts = new Layouts(first.layout().number(),
@@ -154,7 +163,12 @@ final class GridMember implements Reads.World {
             }
 
             @Override
-            public void replaced() {
+            public void membersChanged() {
+                GridMember.this.membersChanged();
+            }
+
+            @Override
+            public void over() {
                 world.excluded(view());
             }
         };
@@ -170,7 +184,7 @@ final class GridMember implements Reads.World {
         this.l1 = world.l1().of(config);
         store.onAnnounced(key -> l1.written(key, this::invalidate));
         this.reads = new Reads(config, layouts, machineClock::nanoTime, l1, this);
-        this.scans = new Scans(config, layouts, () -> entered().layout().readers(), this::there, (to, question) -> {
+        this.scans = new Scans(config, layouts, this::missing, this::there, (to, question) -> {
             if (to == config.self()) {
                 later(() -> scanHere(to, question));
             } else {
@@ -191,13 +205,82 @@ final class GridMember implements Reads.World {
 
     /** The groups of a configuration. */
     static GroupOwners groups(GridConfig config) {
-        return new GroupOwners(config.nodes().keySet(),
+        return new GroupOwners(config.founders(),
                 config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).max().orElse(1));
     }
 
     /** The view that was agreed on last: who is there. */
     View view() {
-        return agreement.view();
+        return byGroups ? ofGroups : agreement.view();
+    }
+
+    private List<Integer> membersOf(int group) {
+        return groupCommit == null ? List.of() : groupCommit.members(group).nodes();
+    }
+
+    /** Without views: who is a member of some group has changed. Called by the state machine: whatever calls that back comes later. */
+    private void membersChanged() {
+        GroupCommit ofGroups = groupCommit;
+        if (ofGroups == null) {
+            return;
+        }
+        Set<Integer> before = new TreeSet<>();
+        Set<Integer> now = new TreeSet<>();
+        for (int group : groups.groups().keySet()) {
+            before.addAll(Arrays.stream(groups.of(group)).boxed().toList());
+            groups.members(group, membersOf(group));
+            for (Configuration.Member member : ofGroups.members(group).members()) {
+                now.add(member.node());
+                if (!member.address().isEmpty() && member.node() != config.self()) {
+                    // What is sent to it next must not be lost.
+                    links.at(member.node(), PeerLinks.address(member.address()));
+                }
+            }
+        }
+        followGroups();
+        before.removeAll(now);
+        before.removeAll(absence.joining());
+        before.remove(config.self());
+        later(() -> {
+            if (over != null) {
+                return;
+            }
+            for (int node : before) {
+                LOGGER.info("node {} of grid {} goes on without node {}, which is no member any more", config.self(),
+                        config.name(), node);
+                links.left(node);
+                heartbeats.left(node);
+                absence.left(node);
+                ofGroups.gone(node);
+            }
+            followGroups();
+            absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
+        });
+    }
+
+    /** Without views: who is there, or may become a member. */
+    private void followGroups() {
+        Map<Integer, View.Member> all = new TreeMap<>();
+        for (int group : groups.groups().keySet()) {
+            for (int node : groups.of(group)) {
+                all.put(node, View.Member.UNKNOWN);
+            }
+        }
+        absence.joining().forEach(node -> all.put(node, View.Member.UNKNOWN));
+        all.put(config.self(), View.Member.UNKNOWN);
+        all.replaceAll((node, _) -> new View.Member(0, links.addressOf(node)));
+        ofGroups = new View(0, all, Layout.first(all.keySet()));
+        long now = machineClock.nanoTime();
+        all.keySet().stream().filter(hearing::isNew).forEach(node -> hearing.heard(node, now));
+    }
+
+    /** How many nodes must be there besides these for all keys to be known. */
+    private long missing(Set<Integer> asked, int degree) {
+        if (byGroups) {
+            return groups.isEverythingAt(asked) ? 0 : 1;
+        }
+        long missing = entered().layout().readers().stream().filter(node -> !asked.contains(node)).count();
+        return missing < degree ? 0 : missing;
     }
 
     /** The view that it goes by, and where keys lie in it: the last one, or an earlier one as long as it cannot enter that; see {@link ViewEntry}. */
@@ -243,6 +326,8 @@ final class GridMember implements Reads.World {
         if (!isBroughtUp && groupCommit != null && groupCommit.isReady()) {
             LOGGER.info("node {} of grid {} was taken in anew by its group", config.self(), config.name());
             isBroughtUp = true;
+            // Before it says that it is there.
+            view().members().stream().filter(node -> node != config.self()).forEach(groupCommit::introduce);
             timesHeard();
             say(GridMessage.Moving.NOTHING);
         }
@@ -271,7 +356,8 @@ final class GridMember implements Reads.World {
 
     /** Figures. */
     GridStatus status() {
-        return new GridStatus(view().number(), there(), Set.copyOf(absence.joining()), entered().layout(),
+        return new GridStatus(view().number(), there(), Set.copyOf(absence.joining()),
+                byGroups ? ofGroups.layout() : entered().layout(),
                 !byGroups && relocation.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,
@@ -297,6 +383,7 @@ final class GridMember implements Reads.World {
         if (ofGroups != null && over == null) {
             hearing.heard(node, machineClock.nanoTime());
             absence.begins(node);
+            followGroups();
             ofGroups.begins(node, itsProcess);
             reads.ownersChanged();
             scans.ownersChanged();
@@ -310,10 +397,18 @@ final class GridMember implements Reads.World {
 
     /** Wants to leave; see {@link GridNode#leave}. */
     void leave() {
-        if (byGroups) {
-            throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS,
-                    "with GROUPS, the places of a group are fixed: a node can be closed, and its place taken by another process with its number, but it cannot"
-                            + " leave, since nobody could take its keys; use TOM_2 or TOM_3 for that");
+        GroupCommit ofGroups = groupCommit;
+        if (ofGroups != null) {
+            int left = ofGroups.configuration().nodes().size() - 1;
+            int ownersMin = config.caches().stream().mapToInt(GridConfig.CacheConfig::ownersMin).max().orElse(1);
+            if (!isBroughtUp || left < ownersMin || !ofGroups.mayTakeOut(config.self())) {
+                throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + config.self()
+                        + " cannot leave its group, nodes " + ofGroups.configuration().nodes()
+                        + ": more than half of the others must be heard, as many as the ownersMin of each cache, and this"
+                        + " node must have been taken in; wait for them, have another node join the group first, or close this one");
+            }
+            isLeaving = true;
+            return;
         }
         if (!relocation.mayLeave()) {
             throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + config.self()
@@ -486,7 +581,7 @@ final class GridMember implements Reads.World {
             agreement.received(from, change);
         } else if (message instanceof GridMessage.Apply apply) {
             applies(from, apply);
-        } else if (!view().has(from)) {
+        } else if (!byGroups && !view().has(from)) {
             agreement.tell(from);
         } else {
             clock.seen(stamp);
@@ -506,6 +601,7 @@ final class GridMember implements Reads.World {
                     reads.value(from, value.number(), value.version(), isPresent && value.kept());
                 }
                 case GridMessage.Invalidated gone -> l1.invalidated(gone.key());
+                case GridMessage.Leave _ when groupCommit != null -> groupCommit.leaves(from);
                 case GridMessage.Fetch fetch when replacement != null ->
                     replacement.fetch(from, fetch, machineClock.nanoTime());
                 case GridMessage.Taken taken when replacement != null ->
@@ -532,6 +628,7 @@ final class GridMember implements Reads.World {
                 lookWhetherBroughtUp();
             }
             case GenuineMessage.Part part -> commits.received(from, part);
+            case GenuineMessage.Members members -> commits.received(from, members);
             case GridMessage.Apply apply -> links.applied(from, PeerLinks.address(apply.address()));
             case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, true);
             case GridMessage part -> copying.received(from, part, machineClock.nanoTime());
@@ -549,8 +646,11 @@ final class GridMember implements Reads.World {
 
     private void applies(int from, GridMessage.Apply apply) {
         links.applied(from, PeerLinks.address(apply.address()));
-        if (replacement != null) {
-            replacement.applied(from, apply.process(), machineClock.nanoTime());
+        if (replacement != null && groupCommit != null) {
+            groupCommit.introduce(from);
+            if (groups.groupOf(from) == groups.groupOf(config.self())) {
+                replacement.applied(from, apply, absence.gone(), machineClock.nanoTime());
+            }
             return;
         }
         if (!view().has(from, apply.process())) {
@@ -573,6 +673,7 @@ final class GridMember implements Reads.World {
             heartbeats.said(from, heartbeat);
             if (groupCommit != null && absence.there(from)) {
                 groupCommit.there(from);
+                followGroups();
                 absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
             }
             if (byGroups) {
@@ -633,9 +734,16 @@ final class GridMember implements Reads.World {
             if (groupCommit != null && groupCommit.takesPart()) {
                 members.forEach(node -> send(node, new GridMessage.Present(commits.present())));
             } else {
-                replacement.apply(members, PeerLinks.text(config.nodes().get(config.self())));
+                Set<Integer> known = new TreeSet<>(members);
+                known.addAll(config.nodes().keySet());
+                known.remove(config.self());
+                replacement.apply(known, PeerLinks.text(config.nodes().get(config.self())));
             }
             return members;
+        }
+        if (isLeaving && groupCommit != null) {
+            groupCommit.configuration().nodes().stream().filter(node -> node != config.self())
+                    .forEach(node -> send(node, new GridMessage.Leave(groupCommit.ballot())));
         }
         GridMessage.Heartbeat heartbeat = new GridMessage.Heartbeat(view().number(),
                 Math.min(commits.settled(), open.lowestBegin(l1.lowestBegin(commits.present()))), times.earliest(),
@@ -661,7 +769,13 @@ final class GridMember implements Reads.World {
         if (!before.equals(absence.silent())) {
             LOGGER.info("node {} of grid {} does without {}", config.self(), config.name(), absence.silent());
         }
-        givenUp.forEach(links::giveUp);
+        for (int node : givenUp) {
+            if (membersOf(groups.groupOf(node)).contains(node)) {
+                links.giveUp(node);
+            } else {
+                links.left(node);
+            }
+        }
         commits.absent(absence.silent(), givenUp);
         reads.ownersChanged();
         scans.ownersChanged();

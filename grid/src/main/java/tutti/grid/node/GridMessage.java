@@ -55,7 +55,7 @@ sealed interface GridMessage extends Encoded {
             all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
                     Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA,
                     Given.SCHEMA,
-                    Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA));
+                    Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA, Leave.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -173,6 +173,16 @@ sealed interface GridMessage extends Encoded {
         static final Schema<Taken> SCHEMA = Schema.message("taken", 74, Taken.class,
                 "The sender has copied all that it was given, and is to be taken in.").of(
                         Field.of("number", Types.NATURAL, Taken::number), Taken::new);
+    }
+
+    /**
+     * Without views: the sender wants its group to go on without it.
+     *
+     * @param ballot that it takes part in
+     */
+    record Leave(long ballot) implements GridMessage {
+        static final Schema<Leave> SCHEMA = Schema.message("leave", 78, Leave.class, "The sender wants to leave.").of(
+                Field.of("ballot", Types.NATURAL, Leave::ballot), Leave::new);
     }
 
     /** The sender is no member, and wants to be one. */

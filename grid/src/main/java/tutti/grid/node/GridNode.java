@@ -157,7 +157,7 @@ public final class GridNode implements AutoCloseable {
         firstLife = null;
         HeldFrames held = isFirst ? heldFrames : new HeldFrames();
         heldFrames = new HeldFrames();
-        become(new View(0, config.nodes().keySet()), 0, isFirst ? 0 : process, held);
+        become(new View(0, isByGroups() ? config.founders() : config.nodes().keySet()), 0, isFirst ? 0 : process, held);
     }
 
     private boolean isByGroups() {
@@ -339,7 +339,7 @@ public final class GridNode implements AutoCloseable {
 
     private void apply() {
         if (isByGroups()) {
-            firstLife = new FirstLife(config.self(), GridMember.groups(config), config.nodes().keySet());
+            firstLife = new FirstLife(config.self(), GridMember.groups(config), config.founders());
         } else {
             applicant = new Applicant(config, process, clock.nanoTime(), links);
         }

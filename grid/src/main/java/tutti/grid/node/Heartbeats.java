@@ -15,6 +15,11 @@ final class Heartbeats {
         last.put(node, heartbeat);
     }
 
+    /** A node is no member any more. */
+    void left(int node) {
+        last.remove(node);
+    }
+
     /** Another view begins. */
     void clear() {
         last.clear();

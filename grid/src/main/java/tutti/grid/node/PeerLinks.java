@@ -138,6 +138,24 @@ final class PeerLinks {
         connect(node, address);
     }
 
+    /** Without views: a node that is not connected to is at this address. */
+    void at(int node, InetSocketAddress address) {
+        addresses.put(node, address);
+        connect(node, address);
+    }
+
+    /** Without views: a process is no member any more, and it is not tried to reach it. Another process may come. */
+    void left(int node) {
+        giveUp(node);
+        forgetOutbound(node);
+    }
+
+    /** Where a node is, as text; empty if that is not known. */
+    String addressOf(int node) {
+        InetSocketAddress known = addresses.getOrDefault(node, config.nodes().get(node));
+        return known == null ? "" : text(known);
+    }
+
     /** The process that comes as a node; 0 if none does. */
     long knownProcess(int node) {
         Inbound known = inbound.get(node);
@@ -245,9 +263,11 @@ final class PeerLinks {
     private void comes(int node, long now) {
         Long before = processes.put(node, now);
         firsts.putIfAbsent(node, now);
-        if ((before == null || before == now) && !givenUp.remove(node)) {
+        boolean isFounder = before == null && config.founders().contains(node);
+        if ((isFounder || (before != null && before == now)) && !givenUp.remove(node)) {
             return;
         }
+        givenUp.remove(node);
         if (before != null) {
             excluded.add(before);
         }
@@ -259,7 +279,10 @@ final class PeerLinks {
             }
         }
         Outbound link = outbound.get(node);
-        if (link == null || link.isMute || link.isAnother(now) || link.theirProcess == null) {
+        // What waits for a node of which no process was heard is for this one.
+        boolean isForAnother = link != null
+                && (link.isMute || link.isAnother(now) || (link.theirProcess == null && before != null));
+        if (link == null || isForAnother) {
             forgetOutbound(node);
             InetSocketAddress address = addresses.getOrDefault(node, config.nodes().get(node));
             if (address != null) {
@@ -532,8 +555,7 @@ final class PeerLinks {
             if (!hello.agreement().equals(config.agreement())) {
                 why = "node " + config.self() + " is of grid " + config.agreement() + ", node " + hello.node()
                         + " of grid " + hello.agreement() + ": give all nodes the same configuration";
-            } else if (hello.node() == config.self() || !isPeer(stream, hello.node())
-                    || !(byViews || config.nodes().containsKey(hello.node()))) {
+            } else if (hello.node() == config.self() || !isPeer(stream, hello.node())) {
                 why = "node " + config.self() + " does not expect node " + hello.node() + " there";
             } else if (!byViews && isGivenUpUnheard(hello.node())) {
                 kind = LinkMessage.Refusal.EXCLUDED;

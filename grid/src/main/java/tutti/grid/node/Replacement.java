@@ -3,6 +3,7 @@ package tutti.grid.node;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
@@ -10,16 +11,17 @@ import org.jspecify.annotations.Nullable;
 import tutti.grid.commit.CommitMessage;
 import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.GroupCommit;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.genuine.GroupMulticast;
 import tutti.grid.store.Key;
 import tutti.grid.store.Store;
 
 /**
- * Without views: how a node that was started anew, or given up, takes its place in its group again, as another life; both sides. On the node's loop.
+ * Without views: how a node that was started anew, or given up, or was never there, becomes a member of its group, as another life; both sides. On the node's loop.
  *
  * <p>
- * It applies to all nodes. Who leads its group gives it what it has, all of one instant: what {@link GroupCommit#give} says, and every version of every key, in parts, each when the one before has
+ * It applies to all nodes. Who leads its group first has the group go on without its life before, if that is a member still, or without a member that was given up, if there is one: the new life takes its place. Then it gives it what it has, all of one instant: what {@link GroupCommit#give} says, and every version of every key, in parts, each when the one before has
  * arrived. Transactions go on meanwhile; what is delivered since is kept by the leader. The new life does nothing but copy. When it has all, its leader takes it in by a ballot, of which the
  * state has what was delivered since ({@link tutti.grid.genuine.GroupMulticast}); from then on it counts. It serves clients, and says by its heartbeat that it is there, when it has also decided what was on its way.
  *
@@ -46,13 +48,15 @@ final class Replacement {
     private static final class Giving {
         private final int to;
         private final long process;
+        private final String address;
         private final long number;
         private final Iterator<GridMessage.Copy> copies;
         private long heardNanos;
 
-        Giving(int to, long process, long number, Iterator<GridMessage.Copy> copies) {
+        Giving(int to, GridMessage.Apply apply, long number, Iterator<GridMessage.Copy> copies) {
             this.to = to;
-            this.process = process;
+            this.process = apply.process();
+            this.address = apply.address();
             this.number = number;
             this.copies = copies;
         }
@@ -118,17 +122,35 @@ final class Replacement {
 
     // ------------------------------------------------------------------------------------------ as a leader
 
-    /** Another life of a node wants to be taken in, or says that it still lives. */
-    void applied(int from, long itsProcess, long nowNanos) {
-        if (giving != null && nowNanos - giving.heardNanos <= patienceNanos) {
+    /**
+     * Another life of a node wants to be taken in, or says that it still lives.
+     *
+     * @param gone who was given up
+     */
+    void applied(int from, GridMessage.Apply apply, Set<Integer> gone, long nowNanos) {
+        if (!commits.isLeading() || (giving != null && nowNanos - giving.heardNanos <= patienceNanos)) {
             return;
         }
-        GroupCommit.State state = commits.give(from, itsProcess);
+        Configuration of = commits.configuration();
+        Configuration.Member before = of.of(from);
+        if (before != null) {
+            // Who was taken in, and does not know, begins another life.
+            if (before.process() != apply.process()) {
+                commits.takeOut(from);
+            }
+            return;
+        }
+        Optional<Integer> replaced = of.nodes().stream().filter(gone::contains).filter(commits::mayTakeOut).findFirst();
+        if (replaced.isPresent()) {
+            commits.takeOut(replaced.get());
+            return;
+        }
+        GroupCommit.State state = commits.mayTakeIn() ? commits.give(from, apply.process()) : null;
         if (state == null) {
             return;
         }
         Stream<GridMessage.Copy> copies = store.keys(_ -> true).stream().flatMap(this::copies);
-        Giving to = new Giving(from, itsProcess, ++number, copies.toList().iterator());
+        Giving to = new Giving(from, apply, ++number, copies.toList().iterator());
         to.heardNanos = nowNanos;
         giving = to;
         sender.accept(from, new GridMessage.Given(number, state.delivered(), state.floor(), state.present(),
@@ -174,13 +196,17 @@ final class Replacement {
         Giving to = givingTo(from, taken.number());
         if (to != null) {
             to.heardNanos = nowNanos;
-            commits.takeIn(from, to.process);
+            commits.takeIn(from, to.process, to.address);
         }
     }
 
     // ------------------------------------------------------------------------------------------ as a new life
 
-    /** Applies, or says that it still lives. */
+    /**
+     * Applies, or says that it still lives.
+     *
+     * @param address where it listens
+     */
     void apply(Set<Integer> to, String address) {
         to.forEach(node -> sender.accept(node, new GridMessage.Apply(process, address)));
     }

@@ -37,8 +37,11 @@ final class Scans {
     private final Map<Long, Waiting> waiting = new LinkedHashMap<>();
     private long number;
 
-    /** The nodes on which keys lie. */
-    interface Ring extends Supplier<Set<Integer>> {}
+    /** Who must answer. */
+    interface Ring {
+        /** How many of these must be there besides for all keys with so many owners to be known; 0 if they are. */
+        long missing(Set<Integer> asked, int degree);
+    }
 
     private record Waiting(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
             Set<Integer> asked, Set<Key> found) {}
@@ -46,7 +49,7 @@ final class Scans {
     /**
      * None yet.
      *
-     * @param ring nodes whose keys are asked for
+     * @param ring whether all keys are known to who is asked
      * @param there which nodes take part, as far as this one knows
      * @param ask asks a node, this one too, which answers by {@link GridMessage.Keys}, later
      * @param later never from inside of a state machine
@@ -98,8 +101,8 @@ final class Scans {
     }
 
     private @Nullable GridException refusal(int cache, Set<Integer> asked) {
-        long missing = ring.get().stream().filter(node -> !asked.contains(node)).count();
-        return missing < config.caches().get(cache).degree()
+        long missing = ring.missing(asked, config.caches().get(cache).degree());
+        return missing == 0
                 ? null
                 : new GridException(GridException.Reason.OWNER_UNAVAILABLE,
                         missing + " nodes are not there, and a key of '"

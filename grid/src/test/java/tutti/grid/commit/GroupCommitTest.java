@@ -272,12 +272,14 @@ class GroupCommitTest {
         crashed.remove(2);
         nodes.forEach(node -> node.commits.begins(2, 77));
         Node leader = nodes.getFirst();
+        leader.commits.takeOut(2);
+        carryAll();
         GroupCommit.State state = leader.commits.give(2, 77);
         assertNotNull(state);
         leader.store.versions(LOW).forEach(version -> life.store.apply(LOW, version));
         life.commits.given(state);
         assertFalse(life.commits.takesPart());
-        leader.commits.takeIn(2, 77);
+        leader.commits.takeIn(2, 77, "");
         carryAll();
         assertTrue(life.commits.takesPart());
         assertFalse(life.commits.isReady(), "it has not decided what was on its way");

@@ -17,16 +17,17 @@ import tutti.core.txn.TransactionId;
 import tutti.grid.CrashingNodes;
 import tutti.grid.MulticastProperties;
 import tutti.grid.MulticastProperties.Deliveries;
+import tutti.grid.multicast.LamportClock;
 
 /**
  * A run of groups of nodes, and of nodes in no group, that send messages to groups, decided by a seed: whatever may happen next happens
- * with some probability, without any notion of time; see {@link CrashingNodes}. At any instant a node may crash, as long as more than half of its group are left, and any member may be told to lead. Nodes that have
- * crashed are started anew, knowing nothing, and others learn of that one by one; what they have sent before is lost. Who has not been taken in by its group counts as crashed. When nothing
+ * with some probability, without any notion of time; see {@link CrashingNodes}. At any instant a node may crash, as long as more than half of its group are left, whichever its members may be by then, and any member may be told to lead. Nodes that have
+ * crashed are started anew, and others join that were never there, knowing nothing, and others learn of that one by one; what they have sent before is lost. Who has not been taken in by its group counts as crashed. Members leave, and those that have crashed are taken out. When nothing
  * more can happen, the properties of section IV-B of the thesis are checked, of all nodes, those that have crashed included.
  */
 final class GroupRun {
     private static final int STEPS_MAX = 300_000;
-    private static final int ROUNDS_MAX = 60;
+    private static final int ROUNDS_MAX = 100;
     private static final MessageSet<GenuineMessage> MESSAGES = new MessageSet<>("genuine multicast",
             "As part of the grid's messages.", GenuineMessage.schemas());
 
@@ -36,6 +37,9 @@ final class GroupRun {
     }
 
     private record Sent(int life, byte[] message) {}
+
+    /** What a leader has asked its group for, in a ballot after the one that it has led. */
+    private record Change(int group, long led, Configuration to) {}
 
     /** What a leader had delivered when a life that is started anew began to copy it. */
     private record Copied(Node from, List<TransactionId> delivered, List<Long> stamps, long stamp,
@@ -50,6 +54,9 @@ final class GroupRun {
         private final int[] talksTo;
         private @Nullable Copied copied;
         private boolean hasAsked;
+        /** Whether somebody wanted its group to go on without this life, and whether it knows. */
+        private boolean isUnwanted;
+        private boolean isOver;
         private final List<TransactionId> delivered = new ArrayList<>();
         private final List<Long> stamps = new ArrayList<>();
 
@@ -92,9 +99,11 @@ final class GroupRun {
         }
 
         @Override
-        public void replaced() {
-            if (nodes.get(number) == this) {
-                fail("node " + number + " was taken for a later life");
+        public void over() {
+            isOver = true;
+            // It may have been taken in by a ballot that others have passed.
+            if (!isUnwanted && (life == 0 || multicast.isStable())) {
+                fail("node " + number + " is over, and nobody wanted that");
             }
         }
 
@@ -104,7 +113,7 @@ final class GroupRun {
         }
 
         boolean isJoining() {
-            return !surroundings.isCrashed(number) && !multicast.takesPart() && nodes.get(number) == this;
+            return !surroundings.isCrashed(number) && !multicast.takesPart() && !isOver && nodes.get(number) == this;
         }
 
         /** Learns of another life of a node. */
@@ -112,7 +121,56 @@ final class GroupRun {
             if (talksTo[other.number] < other.life) {
                 talksTo[other.number] = other.life;
                 multicast.begins(other.number, other.life);
+                multicast.introduce(other.number);
             }
+        }
+
+        boolean leads() {
+            return !isAway() && multicast.isLeading();
+        }
+
+        /** As the leader: whether its group could go on without a member. */
+        boolean mayTakeOut(int member) {
+            Configuration of = multicast.configuration();
+            return leads() && member != number && of.has(member) && of.members().size() > 1
+                    && isEnough(of.without(member), -1);
+        }
+
+        void takeOut(int member) {
+            Node other = nodes.get(member);
+            Configuration.Member its = multicast.configuration().of(member);
+            if (its != null && its.process() == other.life) {
+                other.isUnwanted = true;
+            }
+            Configuration to = multicast.configuration().without(member);
+            long led = multicast.ballot();
+            if (multicast.takeOut(member)) {
+                changes.add(new Change(group, led, to));
+            }
+        }
+
+        /** As the leader: whether its group could go on with a member more, if that crashed. */
+        boolean mayTakeIn(Node other) {
+            Configuration of = multicast.configuration();
+            return leads() && !of.has(other.number) && isEnough(
+                    of.with(new Configuration.Member(other.number, Long.MAX_VALUE, other.life, "")), -1);
+        }
+
+        /** Whether it can, or can take out what is left of a life before. */
+        boolean mayGive(Node other) {
+            Configuration.Member before = multicast.configuration().of(other.number);
+            return mayTakeIn(other) || (before != null && before.process() != other.life && mayTakeOut(other.number));
+        }
+
+        boolean takeIn(Node other) {
+            long led = multicast.ballot();
+            Configuration to = multicast.configuration()
+                    .with(new Configuration.Member(other.number, Long.MAX_VALUE, other.life, ""));
+            boolean asked = mayTakeIn(other) && multicast.takeIn(other.number, other.life, "");
+            if (asked) {
+                changes.add(new Change(group, led, to));
+            }
+            return asked;
         }
 
         List<Runnable> receipts() {
@@ -129,18 +187,17 @@ final class GroupRun {
 
         // As a life that is started anew.
 
-        /** Copies what its leader has, if there is one. */
-        void copy() {
-            for (Node leader : List.copyOf(alive())) {
-                if (leader.group == group && leader.multicast.isLeading()) {
-                    leader.talkTo(this);
-                    GroupMulticast.Over over = leader.multicast.give(number, life);
-                    if (over != null) {
-                        copied = new Copied(leader, List.copyOf(leader.delivered), List.copyOf(leader.stamps),
-                                leader.multicast.deliveredStamp(), over);
-                        return;
-                    }
-                }
+        /** Copies what its leader has, if there is one; what is left of a life before must be taken out first. */
+        void copy(Node leader) {
+            leader.talkTo(this);
+            Configuration.Member before = leader.multicast.configuration().of(number);
+            if (before != null && before.process() != life && leader.mayTakeOut(number)) {
+                leader.takeOut(number);
+            }
+            GroupMulticast.Over over = leader.multicast.give(number, life);
+            if (over != null) {
+                copied = new Copied(leader, List.copyOf(leader.delivered), List.copyOf(leader.stamps),
+                        leader.multicast.deliveredStamp(), over);
             }
         }
 
@@ -150,7 +207,7 @@ final class GroupRun {
             stamps.addAll(all.stamps);
             multicast.given(all.stamp, all.over);
             if (surroundings.isCrashed(all.from.number) || nodes.get(all.from.number) != all.from
-                    || !all.from.multicast.takeIn(number, life)) {
+                    || !all.from.takeIn(this)) {
                 beginAnew();
             }
         }
@@ -175,7 +232,9 @@ final class GroupRun {
     private final Map<TransactionId, Set<Integer>> destinations = new LinkedHashMap<>();
     private final Set<TransactionId> finished = new HashSet<>();
     private final List<String> failures = new ArrayList<>();
+    private final List<Change> changes = new ArrayList<>();
     private int unsent;
+    private int leavesLeft;
     private int crashesLeft;
     private int leadsLeft;
     private int ticksLeft;
@@ -198,15 +257,18 @@ final class GroupRun {
             }
             members.put(group, of);
         }
-        groups = new Groups(members);
-        int number = 0;
-        while (number < count + random.nextInt(3)) {
-            number++;
+        int number = count + random.nextInt(3);
+        Map<Integer, Integer> others = new TreeMap<>();
+        for (int joining = random.nextInt(4); joining > 0; joining--) {
+            others.put(number++, random.nextInt(groupCount));
         }
+        groups = new Groups(members, others);
         surroundings = new CrashingNodes<>(number, random);
         for (int i = 0; i < number; i++) {
             nodes.add(new Node(i, 0));
         }
+        // Those that join have not been there.
+        others.keySet().forEach(surroundings::crash);
         unsent = 1 + random.nextInt(25);
         crashesLeft = random.nextInt(4) == 0 ? 0 : random.nextInt(nodes.size());
         ticksLeft = random.nextInt(20);
@@ -214,6 +276,8 @@ final class GroupRun {
         // In half of the runs no more crash than can be missed for ever.
         startsLeft = random.nextBoolean() ? 0 : 1 + random.nextInt(8);
         crashesLeft += startsLeft;
+        startsLeft += others.isEmpty() ? 0 : random.nextInt(2 * others.size() + 1);
+        leavesLeft = random.nextBoolean() ? 0 : random.nextInt(5);
     }
 
     private void fail(String what) {
@@ -233,6 +297,8 @@ final class GroupRun {
             case GenuineMessage.Delivered of -> concerns(of.id(), from) && concerns(of.id(), to);
             case GenuineMessage.Prepare _,GenuineMessage.Part _,GenuineMessage.Promise _,GenuineMessage.Install _,GenuineMessage.Installed _,GenuineMessage.Passed _ ->
                 groups.groupOf(from) == groups.groupOf(to);
+            // To all, when members come or go.
+            case GenuineMessage.Members _ -> true;
             case GenuineMessage.Progress _ ->
                 destinations.keySet().stream().anyMatch(id -> concerns(id, from) && concerns(id, to));
         };
@@ -245,6 +311,8 @@ final class GroupRun {
         try {
             int round = 0;
             while (failures.isEmpty() && steps++ < STEPS_MAX && round < ROUNDS_MAX) {
+                nodes.stream().filter(node -> node.isOver && !surroundings.isCrashed(node.number))
+                        .forEach(node -> surroundings.crash(node.number));
                 List<Runnable> possible = receipts();
                 if (unsent > 0 && random.nextInt(20) < sendWeight && !alive().isEmpty()) {
                     possible.add(this::sendOne);
@@ -289,9 +357,8 @@ final class GroupRun {
     private void joiningOf(Node node, List<Runnable> possible) {
         Copied copied = node.copied;
         if (copied == null) {
-            if (alive().stream().anyMatch(leader -> leader.group == node.group && leader.multicast.isLeading())) {
-                possible.add(node::copy);
-            }
+            alive().stream().filter(leader -> leader.group == node.group && leader.mayGive(node)).findFirst()
+                    .ifPresent(leader -> possible.add(() -> node.copy(leader)));
         } else if (!node.hasAsked) {
             possible.add(() -> node.ask(copied));
         } else if (random.nextInt(50) == 0) {
@@ -329,6 +396,13 @@ final class GroupRun {
                 one.multicast.lead();
             });
         }
+        if (other.group == one.group && one.mayTakeOut(other.number)
+                && (surroundings.isCrashed(other.number) || leavesLeft > 0)) {
+            possible.add(() -> {
+                leavesLeft -= other.isAway() ? 0 : 1;
+                one.takeOut(other.number);
+            });
+        }
         if (ticksLeft > 0) {
             possible.add(() -> {
                 ticksLeft--;
@@ -340,11 +414,27 @@ final class GroupRun {
     }
 
     private boolean mayCrash(Node node) {
-        if (node.group < 0) {
-            return true;
-        }
-        long left = groups.of(node.group).stream().filter(member -> !nodes.get(member).isAway()).count();
-        return left - 1 >= groups.quorum(node.group);
+        return node.group < 0 || configurations(node.group).stream().allMatch(of -> isEnough(of, node.number));
+    }
+
+    /** Whether more than half of these are there, without one of them. */
+    private boolean isEnough(Configuration of, int without) {
+        long left = of.members().stream().filter(member -> member.node() != without
+                && !nodes.get(member.node()).isAway() && nodes.get(member.node()).life == member.process()).count();
+        return left >= of.quorum();
+    }
+
+    /** Whatever may be the configuration of a group in the next ballot: no ballot has a parent below one that is stable. */
+    private List<Configuration> configurations(int group) {
+        List<Node> members = all().stream()
+                .filter(node -> node.group == group && (node.multicast.takesPart() || node.isOver)).toList();
+        long stable = members.stream().filter(node -> node.multicast.isStable())
+                .mapToLong(node -> node.multicast.ballot()).max().orElse(0);
+        List<Configuration> all = new ArrayList<>(members.stream().filter(node -> node.multicast.ballot() >= stable)
+                .map(node -> node.multicast.configuration()).toList());
+        changes.stream().filter(change -> change.group == group && change.led >= stable).map(Change::to)
+                .forEach(all::add);
+        return all;
     }
 
     private void crash(Node node) {
@@ -355,6 +445,7 @@ final class GroupRun {
 
     private void start(Node before) {
         past.add(before);
+        before.isUnwanted = true;
         surroundings.start(before.number);
         nodes.set(before.number, new Node(before.number, before.life + 1));
     }
@@ -377,7 +468,7 @@ final class GroupRun {
 
     /** Whether all that is owed has been done. */
     private boolean isAtRest() {
-        return failures.isEmpty() && nodes.stream().noneMatch(Node::isJoining)
+        return failures.isEmpty() && nodes.stream().noneMatch(node -> node.isJoining() && !isAlone(node.group))
                 && alive().stream().allMatch(node -> node.multicast.pending().isEmpty()
                         && destinations.keySet().stream()
                                 .filter(id -> isOwed(id) && destinations.get(id).contains(node.group))
@@ -385,6 +476,12 @@ final class GroupRun {
                         && !node.multicast.isWaiting())
                 && destinations.keySet().stream()
                         .allMatch(id -> !isSenderAlive(id) || finished.contains(id));
+    }
+
+    /** A group of one takes in nobody: if that one crashed then, nobody could go on. */
+    private boolean isAlone(int group) {
+        return alive().stream()
+                .anyMatch(node -> node.group == group && node.multicast.configuration().members().size() == 1);
     }
 
     private boolean isSenderAlive(TransactionId id) {
@@ -404,17 +501,28 @@ final class GroupRun {
 
     /** Nothing happens any more unless time passes: then leaders that are gone are replaced, and all learn of lives that have begun. */
     private void help(int round) {
-        for (List<Integer> members : groups.members().values()) {
-            members.stream().map(nodes::get).filter(Node::isJoining).toList().forEach(Node::beginAnew);
-            List<Node> left = members.stream().map(nodes::get).filter(node -> !node.isAway()).toList();
-            if (left.stream().noneMatch(node -> node.multicast.isLeading())
-                    || left.stream().anyMatch(node -> node.multicast.isWaiting())) {
+        for (int group : groups.members().keySet()) {
+            List<Node> all = nodes.stream().filter(node -> node.group == group).toList();
+            all.stream().filter(Node::isJoining).toList().forEach(Node::beginAnew);
+            List<Node> left = all.stream().filter(node -> !node.isAway()).toList();
+            if (left.stream().noneMatch(Node::leads) || left.stream().anyMatch(node -> node.multicast.isWaiting())) {
                 left.get(round % left.size()).multicast.lead();
+            } else if (round % 2 == 0) {
+                // Who does not come back is given up.
+                left.stream().filter(Node::leads).forEach(leader -> leader.multicast.configuration().nodes().stream()
+                        .filter(member -> nodes.get(member).isAway() && leader.mayTakeOut(member)).findFirst()
+                        .ifPresent(leader::takeOut));
             }
         }
         // Connections are made anew.
         alive().forEach(node -> alive().forEach(node::talkTo));
+        introduceAll();
         alive().forEach(node -> node.multicast.tick());
+    }
+
+    private void introduceAll() {
+        alive().forEach(node -> nodes.stream().filter(other -> !surroundings.isCrashed(other.number))
+                .forEach(other -> node.multicast.introduce(other.number)));
     }
 
     // ------------------------------------------------------------------------------------------ the properties
@@ -462,6 +570,7 @@ final class GroupRun {
         }
         // What one has finished later may stand in the way of another's.
         for (int i = 0; i < 6; i++) {
+            introduceAll();
             alive().forEach(node -> node.multicast.tick());
             alive().forEach(node -> node.multicast.announce());
             for (List<Runnable> all = receipts(); !all.isEmpty(); all = receipts()) {
@@ -488,8 +597,15 @@ final class GroupRun {
         return all().stream().filter(node -> node.life > 0 && node.multicast.takesPart()).count();
     }
 
-    long ballots() {
-        return nodes.stream().mapToLong(node -> node.multicast.ballot()).max().orElse(0);
+    /** Members that have gone, but did not crash. */
+    long left() {
+        return all().stream().filter(node -> node.isOver).count();
+    }
+
+    /** Whether nobody but the first ever led. */
+    boolean isFirstBallot() {
+        return nodes.stream().allMatch(node -> node.group < 0 || node.multicast.ballot() < LamportClock.NODES_MAX
+                && node.multicast.ballot() == groups.firstBallot(node.group));
     }
 
     long messages() {
@@ -498,13 +614,16 @@ final class GroupRun {
 
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder("groups ").append(groups.members()).append(", messages ")
+        StringBuilder text = new StringBuilder("groups ").append(groups).append(", messages ")
                 .append(destinations).append(", steps ").append(steps);
         for (Node node : nodes) {
             text.append("\n node ").append(node.number).append(" life ").append(node.life)
+                    .append(node.isOver ? " over" : "")
                     .append(surroundings.isCrashed(node.number) ? " crashed" : node.isAway() ? " joining" : "")
                     .append(" ballot ")
                     .append(node.multicast.ballot()).append(node.multicast.isWaiting() ? " waiting" : "")
+                    .append(" of ").append(node.multicast.configuration().members().stream()
+                            .map(member -> member.node() + "/" + member.process()).toList())
                     .append(" delivered ").append(node.delivered).append(node.stamps).append(" waits for ")
                     .append(node.multicast.pending());
         }

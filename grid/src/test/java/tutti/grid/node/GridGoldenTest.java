@@ -12,7 +12,7 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.GroupPayload;
 import tutti.grid.commit.Result;
 import tutti.grid.genuine.GenuineMessage;
-import tutti.grid.genuine.Lives;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
@@ -28,7 +28,8 @@ class GridGoldenTest extends GoldenContract {
     private static final byte[] PAYLOAD = {9};
     private static final List<GenuineMessage.Entry> ENTRIES = List
             .of(new GenuineMessage.Entry(ID, GROUPS, PAYLOAD, 769, 770));
-    private static final List<Lives.Life> LIVES = List.of(new Lives.Life(0, 0), new Lives.Life(4, 77));
+    private static final Configuration MEMBERS = new Configuration(List.of(new Configuration.Member(0, 0, 0, ""),
+            new Configuration.Member(2, 256, 77, "localhost:7802")));
     private static final View VIEW = new View(4,
             Map.of(0, new View.Member(77, "localhost:7801"), 2, new View.Member(78, "localhost:7802"), 3,
                     View.Member.UNKNOWN),
@@ -78,10 +79,10 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
                         new GenuineMessage.Accept(ID, GROUPS, 1, 3, 770, 0, PAYLOAD),
                         new GenuineMessage.Ack(ID, new long[]{3, 0}, 770), new GenuineMessage.Delivered(ID, 770),
-                        new GenuineMessage.Prepare(4, LIVES), new GenuineMessage.Part(4, ENTRIES),
-                        new GenuineMessage.Promise(4, 3, 1030, LIVES, ENTRIES),
-                        new GenuineMessage.Install(4, 1030, LIVES, 770, ENTRIES), new GenuineMessage.Installed(4, true),
-                        new GenuineMessage.Passed(5), new GenuineMessage.Progress(770, 12, true)),
+                        new GenuineMessage.Prepare(258), new GenuineMessage.Part(4, ENTRIES),
+                        new GenuineMessage.Promise(514, 256, 258, MEMBERS, 1030, ENTRIES),
+                        new GenuineMessage.Install(514, 1030, MEMBERS, 770, ENTRIES), new GenuineMessage.Installed(4, true),
+                        new GenuineMessage.Passed(5), new GenuineMessage.Members(1, 258, MEMBERS), new GridMessage.Leave(258), new GenuineMessage.Progress(770, 12, true)),
                 "grid payloads",
                 List.of(new CommitRequest(3, 1000,
                         List.of(new CommitRequest.Write(KEY, new byte[]{5, 6}, 1_700_000_000_000L),
