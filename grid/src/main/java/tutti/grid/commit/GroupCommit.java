@@ -454,11 +454,6 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         multicast.begins(node, process);
     }
 
-    /** A node is no member any more. */
-    public void gone(int node) {
-        multicast.gone(node);
-    }
-
     /** A node that was gone is a member again. */
     public void there(int node) {
         multicast.there(node);

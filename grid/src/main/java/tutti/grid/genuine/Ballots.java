@@ -218,13 +218,15 @@ final class Ballots {
 
     private void ask(@Nullable Configuration change) {
         asking = new Asking(nextBallot(), joined, change);
-        askAlso(configuration);
+        askAlso(configuration.nodes());
+        // Those who go on in a ballot that this node has not been told of: perhaps nobody else is left who knows who its members are.
+        installed.tailMap(joined, false).values().forEach(this::askAlso);
     }
 
-    private void askAlso(Configuration others) {
-        for (Configuration.Member member : others.members()) {
-            if (asking.asked.add(member.node())) {
-                multicast.send(member.node(), new GenuineMessage.Prepare(asking.ballot));
+    private void askAlso(Collection<Integer> others) {
+        for (int node : others) {
+            if (asking.asked.add(node)) {
+                multicast.send(node, new GenuineMessage.Prepare(asking.ballot));
             }
         }
     }
@@ -332,7 +334,7 @@ final class Ballots {
         asking.promises.put(from, promise);
         Collection<GenuineMessage.Promise> promises = asking.promises.values();
         GenuineMessage.Promise parent = multicast.parent(promises);
-        askAlso(parent.configuration());
+        askAlso(parent.configuration().nodes());
         long count = parent.configuration().members().stream().filter(member -> {
             GenuineMessage.Promise its = asking.promises.get(member.node());
             return its != null && its.since() == member.since();

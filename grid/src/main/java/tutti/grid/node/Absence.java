@@ -12,6 +12,9 @@ import tutti.grid.GridConfig;
  * <p>
  * <b>Who is given up</b>: who was not heard for very long, as long as more than half of its group are heard, and more than half of this node's own. So a node that is cut off gives up nobody,
  * and what nobody can give back to a node is not taken from it.
+ *
+ * <p>
+ * <b>Who leaves</b> is no member any more, or is about to become one again as another life, of which this node may not have heard: so it has left only when it is not heard.
  */
 final class Absence {
     /** After so many failure timeouts a node is given up. */
@@ -21,6 +24,7 @@ final class Absence {
     private final IntFunction<List<Integer>> groupOf;
     private final Set<Integer> gone = new TreeSet<>();
     private final Set<Integer> joining = new TreeSet<>();
+    private final Set<Integer> leaving = new TreeSet<>();
     private Set<Integer> silent = Set.of();
 
     /** @param groupOf the members of a node's group, as far as this node knows */
@@ -47,6 +51,7 @@ final class Absence {
     /** Another life of a node has come. */
     void begins(int node) {
         gone.remove(node);
+        leaving.remove(node);
         joining.add(node);
         silent = with(silent, node);
     }
@@ -56,10 +61,18 @@ final class Absence {
         return joining.remove(node);
     }
 
-    /** A node is no member any more. */
-    void left(int node) {
-        gone.remove(node);
-        joining.remove(node);
+    /** These are no members any more, and those are. */
+    void changed(Set<Integer> former, Set<Integer> members) {
+        leaving.addAll(former);
+        gone.removeAll(former);
+        leaving.removeAll(members);
+    }
+
+    /** Who has left now: nothing comes from there any more. */
+    Set<Integer> left(Hearing hearing, GridConfig config) {
+        Set<Integer> left = hearing.silent(leaving, config.failureTimeout().toNanos());
+        leaving.removeAll(left);
+        return left;
     }
 
     private static Set<Integer> with(Set<Integer> some, int node) {

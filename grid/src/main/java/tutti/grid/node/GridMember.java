@@ -237,24 +237,20 @@ final class GridMember implements Reads.World {
                 }
             }
         }
-        followGroups();
         before.removeAll(now);
         before.removeAll(absence.joining());
         before.remove(config.self());
+        if (!before.isEmpty()) {
+            LOGGER.info("node {} of grid {} knows that {} are members of no group any more", config.self(),
+                    config.name(), before);
+        }
+        absence.changed(before, now);
+        before.forEach(heartbeats::left);
+        followGroups();
         later(() -> {
-            if (over != null) {
-                return;
+            if (over == null) {
+                absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
             }
-            for (int node : before) {
-                LOGGER.info("node {} of grid {} goes on without node {}, which is no member any more", config.self(),
-                        config.name(), node);
-                links.left(node);
-                heartbeats.left(node);
-                absence.left(node);
-                ofGroups.gone(node);
-            }
-            followGroups();
-            absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
         });
     }
 
@@ -775,6 +771,11 @@ final class GridMember implements Reads.World {
             } else {
                 links.left(node);
             }
+        }
+        for (int node : absence.left(hearing, config)) {
+            links.left(node);
+            heartbeats.left(node);
+            givenUp.add(node);
         }
         commits.absent(absence.silent(), givenUp);
         reads.ownersChanged();
