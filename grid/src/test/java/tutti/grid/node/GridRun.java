@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -54,7 +55,7 @@ final class GridRun {
 
     /** What came of it. */
     record Outcome(List<String> failures, int committed, int conflicts, int others, int expired,
-            long waitingReads, long layouts, int lost, int starts, GridStatus.L1 l1,
+            long waitingReads, long layouts, int lost, int starts, int joined, int left, GridStatus.L1 l1,
             String fingerprint) {}
 
     private final Setting setting;
@@ -94,7 +95,7 @@ final class GridRun {
             members.put(i, InetSocketAddress.createUnresolved("n" + i, PORT));
             names.add("n" + i);
         }
-        int hostCount = setting.nodes + (setting.moves > 0 && !isByGroups() ? EXTRA : 0);
+        int hostCount = setting.nodes + (setting.moves > 0 ? EXTRA : 0);
         for (int i = 0; i < hostCount; i++) {
             int number = i;
             Host host = new Host(kernel, threads, "n" + i, HostConfig.DEFAULT);
@@ -117,6 +118,7 @@ final class GridRun {
                 .of("test", number, members,
                         List.of(GridConfig.CacheConfig.of("cache", setting.degree).withL1BytesMax(setting.l1BytesMax)),
                         setting.protocol)
+                .withFounders(founders.keySet())
                 .withCrashes(setting.crashes)
                 .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))
                 .withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(5));
@@ -164,12 +166,18 @@ final class GridRun {
             }
         }
         if (setting.moves > 0 && isByGroups()) {
-            new Replacements(random, kernel, hosts, nodes, setting, this::crash).run();
+            new GroupMoves(random, kernel, hosts, nodes, setting, this::crash).run();
         } else if (setting.moves > 0) {
             new Moves(random, kernel, hosts, nodes, setting, this::crash).run();
         }
         victims.forEach(nodes::remove);
         rest(victims, (setting.moves > 0 ? 2 : 1) * REST_NANOS_MAX);
+        int joined = (int) nodes.keySet().stream().filter(node -> node >= setting.nodes).count();
+        int left = (int) hosts.keySet().stream().filter(number -> number < setting.nodes && !victims.contains(number))
+                .filter(number -> nodes.values().stream()
+                        .noneMatch(node -> node.isMember() && node.owners() instanceof GroupOwners owners
+                                && Arrays.stream(owners.of(owners.groupOf(number))).anyMatch(one -> one == number)))
+                .count();
         List<String> before = List.copyOf(history.failures());
         int lost = (int) nodes.values().stream().filter(node -> node.isMember() && node.status().lost()).count();
         if (lost > 0) {
@@ -190,7 +198,7 @@ final class GridRun {
                         .sum(),
                 nodes.values().stream().filter(GridNode::isMember)
                         .mapToLong(node -> node.status().layout().number()).max().orElse(0),
-                lost, starts, l1(), kernel.fingerprint());
+                lost, starts, joined, left, l1(), kernel.fingerprint());
     }
 
     /** Goes on until all is as it is to be in the end and has been so for a while, but not for ever. */
@@ -227,6 +235,12 @@ final class GridRun {
         return setting.protocol == CommitProtocol.GROUPS;
     }
 
+    private Set<Integer> founders() {
+        Set<Integer> founders = new TreeSet<>(hosts.keySet());
+        founders.removeIf(node -> node >= setting.nodes);
+        return founders;
+    }
+
     /** Who crashes: as many as the setting says; of groups, always a minority of each. */
     private List<Integer> victims() {
         List<Integer> victims = new ArrayList<>();
@@ -234,7 +248,7 @@ final class GridRun {
         random.shuffle(all);
         for (int node : all) {
             victims.add(node);
-            boolean enoughLeft = new GroupOwners(hosts.keySet(), setting.degree).groups().values().stream()
+            boolean enoughLeft = new GroupOwners(founders(), setting.degree).groups().values().stream()
                     .allMatch(group -> 2 * group.stream().filter(victims::contains).count() < group.size());
             if (victims.size() > setting.crashing || (isByGroups() && !enoughLeft)) {
                 victims.removeLast();
@@ -288,11 +302,31 @@ final class GridRun {
                     wrong.add("node " + number + " has keys that it does not own");
                 }
             }
+            if (ended == null && isByGroups()) {
+                groups(node).forEach((group, members) -> {
+                    if (!members.equals(groups(nodes.firstEntry().getValue()).get(group))) {
+                        wrong.add("node " + number + " knows " + groups(node) + ", and node " + nodes.firstKey() + " "
+                                + groups(nodes.firstEntry().getValue()));
+                    }
+                    if (((GroupOwners) node.owners()).groupOf(number) == group && !members.contains(number)) {
+                        wrong.add("node " + number + " is none of " + members);
+                    }
+                });
+            }
             if (ended == null && node.status().kept() > 0) {
                 wrong.add("node " + number + " still keeps " + node.status().kept() + " transactions");
             }
         });
         return wrong;
+    }
+
+    /** The members of each group, as a node knows them. */
+    private static Map<Integer, List<Integer>> groups(GridNode node) {
+        GroupOwners owners = (GroupOwners) node.owners();
+        Map<Integer, List<Integer>> groups = new TreeMap<>();
+        owners.groups().keySet()
+                .forEach(group -> groups.put(group, Arrays.stream(owners.of(group)).boxed().toList()));
+        return groups;
     }
 
     private void checkOwners() {
