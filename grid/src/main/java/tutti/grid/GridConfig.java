@@ -164,16 +164,15 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     /** With what suits a local network. */
     public static GridConfig of(String name, int self, Map<Integer, InetSocketAddress> nodes, List<CacheConfig> caches,
             CommitProtocol protocol) {
-        return new GridConfig(name, self, nodes, nodes.keySet(), caches, protocol, 1, Duration.ofMillis(50), Duration.ofSeconds(2),
-                Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000, 64 << 20,
-                Long.MAX_VALUE, true);
+        return of(name, self, nodes, nodes.keySet(), caches, protocol);
     }
 
-    /** The same where these nodes have founded the grid, whatever addresses are known. */
-    public GridConfig withFounders(Set<Integer> those) {
-        return new GridConfig(name, self, nodes, those, caches, protocol, crashes, heartbeat, failureTimeout,
-                lockTimeout, operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax,
-                findsDeadlocks);
+    /** The same where not all of these nodes have founded the grid, or others have. */
+    public static GridConfig of(String name, int self, Map<Integer, InetSocketAddress> nodes, Set<Integer> founders,
+            List<CacheConfig> caches, CommitProtocol protocol) {
+        return new GridConfig(name, self, nodes, founders, caches, protocol, 1, Duration.ofMillis(50),
+                Duration.ofSeconds(2), Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000,
+                64 << 20, Long.MAX_VALUE, true);
     }
 
     /** The same with another number of crashes at a time. */

@@ -202,6 +202,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         if (multicast.takesPart() && !tookPart) {
             serial = multicast.firstSerial();
             behind = clock.latest();
+            List.copyOf(undecided.values()).forEach(this::inquire);
         }
     }
 
@@ -466,9 +467,12 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     /** Asks what has become of a transaction whose votes are late: they may have been sent to a life before, or by one that has ended. */
     private void ask(Transaction transaction) {
-        if (++transaction.ticks < TICKS_BEFORE_QUESTION || transaction.request == null) {
-            return;
+        if (++transaction.ticks >= TICKS_BEFORE_QUESTION && transaction.request != null) {
+            inquire(transaction);
         }
+    }
+
+    private void inquire(Transaction transaction) {
         Set<Integer> to = new TreeSet<>();
         groupsOf(transaction.request()).forEach(of -> to.addAll(multicast.members(of).nodes()));
         to.remove(self);
@@ -561,6 +565,10 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
             decide(transaction);
         } else {
             certify(transaction);
+        }
+        if (behind > 0 && multicast.takesPart() && !transaction.closed) {
+            // Its votes may have been sent before this life was taken in.
+            inquire(transaction);
         }
     }
 

@@ -292,7 +292,7 @@ final class Ballots {
 
     /** Tells a node who is a member, if it may not know. */
     void tell(int to) {
-        if (joined != first && takesPart && multicast.isStable() && told.add(to)) {
+        if (joined != first && takesPart && to != self && multicast.isStable() && told.add(to)) {
             multicast.send(to, new GenuineMessage.Members(group, joined, configuration));
         }
     }
@@ -447,7 +447,9 @@ final class Ballots {
         }
         if (Groups.leader(joined) == self && !leading) {
             leading = true;
+            // Whoever waits for this leader, or is no member any more, need not find out.
             past.forEach(this::tell);
+            memberships.groups().forEach(one -> memberships.nodes(one).forEach(this::tell));
             multicast.leads();
         }
         multicast.deliver();

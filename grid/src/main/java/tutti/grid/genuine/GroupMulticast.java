@@ -478,7 +478,7 @@ public class GroupMulticast {
             case GenuineMessage.Install install -> ballots.install(from, parts.whole(from, install));
             case GenuineMessage.Installed done -> ballots.installed(from, done);
             case GenuineMessage.Passed passed -> ballots.passed(passed);
-            case GenuineMessage.Members members -> members(members);
+            case GenuineMessage.Members members -> members(from, members);
             case GenuineMessage.Progress how -> {
                 reports.reported(from, how);
                 if (how.asks()) {
@@ -492,9 +492,15 @@ public class GroupMulticast {
     // ------------------------------------------------------------------------------------------ without crashes
 
     /** Who takes part in a ballot that is stable. */
-    private void members(GenuineMessage.Members of) {
+    private void members(int from, GenuineMessage.Members of) {
         if (of.group() == group) {
             ballots.members(of);
+        }
+        if (from == Groups.leader(of.ballot()) && of.ballot() >= memberships.ballot(of.group())) {
+            // It leads from now on. What was sent to who led before may be lost.
+            leaders.put(of.group(), from);
+            outbox.all().stream().filter(data -> Arrays.binarySearch(data.groups(), of.group()) >= 0)
+                    .forEach(data -> send(from, data));
         }
         if (memberships.learn(of.group(), of.ballot(), of.configuration())) {
             world.membersChanged();

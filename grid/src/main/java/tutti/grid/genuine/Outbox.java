@@ -51,6 +51,11 @@ final class Outbox {
         return sent != null;
     }
 
+    /** What may have to be sent again. */
+    List<GenuineMessage.Data> all() {
+        return unfinished.values().stream().map(sent -> sent.data).toList();
+    }
+
     /** Time has passed: what to send again. */
     List<GenuineMessage.Data> due() {
         List<GenuineMessage.Data> due = new ArrayList<>();

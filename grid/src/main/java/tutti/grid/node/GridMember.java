@@ -65,6 +65,9 @@ final class GridMember implements Reads.World {
     /** Without views: after so many heartbeats without a word another owner is asked. */
     private static final int HEARTBEATS_FOR_ANSWER = 2;
 
+    /** A member that was left alone could take in nobody: if that one crashed then, nobody could go on. */
+    private static final int GROUP_LEFT_MIN = 2;
+
     /** The node. */
     interface World {
         /** The others go on without this process. Told once. */
@@ -93,6 +96,8 @@ final class GridMember implements Reads.World {
     /** Without views: members of groups, and who may become one. */
     private View ofGroups;
     private boolean isLeaving;
+    /** Who has applied and was told who the members are. */
+    private final Set<Integer> introduced = new HashSet<>();
     private final Store store = new Store();
     private final Commits commits;
     private final ViewAgreement agreement;
@@ -249,6 +254,7 @@ final class GridMember implements Reads.World {
         followGroups();
         later(() -> {
             if (over == null) {
+                absence.joining().forEach(ofGroups::introduce);
                 absent(hearing.silent(view().members(), config.failureTimeout().toNanos()));
             }
         });
@@ -379,6 +385,7 @@ final class GridMember implements Reads.World {
         if (ofGroups != null && over == null) {
             hearing.heard(node, machineClock.nanoTime());
             absence.begins(node);
+            introduced.remove(node);
             followGroups();
             ofGroups.begins(node, itsProcess);
             reads.ownersChanged();
@@ -396,12 +403,12 @@ final class GridMember implements Reads.World {
         GroupCommit ofGroups = groupCommit;
         if (ofGroups != null) {
             int left = ofGroups.configuration().nodes().size() - 1;
-            int ownersMin = config.caches().stream().mapToInt(GridConfig.CacheConfig::ownersMin).max().orElse(1);
-            if (!isBroughtUp || left < ownersMin || !ofGroups.mayTakeOut(config.self())) {
+            int least = config.caches().stream().mapToInt(GridConfig.CacheConfig::ownersMin).max().orElse(1);
+            least = Math.max(least, GROUP_LEFT_MIN);
+            if (!isBroughtUp || left < least || !ofGroups.mayTakeOut(config.self())) {
                 throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + config.self()
-                        + " cannot leave its group, nodes " + ofGroups.configuration().nodes()
-                        + ": more than half of the others must be heard, as many as the ownersMin of each cache, and this"
-                        + " node must have been taken in; wait for them, have another node join the group first, or close this one");
+                        + " cannot leave its group, nodes " + ofGroups.configuration().nodes() + ": " + least
+                        + " must be left, and more than half of those be heard; have another node join the group first, or close this one");
             }
             isLeaving = true;
             return;
@@ -597,6 +604,7 @@ final class GridMember implements Reads.World {
                     reads.value(from, value.number(), value.version(), isPresent && value.kept());
                 }
                 case GridMessage.Invalidated gone -> l1.invalidated(gone.key());
+                case GridMessage.Addresses all -> addresses(all);
                 case GridMessage.Leave _ when groupCommit != null -> groupCommit.leaves(from);
                 case GridMessage.Fetch fetch when replacement != null ->
                     replacement.fetch(from, fetch, machineClock.nanoTime());
@@ -625,6 +633,7 @@ final class GridMember implements Reads.World {
             }
             case GenuineMessage.Part part -> commits.received(from, part);
             case GenuineMessage.Members members -> commits.received(from, members);
+            case GridMessage.Addresses all -> addresses(all);
             case GridMessage.Apply apply -> links.applied(from, PeerLinks.address(apply.address()));
             case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, true);
             case GridMessage part -> copying.received(from, part, machineClock.nanoTime());
@@ -634,16 +643,38 @@ final class GridMember implements Reads.World {
         }
     }
 
+    private void addresses(GridMessage.Addresses all) {
+        all.nodes().forEach((node, address) -> {
+            if (byGroups && node != config.self()) {
+                links.at(node, PeerLinks.address(address));
+            }
+        });
+    }
+
     /** Whether who has asked may keep the answer. */
     private boolean mayKeep(int from, GridMessage.Read read, Version version) {
         return read.keep() && view().has(from) && owners().isOwner(config.self(), read.key())
                 && l1.answered(from, read.key(), version, store, this::invalidate);
     }
 
+    /** Without views: tells who wants to become a member who the others are, and where. */
+    private void introduce(int node) {
+        if (groupCommit != null) {
+            Map<Integer, String> all = new TreeMap<>();
+            view().processes().forEach((other, its) -> all.put(other, its.address()));
+            all.put(config.self(), PeerLinks.text(config.nodes().get(config.self())));
+            all.values().removeIf(String::isEmpty);
+            send(node, new GridMessage.Addresses(all));
+            groupCommit.introduce(node);
+        }
+    }
+
     private void applies(int from, GridMessage.Apply apply) {
         links.applied(from, PeerLinks.address(apply.address()));
         if (replacement != null && groupCommit != null) {
-            groupCommit.introduce(from);
+            if (introduced.add(from)) {
+                introduce(from);
+            }
             if (groups.groupOf(from) == groups.groupOf(config.self())) {
                 replacement.applied(from, apply, absence.gone(), machineClock.nanoTime());
             }

@@ -55,7 +55,8 @@ sealed interface GridMessage extends Encoded {
             all.addAll(List.of(Heartbeat.SCHEMA, Read.SCHEMA, Value.SCHEMA, Trimmed.SCHEMA, Present.SCHEMA,
                     Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA,
                     Given.SCHEMA,
-                    Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA, Leave.SCHEMA));
+                    Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA, Leave.SCHEMA,
+                    Addresses.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -173,6 +174,18 @@ sealed interface GridMessage extends Encoded {
         static final Schema<Taken> SCHEMA = Schema.message("taken", 74, Taken.class,
                 "The sender has copied all that it was given, and is to be taken in.").of(
                         Field.of("number", Types.NATURAL, Taken::number), Taken::new);
+    }
+
+    /** Without views: to who has applied, where the nodes are that the sender knows, as host, colon, port. */
+    record Addresses(Map<Integer, String> nodes) implements GridMessage {
+        static final Schema<Addresses> SCHEMA = Schema.message("addresses", 79, Addresses.class,
+                "Where nodes are, for a process that wants to join.").of(
+                        Field.of("nodes", Types.map(Types.integer(0, 255), Types.text(1 << 10), 256), Addresses::nodes),
+                        Addresses::new);
+
+        public Addresses {
+            nodes = Map.copyOf(nodes);
+        }
     }
 
     /**

@@ -140,8 +140,10 @@ final class PeerLinks {
 
     /** Without views: a node that is not connected to is at this address. */
     void at(int node, InetSocketAddress address) {
-        addresses.put(node, address);
-        connect(node, address);
+        if (!outbound.containsKey(node)) {
+            addresses.put(node, address);
+            connect(node, address);
+        }
     }
 
     /** Without views: a process is no member any more, and it is not tried to reach it. Another process may come. */

@@ -13,7 +13,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
@@ -646,11 +648,119 @@ class GridTest {
         assertEquals(Optional.of(7), stock(grids.getLast()).get(key));
     }
 
+    /** A group of two is the smallest that a node can leave behind: one alone could take in nobody. */
     @Test
-    void groupsSayThatTheirPlacesAreFixed() throws IOException {
+    void aNodeLeavesItsGroupWhichGoesOnSmaller() throws IOException {
         open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
         countUp(grids.getFirst(), 1);
-        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(grids.getFirst()::leave));
+        // It leads its group.
+        grids.removeFirst().leave();
+        Grid left = grids.getFirst();
+        countUp(left, 1);
+        assertEquals(List.of(1, 2), left.topology().nodes().stream().map(Topology.Node::number).toList());
+        assertEquals(Optional.of(2), left.transact(in -> stock(left).get(in, "key 0")));
+        assertEquals(4, left.readOnly(stock(left)::keys).size());
+        GridException why = assertThrows(GridException.class, left::leave);
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, why.reason());
+        assertTrue(String.valueOf(why.getMessage()).contains("nodes [1, 2]"), why.getMessage());
+        countUp(left, 1);
+    }
+
+    /** A node that has not founded the grid takes the place of one that is gone for good. */
+    @Test
+    void aNodeThatWasNeverThereTakesThePlaceOfOneThatIsGone() throws IOException {
+        silence = Duration.ofMillis(300);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        countUp(grids.getFirst(), 5);
+        grids.removeLast().close();
+        Grid left = grids.getFirst();
+        await(() -> left.status().members().size() == 2, left);
+        // Until it is given up, the other one would make the group larger, which has too few members then.
+        Grid other = join(7, Map.of());
+        countUp(other, 5);
+        assertEquals(List.of(0, 1, 7), left.topology().nodes().stream().map(Topology.Node::number).toList());
+        assertEquals(Set.of(), left.status().joining());
+        grids.removeFirst().close();
+        countUp(other, 5);
+        assertEquals(Optional.of(15), other.transact(in -> stock(other).get(in, "key 0")));
+    }
+
+    /** Others join and those leave that have founded the grid, one after the other, until none is left of them. All count up meanwhile. */
+    @Tag("long")
+    @Test
+    void theMembersOfAGroupAreOthersInTheEndAndNothingIsLost()
+            throws IOException, InterruptedException, ExecutionException {
+        nodeCount = 6;
+        silence = Duration.ofMillis(1500);
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 3));
+        for (int i = 0; i < 300; i++) {
+            stock(grids.getFirst()).put("still " + i, i);
+        }
+        Grid elsewhere = grids.get(5);
+        AtomicReference<Boolean> over = new AtomicReference<>(false);
+        int counted = 0;
+        Map<Integer, InetSocketAddress> known = new LinkedHashMap<>();
+        try (ExecutorService thread = Executors.newSingleThreadExecutor()) {
+            Future<Integer> counting = thread.submit(() -> {
+                int times = 0;
+                for (; !over.get(); times++) {
+                    countUp(elsewhere, 1);
+                }
+                return times;
+            });
+            try {
+                for (int number : List.of(8, 10, 12)) {
+                    Grid joined = join(number, known);
+                    InetSocketAddress address = joined.node().config().nodes().get(number);
+                    known.put(number, Objects.requireNonNull(address));
+                    countUp(joined, 1);
+                    counted++;
+                    grids.removeFirst().leave();
+                }
+            } finally {
+                over.set(true);
+            }
+            counted += counting.get();
+        }
+        int inTheEnd = counted;
+        Grid last = grids.getLast();
+        await(() -> elsewhere.topology().nodes().stream().map(Topology.Node::number).toList()
+                .equals(List.of(3, 4, 5, 8, 10, 12)), elsewhere);
+        last.run(in -> {
+            for (int key = 0; key < 4; key++) {
+                assertEquals(Optional.of(inTheEnd), stock(last).get(in, "key " + key));
+            }
+            for (int i = 0; i < 300; i++) {
+                assertEquals(Optional.of(i), stock(last).get(in, "still " + i));
+            }
+        });
+        assertEquals(304, elsewhere.readOnly(stock(elsewhere)::keys).size());
+        // One more of each group crashes.
+        grids.removeLast().close();
+        grids.removeFirst().close();
+        countUp(elsewhere, 3);
+        assertTrue(counted > nodeCount, "it went on meanwhile");
+    }
+
+    /** Opens a node that has not founded the grid, and knows some others that have not. */
+    private Grid join(int number, Map<Integer, InetSocketAddress> others) throws IOException {
+        GridConfig config = grids.getFirst().node().config();
+        Map<Integer, InetSocketAddress> nodes = new LinkedHashMap<>(others.isEmpty() ? config.nodes() : others);
+        nodes.put(number, FreePorts.addresses(1).getFirst());
+        Grid joined = Grid.open(GridConfig
+                .of("test", number, nodes, config.founders(), config.caches(), CommitProtocol.GROUPS)
+                .withHeartbeat(Duration.ofMillis(50), silence)
+                .withTimeouts(Duration.ofSeconds(10), patience, Duration.ofSeconds(60)), IsolationLevel.SERIALIZABLE);
+        grids.add(joined);
+        return joined;
+    }
+
+    private static void await(BooleanSupplier until, Grid what) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
+        while (!until.getAsBoolean()) {
+            assertTrue(System.nanoTime() < deadline, what.topology().toString());
+            Thread.onSpinWait();
+        }
     }
 
     /** Nobody could give it back what it had. */
@@ -704,11 +814,7 @@ class GridTest {
                             IsolationLevel.SERIALIZABLE);
                     grids.set(victim, again);
                     assertTrue(again.status().keys() >= 300, again.status().toString());
-                    long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
-                    while (other.status().members().size() < nodeCount) {
-                        assertTrue(System.nanoTime() < deadline, other.topology().toString());
-                        Thread.onSpinWait();
-                    }
+                    await(() -> other.status().members().size() >= nodeCount, other);
                     assertEquals(Set.of(), other.status().joining());
                 } finally {
                     over.set(true);

@@ -115,10 +115,9 @@ final class GridRun {
         Map<Integer, InetSocketAddress> members = new TreeMap<>(founders);
         members.putIfAbsent(number, InetSocketAddress.createUnresolved("n" + number, PORT));
         GridConfig config = GridConfig
-                .of("test", number, members,
+                .of("test", number, members, founders.keySet(),
                         List.of(GridConfig.CacheConfig.of("cache", setting.degree).withL1BytesMax(setting.l1BytesMax)),
                         setting.protocol)
-                .withFounders(founders.keySet())
                 .withCrashes(setting.crashes)
                 .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))
                 .withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(5));
