@@ -369,6 +369,120 @@ class GroupMulticastTest {
         return wire.worlds.stream().limit(5).map(world -> String.join(" ", world.delivered)).toList();
     }
 
+    /** What those who were there in the beginning have acknowledged is no majority of those who are there now. */
+    @Test
+    void countingTheFirstMembersInEachBallotIsFound() {
+        isFound((self, groups, world, process) -> new Mutant(self, groups, world, process) {
+            @Override
+            Configuration counted(int of, long ballot) {
+                return Configuration.first(groups.of(of));
+            }
+        }, "thrown", "uniform prefix", "uniform acyclic", "uniform integrity", "liveness");
+    }
+
+    /**
+     * Of four members, the first has node 4 taken in, and nobody hears of that but these two. Node 1 leads without them, and would have its group go on without the first at once, before it knows that more than half of the four
+     * go on with it: then nodes 1 and 2 are more than half of three, and nodes 0, 3 and 4 of five.
+     */
+    @Test
+    void membersChangeOnlyInABallotInWhichMoreThanHalfGoOn() {
+        assertEquals(List.of("", "", "", "", ""), twoChanges(THE_CLASS));
+        assertEquals(List.of("0:0.1", "1:0.1", "1:0.1", "0:0.1", "0:0.1"), twoChanges(
+                (self, groups, world, process) -> new Mutant(self, groups, world, process) {
+                    @Override
+                    boolean mayChange() {
+                        return true;
+                    }
+                }), "changing them at once is found");
+    }
+
+    private static List<String> twoChanges(GroupRun.Factory factory) {
+        Groups groups = new Groups(Map.of(0, List.of(0, 1, 2, 3)), Map.of(4, 0));
+        Wire wire = new Wire(groups, factory);
+        wire.nodes.set(4, factory.make(4, groups, wire.worlds.get(4), 1));
+        GroupMulticast first = wire.nodes.get(0);
+        GroupMulticast second = wire.nodes.get(1);
+        wire.nodes.get(4).given(0, Objects.requireNonNull(first.give(4, 1)));
+        assertTrue(first.takeIn(4, 1, ""));
+        for (int other : List.of(1, 2)) {
+            wire.carry(0, other);
+            wire.carry(other, 0);
+        }
+        // The state of ballot 256 comes to node 4 only.
+        wire.carry(0, 4);
+        wire.worlds.get(0).sent.clear();
+        assertEquals(256, wire.nodes.get(4).ballot());
+        second.lead();
+        for (int other : List.of(2, 3)) {
+            wire.carry(1, other);
+            wire.carry(other, 1);
+        }
+        assertEquals(List.of(257L, 2L, 3L), List.of(second.ballot(), 2 + wire.nodes.get(2).ballot(),
+                3 + wire.nodes.get(3).ballot()));
+        // So it does not take part in ballot 257.
+        wire.nodes.get(3).lead();
+        wire.worlds.get(3).sent.clear();
+        if (!second.takeOut(0)) {
+            return wire.worlds.stream().limit(5).map(world -> String.join(" ", world.delivered)).toList();
+        }
+        for (int i = 0; i < 2; i++) {
+            wire.carry(1, 2);
+            wire.carry(2, 1);
+            if (i == 0) {
+                wire.carry(1, 3);
+                wire.carry(3, 1);
+            }
+            wire.carry(1, 2);
+            wire.carry(2, 1);
+        }
+        assertEquals(List.of(513L, 513L), List.of(second.ballot(), wire.nodes.get(2).ballot()));
+        second.send(new TransactionId(1, 1), Set.of(0), new byte[0]);
+        for (int i = 0; i < 3; i++) {
+            wire.carry(1, 2);
+            wire.carry(2, 1);
+        }
+        first.lead();
+        first.lead();
+        first.lead();
+        for (int i = 0; i < 6; i++) {
+            for (int from : List.of(0, 3, 4)) {
+                for (int to : List.of(0, 3, 4)) {
+                    wire.carry(from, to);
+                }
+            }
+        }
+        first.send(new TransactionId(0, 1), Set.of(0), new byte[0]);
+        for (int i = 0; i < 6; i++) {
+            for (int from : List.of(0, 3, 4)) {
+                for (int to : List.of(0, 3, 4)) {
+                    wire.carry(from, to);
+                }
+            }
+        }
+        return wire.worlds.stream().limit(5).map(world -> String.join(" ", world.delivered)).toList();
+    }
+
+    /** Who has not led for long may be a member no more: nobody asks a group of which it knows too little. */
+    @Test
+    void aMemberIsTakenOutAndOthersKnow() {
+        Groups groups = new Groups(Map.of(0, List.of(0, 1, 2), 1, List.of(3, 4, 5)), Map.of(7, 0));
+        Wire wire = new Wire(groups, THE_CLASS);
+        GroupMulticast leader = wire.nodes.get(0);
+        assertFalse(leader.takeOut(0), "it leads");
+        assertFalse(leader.takeOut(7), "it is no member");
+        assertFalse(wire.nodes.get(1).takeOut(2), "it does not lead");
+        assertTrue(leader.takeOut(2));
+        wire.carryAll();
+        assertEquals(List.of(0, 1), wire.nodes.get(4).members(0).nodes(), "all know");
+        assertEquals(List.of(true, false), List.of(wire.nodes.get(1).takesPart(), wire.nodes.get(2).takesPart()));
+        assertThrows(IllegalStateException.class,
+                () -> wire.nodes.get(2).send(new TransactionId(2, 1), Set.of(0), new byte[0]));
+        wire.nodes.get(4).send(new TransactionId(4, 1), Set.of(0, 1), new byte[0]);
+        wire.carryAll();
+        assertEquals(List.of(1, 1, 0, 1, 1, 1),
+                wire.worlds.stream().limit(6).map(world -> world.delivered.size()).toList());
+    }
+
     @Test
     void saysWhatCannotBe() {
         GroupMulticast outside = new GroupMulticast(7, PAIR_OF_THREES, new Recorder());
