@@ -369,6 +369,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         return multicast.members(of);
     }
 
+    /** Whether a group has other members than it was founded with, as far as this node knows. */
+    public boolean hasChanged(int of) {
+        return !multicast.members(of).equals(Configuration.first(owners.groups().getOrDefault(of, List.of())));
+    }
+
     /** The ballot that this node has joined, of its group. */
     public long ballot() {
         return multicast.ballot();

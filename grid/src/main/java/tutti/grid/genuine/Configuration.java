@@ -43,7 +43,7 @@ public record Configuration(List<Member> members) {
     }
 
     /** Of nodes that are there from the start. */
-    static Configuration first(List<Integer> nodes) {
+    public static Configuration first(List<Integer> nodes) {
         return new Configuration(nodes.stream().sorted().map(node -> new Member(node, 0, 0, "")).toList());
     }
 

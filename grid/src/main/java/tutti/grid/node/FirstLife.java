@@ -14,13 +14,14 @@ import tutti.grid.store.GroupOwners;
  * <p>
  * Each node remembers the first process that it has heard of each other one, and says to who connects whether it is that. A process is the first life of its node if more than half of the
  * other members of its group, as it was founded, say so, and none says otherwise: two processes cannot both be, since some member that both have asked remembers one of them. Of a group of one, all nodes are asked.
- * A node that has not founded the grid has no first life.
+ * A node that has not founded the grid has no first life, nor has one whose group has other members by now, as any node says: perhaps none is left of those that would remember.
  */
 final class FirstLife {
     private final boolean isFounder;
     private final Set<Integer> judges;
     private final int members;
     private final Map<Integer, Boolean> said = new HashMap<>();
+    private boolean hasChanged;
 
     FirstLife(int self, GroupOwners groups, Set<Integer> founders) {
         isFounder = founders.contains(self);
@@ -30,8 +31,9 @@ final class FirstLife {
         judges.remove(self);
     }
 
-    /** A node says whether this process is the first one that it has heard of this node. */
-    void said(int by, boolean isFirst) {
+    /** A node says whether this process is the first one that it has heard of this node, and whether the members of its group have changed. */
+    void said(int by, boolean isFirst, boolean others) {
+        hasChanged |= others;
         if (judges.contains(by)) {
             said.put(by, isFirst);
         }
@@ -40,15 +42,15 @@ final class FirstLife {
     /** Whether it is; null if that is not known yet. */
     @Nullable
     Boolean verdict() {
-        if (!isFounder || said.containsValue(false)) {
+        if (!isFounder || hasChanged || said.containsValue(false)) {
             return false;
         }
         boolean enough = judges.isEmpty() || 2 * said.size() > judges.size();
         return enough ? Boolean.TRUE : null;
     }
 
-    /** Whether another life can be taken in: more than half of the group must be there without it. Who has not founded the grid may join a group that has become larger. */
+    /** Whether another life can be taken in: more than half of the group must be there without it. One that has changed has had them, and has members enough. */
     boolean canBeReplaced() {
-        return !isFounder || members - 1 > members / 2;
+        return !isFounder || hasChanged || members - 1 > members / 2;
     }
 }

@@ -398,6 +398,11 @@ final class GridMember implements Reads.World {
         superseded.add(node);
     }
 
+    /** Without views: whether the group of a node has other members than it was founded with, as far as this node knows. */
+    boolean hasChanged(int node) {
+        return groupCommit != null && groupCommit.hasChanged(groups.groupOf(node));
+    }
+
     /** Wants to leave; see {@link GridNode#leave}. */
     void leave() {
         GroupCommit ofGroups = groupCommit;

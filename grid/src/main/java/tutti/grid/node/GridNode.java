@@ -118,12 +118,18 @@ public final class GridNode implements AutoCloseable {
                 }
 
                 @Override
-                public void welcomed(int by, boolean isFirst) {
+                public void welcomed(int by, boolean isFirst, boolean hasChanged) {
                     FirstLife asking = firstLife;
                     if (asking != null) {
-                        asking.said(by, isFirst);
+                        asking.said(by, isFirst, hasChanged);
                         beginLife(asking);
                     }
+                }
+
+                @Override
+                public boolean hasChanged(int node) {
+                    GridMember now = member;
+                    return now != null && now.hasChanged(node);
                 }
             });
         } catch (IOException taken) {

@@ -37,13 +37,15 @@ sealed interface LinkMessage extends Encoded {
      *
      * @param received so many frames of the process that connects have come before
      * @param isFirst whether no other process of that node was heard here before it
+     * @param hasChanged without views: whether the group of that node is known to have other members than it was founded with
      */
-    record Welcome(long process, long received, boolean isFirst) implements LinkMessage {
+    record Welcome(long process, long received, boolean isFirst, boolean hasChanged) implements LinkMessage {
         static final Schema<Welcome> SCHEMA = Schema
                 .message("welcome", 2, Welcome.class, "It is accepted; so many frames have come before.").of(
                         Field.of("process", Types.LONG, Welcome::process),
                         Field.of("received", Types.NATURAL, Welcome::received),
-                        Field.of("first", Types.BOOLEAN, Welcome::isFirst), Welcome::new);
+                        Field.of("first", Types.BOOLEAN, Welcome::isFirst),
+                        Field.of("changed", Types.BOOLEAN, Welcome::hasChanged), Welcome::new);
     }
 
     /** What becomes of who is not accepted. */

@@ -62,8 +62,11 @@ final class PeerLinks {
         /** Without views: from now on a node is another process. */
         void begins(int node, long process);
 
-        /** Without views: a node takes what this one sends, and says whether this is the first process of this node that it has heard. */
-        void welcomed(int by, boolean isFirst);
+        /** Without views: a node takes what this one sends, and says whether this is the first process of this node that it has heard, and whether the group of this node has changed. */
+        void welcomed(int by, boolean isFirst, boolean hasChanged);
+
+        /** Without views: whether the group of a node is known to have other members than it was founded with. */
+        boolean hasChanged(int node);
     }
 
     private final GridConfig config;
@@ -450,7 +453,7 @@ final class PeerLinks {
                 if (outbound.get(node) != this) {
                     return;
                 }
-                receiver.welcomed(node, come.isFirst());
+                receiver.welcomed(node, come.isFirst(), come.hasChanged());
             }
             received(come.received());
             welcome = true;
@@ -597,7 +600,8 @@ final class PeerLinks {
             node = hello.node();
             known.told = known.received;
             stream.send(control(new LinkMessage.Welcome(process, known.received,
-                    firsts.getOrDefault(hello.node(), hello.process()) == hello.process())));
+                    firsts.getOrDefault(hello.node(), hello.process()) == hello.process(),
+                    receiver.hasChanged(hello.node()))));
         }
 
         /** Whether it was given up before any process of it was heard. */

@@ -43,7 +43,7 @@ class GridGoldenTest extends GoldenContract {
     @Override
     protected Map<String, List<? extends Encoded>> samples() {
         return Map.of("grid links",
-                List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12, true),
+                List.of(new LinkMessage.Hello(3, 77, "test, TOM_2"), new LinkMessage.Welcome(78, 12, true, false),
                         new LinkMessage.Refused(LinkMessage.Refusal.FOREIGN, "another grid"),
                         new LinkMessage.Received(13)),
                 "grid messages",
