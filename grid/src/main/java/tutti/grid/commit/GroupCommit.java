@@ -1,6 +1,7 @@
 package tutti.grid.commit;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -202,7 +203,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         if (multicast.takesPart() && !tookPart) {
             serial = multicast.firstSerial();
             behind = clock.latest();
-            List.copyOf(undecided.values()).forEach(this::inquire);
+            List.copyOf(undecided.values()).forEach(this::findOut);
         }
     }
 
@@ -424,6 +425,16 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         multicast.introduce(node);
     }
 
+    /** Whether all of these transactions are decided here. */
+    public boolean areDecided(Collection<TransactionId> names) {
+        return undecided.values().stream().noneMatch(one -> names.contains(one.name));
+    }
+
+    /** What is decided here, and others may ask for. */
+    public List<CommitMessage.Outcome> outcomes() {
+        return List.copyOf(outcomes.values());
+    }
+
     /** It does not copy any more. */
     public void stopGiving() {
         multicast.stopGiving();
@@ -474,6 +485,15 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     private void ask(Transaction transaction) {
         if (++transaction.ticks >= TICKS_BEFORE_QUESTION && transaction.request != null) {
             inquire(transaction);
+        }
+    }
+
+    private void findOut(Transaction transaction) {
+        CommitMessage.Outcome known = outcomes.get(transaction.name);
+        if (known == null) {
+            inquire(transaction);
+        } else {
+            told(known);
         }
     }
 
@@ -573,7 +593,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         }
         if (behind > 0 && multicast.takesPart() && !transaction.closed) {
             // Its votes may have been sent before this life was taken in.
-            inquire(transaction);
+            findOut(transaction);
         }
     }
 

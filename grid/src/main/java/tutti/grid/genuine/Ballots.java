@@ -239,12 +239,14 @@ final class Ballots {
         stopGiving();
         joining = new Joining(member, itsProcess, multicast.deliveredStamp());
         reports.begins(member);
+        reports.keepFor(member, group);
         return reports.over();
     }
 
     void stopGiving() {
         if (joining != null) {
             reports.gone(joining.node);
+            reports.keepFor(-1, -1);
             joining = null;
         }
     }
@@ -391,6 +393,7 @@ final class Ballots {
                 // What was delivered before this ballot may not be kept any more.
                 stopGiving();
             }
+            reports.keepFor(-1, -1);
             joining = null;
         }
         past.addAll(configuration.nodes());

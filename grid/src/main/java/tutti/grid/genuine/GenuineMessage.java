@@ -157,7 +157,7 @@ public sealed interface GenuineMessage extends Encoded {
     record Installed(long ballot, boolean asks) implements GenuineMessage {
         static final Schema<Installed> SCHEMA = Schema
                 .message("group installed", 67, Installed.class, "The sender goes on in this ballot.").of(
-                        Field.of("ballot", Types.POSITIVE, Installed::ballot),
+                        Field.of("ballot", Types.NATURAL, Installed::ballot),
                         Field.of("asks", Types.BOOLEAN, Installed::asks), Installed::new);
     }
 

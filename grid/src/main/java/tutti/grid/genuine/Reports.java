@@ -11,6 +11,9 @@ import tutti.core.txn.TransactionId;
 final class Reports {
     private final Map<Integer, GenuineMessage.Progress> progress = new HashMap<>();
     private final Set<Integer> gone = new HashSet<>();
+    /** Who copies from this node and is no member yet: of which group; -1 if nobody does. */
+    private int copying = -1;
+    private int copyingGroup = -1;
     /** By node and life: the lowest serial that it may send again, as it has said last. What it has sent below is ordered everywhere. */
     private final Map<TransactionId, Long> unfinished = new HashMap<>();
     /** What is not kept any more, though its sender has not said that, and a destination was gone. */
@@ -101,6 +104,12 @@ final class Reports {
         progress.remove(node);
     }
 
+    /** From now on everything that goes to a group is also kept for a node that is no member yet; for none if that is -1. */
+    void keepFor(int node, int group) {
+        copying = node;
+        copyingGroup = group;
+    }
+
     /**
      * Whether all who are to deliver a message are through with it, and its sender will not send it again. More than half of each of its groups must say
      * so, whoever is gone: who takes the place of a member is given what those have.
@@ -112,6 +121,9 @@ final class Reports {
             return false;
         }
         for (int group : message.groups) {
+            if (copying >= 0 && group == copyingGroup) {
+                return false;
+            }
             int through = 0;
             for (int node : groups.nodes(group)) {
                 GenuineMessage.Progress how = progress.get(node);

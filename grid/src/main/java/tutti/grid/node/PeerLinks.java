@@ -153,6 +153,8 @@ final class PeerLinks {
     void left(int node) {
         giveUp(node);
         forgetOutbound(node);
+        // No process of it that comes is one to which something is missing.
+        givenUp.remove(node);
     }
 
     /** Where a node is, as text; empty if that is not known. */

@@ -6,8 +6,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
 import tutti.grid.commit.CommitMessage;
 import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.GroupCommit;
@@ -51,9 +53,14 @@ final class Replacement {
         private final String address;
         private final long number;
         private final Iterator<GridMessage.Copy> copies;
+        /** What waited for votes when it began. */
+        private final Set<TransactionId> undecided;
+        private boolean isTaken;
         private long heardNanos;
 
-        Giving(int to, GridMessage.Apply apply, long number, Iterator<GridMessage.Copy> copies) {
+        Giving(int to, GridMessage.Apply apply, long number, Iterator<GridMessage.Copy> copies,
+                Set<TransactionId> undecided) {
+            this.undecided = undecided;
             this.to = to;
             this.process = apply.process();
             this.address = apply.address();
@@ -108,9 +115,12 @@ final class Replacement {
 
     /** To be called often. */
     void tick(long nowNanos) {
-        if (giving != null && nowNanos - giving.heardNanos > patienceNanos) {
+        Giving to = giving;
+        if (to != null && nowNanos - to.heardNanos > patienceNanos) {
             giving = null;
             commits.stopGiving();
+        } else if (to != null) {
+            takeIn(to);
         }
         if (copying != null && nowNanos - copying.heardNanos > patienceNanos) {
             if (copying.isWhole) {
@@ -150,7 +160,8 @@ final class Replacement {
             return;
         }
         Stream<GridMessage.Copy> copies = store.keys(_ -> true).stream().flatMap(this::copies);
-        Giving to = new Giving(from, apply, ++number, copies.toList().iterator());
+        Giving to = new Giving(from, apply, ++number, copies.toList().iterator(),
+                state.undecided().stream().map(GroupCommit.Undecided::name).collect(Collectors.toSet()));
         to.heardNanos = nowNanos;
         giving = to;
         sender.accept(from, new GridMessage.Given(number, state.delivered(), state.floor(), state.present(),
@@ -159,9 +170,13 @@ final class Replacement {
                 new GridMessage.Over(number, state.over().finishedBelow(), state.over().messages()));
         state.undecided().forEach(one -> sender.accept(from, new GridMessage.Undecided(number, one.name(), one.id(),
                 one.request().bytes(), one.stamp(), one.floor(), one.votes())));
-        for (int i = 0; i < state.outcomes().size(); i += OUTCOMES_MAX) {
-            sender.accept(from, new GridMessage.Decided(number,
-                    state.outcomes().subList(i, Math.min(i + OUTCOMES_MAX, state.outcomes().size()))));
+        decided(from, state.outcomes());
+    }
+
+    private void decided(int to, List<CommitMessage.Outcome> outcomes) {
+        for (int i = 0; i < outcomes.size(); i += OUTCOMES_MAX) {
+            sender.accept(to, new GridMessage.Decided(number,
+                    outcomes.subList(i, Math.min(i + OUTCOMES_MAX, outcomes.size()))));
         }
     }
 
@@ -196,7 +211,17 @@ final class Replacement {
         Giving to = givingTo(from, taken.number());
         if (to != null) {
             to.heardNanos = nowNanos;
-            commits.takeIn(from, to.process, to.address);
+            to.isTaken = true;
+            takeIn(to);
+        }
+    }
+
+    /** Takes in who has copied all, once it can be told of all outcomes of what waited for votes then: it might find nobody else who knows. */
+    private void takeIn(Giving to) {
+        if (to.isTaken && commits.areDecided(to.undecided)) {
+            to.isTaken = false;
+            decided(to.to, commits.outcomes());
+            commits.takeIn(to.to, to.process, to.address);
         }
     }
 

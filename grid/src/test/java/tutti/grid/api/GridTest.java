@@ -697,6 +697,7 @@ class GridTest {
             stock(grids.getFirst()).put("still " + i, i);
         }
         Grid elsewhere = grids.get(5);
+        GridConfig founder = grids.getFirst().node().config();
         AtomicReference<Boolean> over = new AtomicReference<>(false);
         int counted = 0;
         Map<Integer, InetSocketAddress> known = new LinkedHashMap<>();
@@ -735,6 +736,15 @@ class GridTest {
             }
         });
         assertEquals(304, elsewhere.readOnly(stock(elsewhere)::keys).size());
+        // None of its group remembers the one that founded it; others know that it has changed.
+        Grid again = Grid.open(founder, IsolationLevel.SERIALIZABLE);
+        grids.addFirst(again);
+        assertEquals(Optional.of(inTheEnd), again.transact(in -> {
+            stock(again).put(in, "other", 1);
+            return stock(again).get(in, "key 0");
+        }));
+        assertTrue(again.status().keys() >= 100, again.status().toString());
+        grids.removeFirst().leave();
         // One more of each group crashes.
         grids.removeLast().close();
         grids.removeFirst().close();

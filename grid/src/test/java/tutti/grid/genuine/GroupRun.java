@@ -338,7 +338,7 @@ final class GroupRun {
             if (failures.isEmpty()) {
                 check();
             }
-        } catch (IllegalStateException thrown) {
+        } catch (IllegalStateException | IllegalArgumentException thrown) {
             fail("thrown: " + thrown.getMessage());
         }
         return failures;
