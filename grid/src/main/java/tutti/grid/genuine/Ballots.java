@@ -239,15 +239,22 @@ final class Ballots {
         stopGiving();
         joining = new Joining(member, itsProcess, multicast.deliveredStamp());
         reports.begins(member);
-        reports.keepFor(member, group);
+        reports.keepAllOf(group);
         return reports.over();
     }
 
     void stopGiving() {
         if (joining != null) {
             reports.gone(joining.node);
-            reports.keepFor(-1, -1);
+            reports.keepAllOf(-1);
             joining = null;
+        }
+    }
+
+    /** A life of a node is over. */
+    void gone(int node) {
+        if (joining != null && joining.node == node) {
+            stopGiving();
         }
     }
 
@@ -393,7 +400,7 @@ final class Ballots {
                 // What was delivered before this ballot may not be kept any more.
                 stopGiving();
             }
-            reports.keepFor(-1, -1);
+            reports.keepAllOf(-1);
             joining = null;
         }
         past.addAll(configuration.nodes());

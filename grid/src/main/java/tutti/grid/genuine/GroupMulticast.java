@@ -390,6 +390,7 @@ public class GroupMulticast {
 
     /** A life of a node is over, and nothing of it comes any more. */
     public void gone(int node) {
+        ballots.gone(node);
         reports.gone(node);
         waiting.remove(node);
         parts.gone(node);

@@ -11,9 +11,8 @@ import tutti.core.txn.TransactionId;
 final class Reports {
     private final Map<Integer, GenuineMessage.Progress> progress = new HashMap<>();
     private final Set<Integer> gone = new HashSet<>();
-    /** Who copies from this node and is no member yet: of which group; -1 if nobody does. */
-    private int copying = -1;
-    private int copyingGroup = -1;
+    /** The group of somebody who copies from this node and is no member yet; -1 if nobody does. */
+    private int copied = -1;
     /** By node and life: the lowest serial that it may send again, as it has said last. What it has sent below is ordered everywhere. */
     private final Map<TransactionId, Long> unfinished = new HashMap<>();
     /** What is not kept any more, though its sender has not said that, and a destination was gone. */
@@ -104,10 +103,9 @@ final class Reports {
         progress.remove(node);
     }
 
-    /** From now on everything that goes to a group is also kept for a node that is no member yet; for none if that is -1. */
-    void keepFor(int node, int group) {
-        copying = node;
-        copyingGroup = group;
+    /** From now on everything that goes to a group is kept, whoever is through with it; to none if it is -1. */
+    void keepAllOf(int group) {
+        copied = group;
     }
 
     /**
@@ -121,7 +119,7 @@ final class Reports {
             return false;
         }
         for (int group : message.groups) {
-            if (copying >= 0 && group == copyingGroup) {
+            if (group == copied) {
                 return false;
             }
             int through = 0;

@@ -44,7 +44,7 @@ final class Scans {
     }
 
     private record Waiting(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
-            Set<Integer> asked, Set<Key> found) {}
+            Set<Integer> asked, Set<Integer> answered, Set<Key> found) {}
 
     /**
      * None yet.
@@ -96,7 +96,7 @@ final class Scans {
 
     private void ask(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
             Set<Integer> asked) {
-        waiting.put(question.number(), new Waiting(question, answer, deadlineNanos, asked, new LinkedHashSet<>()));
+        waiting.put(question.number(), new Waiting(question, answer, deadlineNanos, asked, new TreeSet<>(), new LinkedHashSet<>()));
         List.copyOf(asked).forEach(node -> ask.accept(node, question));
     }
 
@@ -123,6 +123,7 @@ final class Scans {
         keys.keys().forEach(bytes -> scan.found.add(new Key(scan.question.cache(), bytes)));
         if (keys.part() == GridMessage.Part.LAST) {
             scan.asked.remove(from);
+            scan.answered.add(from);
             finish(scan);
         }
     }
@@ -142,7 +143,7 @@ final class Scans {
             if (refusal != null) {
                 waiting.remove(scan.question.number());
                 scan.answer.failed(refusal);
-            } else if (question.layout() != layouts.number()) {
+            } else if (question.layout() != layouts.number() || !isEnough(scan, left)) {
                 waiting.remove(question.number());
                 ask(new GridMessage.Scan(++number, layouts.number(), question.cache(), question.prefix(),
                         question.stamp(), question.timeMillis()), scan.answer, scan.deadlineNanos,
@@ -151,6 +152,14 @@ final class Scans {
                 finish(scan);
             }
         }
+    }
+
+    /** Whether all keys will be known by those who have answered, and those who were asked and are still there. */
+    private boolean isEnough(Waiting scan, Set<Integer> left) {
+        Set<Integer> known = new TreeSet<>(scan.asked);
+        known.retainAll(left);
+        known.addAll(scan.answered);
+        return refusal(scan.question.cache(), known) == null;
     }
 
     void expire(long nowNanos) {

@@ -407,7 +407,8 @@ final class GroupRun {
             possible.add(() -> {
                 ticksLeft--;
                 one.multicast.tick();
-                one.multicast.announce();
+                // Now and then all do, so that what is over is forgotten.
+                (random.nextBoolean() ? alive : List.of(one)).forEach(node -> node.multicast.announce());
             });
         }
         return possible;
