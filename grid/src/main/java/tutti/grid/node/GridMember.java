@@ -330,6 +330,14 @@ final class GridMember implements Reads.World {
             isBroughtUp = true;
             // Before it says that it is there.
             view().members().stream().filter(node -> node != config.self()).forEach(groupCommit::introduce);
+            // Of those that had left before, nothing comes any more.
+            Set<Integer> others = new TreeSet<>();
+            for (int node = 0; node < LamportClock.NODES_MAX; node++) {
+                if (!view().has(node)) {
+                    others.add(node);
+                }
+            }
+            commits.absent(absence.silent(), others);
             timesHeard();
             say(GridMessage.Moving.NOTHING);
         }
@@ -589,6 +597,10 @@ final class GridMember implements Reads.World {
             agreement.received(from, change);
         } else if (message instanceof GridMessage.Apply apply) {
             applies(from, apply);
+        } else if (message instanceof GenuineMessage.Data && byGroups
+                && !membersOf(groups.groupOf(from)).contains(from)) {
+            // It was taken out, and does not know; or it was taken in, and this node will hear of that.
+            introduce(from);
         } else if (!byGroups && !view().has(from)) {
             agreement.tell(from);
         } else {
