@@ -39,7 +39,8 @@ import tutti.grid.store.Key;
  * @param findsDeadlocks whether two-phase commit finds direct cycles of waits at once; otherwise every deadlock lasts until a lock was waited for too long. For comparisons
  */
 public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, Set<Integer> founders,
-        List<CacheConfig> caches, CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout, Duration lockTimeout,
+        List<CacheConfig> caches, CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout,
+        Duration lockTimeout,
         Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
         long storedBytesMax, boolean findsDeadlocks) {
     private static final Duration TIME_MIN = Duration.ofMillis(1);
@@ -177,7 +178,8 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
 
     /** The same with another number of crashes at a time. */
     public GridConfig withCrashes(int number) {
-        return new GridConfig(name, self, nodes, founders, caches, protocol, number, heartbeat, failureTimeout, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, number, heartbeat, failureTimeout,
+                lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
@@ -189,19 +191,22 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
 
     /** The same with other times of transactions. */
     public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
-        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lock, operation,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lock,
+                operation,
                 transaction, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
     }
 
     /** The same with a limit to what this node stores. */
     public GridConfig withStoredBytesMax(long bytes) {
-        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
+                lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes, findsDeadlocks);
     }
 
     /** The same, but two-phase commit does not look for deadlocks: they end by the lock timeout alone. */
     public GridConfig withoutDeadlockDetection() {
-        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lockTimeout,
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
+                lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, false);
     }
 

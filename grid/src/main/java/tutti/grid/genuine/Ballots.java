@@ -308,7 +308,8 @@ final class Ballots {
 
     /** Time has passed. */
     void tick() {
-        if (group >= 0 && (isBehind() ? ++ticksBehind > GroupMulticast.TICKS_BEFORE_LOST : joined != first && !isStable())) {
+        if (group >= 0
+                && (isBehind() ? ++ticksBehind > GroupMulticast.TICKS_BEFORE_LOST : joined != first && !isStable())) {
             for (Configuration.Member member : configuration.members()) {
                 if (member.node() != self) {
                     multicast.send(member.node(), new GenuineMessage.Installed(joined, true));

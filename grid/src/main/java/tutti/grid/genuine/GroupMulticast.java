@@ -583,7 +583,8 @@ public class GroupMulticast {
             if (accept.ballot() < ballots.promised()) {
                 send(from, new GenuineMessage.Passed(ballots.promised()));
             }
-            if (accept.ballot() != ballots.joined() || !ballots.isCurrent() || (unknown && accept.stamp() <= deliveredStamp)) {
+            if (accept.ballot() != ballots.joined() || !ballots.isCurrent()
+                    || (unknown && accept.stamp() <= deliveredStamp)) {
                 return;
             }
         } else if (unknown && accept.last() > 0 && accept.last() <= deliveredStamp) {

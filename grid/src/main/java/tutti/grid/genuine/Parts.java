@@ -57,7 +57,8 @@ class Parts {
 
     /** With all parts that have come before. */
     GenuineMessage.Promise whole(int from, GenuineMessage.Promise last) {
-        return new GenuineMessage.Promise(last.ballot(), last.since(), last.joined(), last.configuration(), last.clock(),
+        return new GenuineMessage.Promise(last.ballot(), last.since(), last.joined(), last.configuration(),
+                last.clock(),
                 whole(from, last.ballot(), last.entries()));
     }
 

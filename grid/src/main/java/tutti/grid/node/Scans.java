@@ -96,7 +96,8 @@ final class Scans {
 
     private void ask(GridMessage.Scan question, GridTransaction.Answer<List<Key>> answer, long deadlineNanos,
             Set<Integer> asked) {
-        waiting.put(question.number(), new Waiting(question, answer, deadlineNanos, asked, new TreeSet<>(), new LinkedHashSet<>()));
+        waiting.put(question.number(),
+                new Waiting(question, answer, deadlineNanos, asked, new TreeSet<>(), new LinkedHashSet<>()));
         List.copyOf(asked).forEach(node -> ask.accept(node, question));
     }
 

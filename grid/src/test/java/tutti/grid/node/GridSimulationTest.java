@@ -129,7 +129,8 @@ class GridSimulationTest {
                 left += outcome.left();
             }
         }
-        String figures = committed + " committed, " + starts + " nodes were started anew or joined, in the end " + joined
+        String figures = committed + " committed, " + starts + " nodes were started anew or joined, in the end "
+                + joined
                 + " are there that did not found the grid, and " + left + " have left that did";
         System.getLogger("grid").log(System.Logger.Level.INFO, figures);
         assertTrue(committed > 400L * seeds && starts > 5L * seeds && joined > seeds, figures);
