@@ -96,7 +96,8 @@ final class ClientSide implements FrameSink {
     /** Whether a message may be taken though those that do not copy have to wait. Data waits for a COPY that is still to be sent. */
     boolean passesBlocked(byte type) {
         MultiStatementQuery script = cycle.script();
-        return (copies(type) || (cycle.takesDataOnly() && copyIgnores(type))) && !cycle.syncWaits() && (cycle.copies() || script == null || !script.willCopy());
+        return (copies(type) || (cycle.takesDataOnly() && copyIgnores(type))) && !cycle.syncWaits()
+                && (cycle.copies() || script == null || !script.willCopy());
     }
 
     /** Whether an engine that takes data ignores a message. */
