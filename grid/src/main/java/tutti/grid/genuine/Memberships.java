@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +16,7 @@ final class Memberships {
     private static final int BALLOTS_MAX = 64;
 
     /** By group and ballot. */
-    private final Map<Integer, TreeMap<Long, Configuration>> known = new TreeMap<>();
+    private final Map<Integer, NavigableMap<Long, Configuration>> known = new TreeMap<>();
     /** By group: the members of the highest ballot. */
     private final Map<Integer, List<Integer>> nodes = new HashMap<>();
 
@@ -28,7 +29,7 @@ final class Memberships {
 
     /** Whether that is news. */
     boolean learn(int group, long ballot, Configuration configuration) {
-        TreeMap<Long, Configuration> ballots = ballots(group);
+        NavigableMap<Long, Configuration> ballots = ballots(group);
         if (ballots.putIfAbsent(ballot, configuration) != null) {
             return false;
         }
@@ -39,8 +40,8 @@ final class Memberships {
         return true;
     }
 
-    private TreeMap<Long, Configuration> ballots(int group) {
-        TreeMap<Long, Configuration> ballots = known.get(group);
+    private NavigableMap<Long, Configuration> ballots(int group) {
+        NavigableMap<Long, Configuration> ballots = known.get(group);
         if (ballots == null) {
             throw new IllegalArgumentException("there is no group " + group + ", of " + known.keySet());
         }
