@@ -344,7 +344,7 @@ class GroupMulticastTest {
         wire.carry(0, 1);
         wire.carry(0, 4);
         assertEquals(List.of(512L, 512L, 256L, 3L, 512L),
-                wire.nodes.stream().limit(5).map(node -> node == rival ? 3L : node.ballot()).toList());
+                wire.nodes.stream().limit(5).map(node -> node.equals(rival) ? 3L : node.ballot()).toList());
         wire.carry(1, 0);
         wire.carry(4, 0);
         wire.carry(1, 4);
