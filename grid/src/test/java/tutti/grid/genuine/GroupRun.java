@@ -605,8 +605,8 @@ final class GroupRun {
 
     /** Whether nobody but the first ever led. */
     boolean isFirstBallot() {
-        return nodes.stream().allMatch(node -> node.group < 0 || node.multicast.ballot() < LamportClock.NODES_MAX
-                && node.multicast.ballot() == groups.firstBallot(node.group));
+        return nodes.stream().allMatch(node -> node.group < 0 || (node.multicast.ballot() < LamportClock.NODES_MAX
+                && node.multicast.ballot() == groups.firstBallot(node.group)));
     }
 
     long messages() {
