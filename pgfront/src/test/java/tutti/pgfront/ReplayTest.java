@@ -152,6 +152,9 @@ class ReplayTest {
         CompletableFuture<Void> comes = nodes.booked();
         // Nothing is held meanwhile, and what others do is seen.
         run(both[0], "UPDATE item SET amount = amount + 1 WHERE id = 1");
+        try (Connection there = nodes.connect(1)) {
+            value(there, "SELECT tutti_wait()");
+        }
         comes.complete(null);
         assertEquals("12", seen.get(20, TimeUnit.SECONDS));
         run(both[1], "UPDATE item SET amount = amount + 100 WHERE id = 1");

@@ -157,7 +157,7 @@ class ScenarioRunTest {
                 safety 2s
                 f3 at 100ms for 1ms join host n4
                 f2 at 800ms for 335ms pause host n4
-                f1 at 1s for 1ms bad-sectors host n4 count 3
+                f1 at 1s for 1ms bad-sectors host n4 count 2
                 """);
         Scenario drawn = Scenario.random(seed, PROTOCOLS.descriptor(protocol), Map.of(), OrderKind.RAFT, 1000,
                 FaultProfile.parse("all,disks"));
