@@ -165,13 +165,15 @@ public final class CopyReceiver implements AutoCloseable {
         connection = null;
         by.stream().close();
         Attempt from = granted;
+        if (from == null) {
+            refused(by.attempt, why, false);
+            return;
+        }
         long now = machine.clock().nanoTime();
         if (lostNanos == null) {
             lostNanos = now;
         }
-        if (from == null) {
-            refused(by.attempt, why, false);
-        } else if (now - lostNanos > FORGOTTEN_NANOS) {
+        if (now - lostNanos > FORGOTTEN_NANOS) {
             failed("node " + from.donor.node() + " cannot be reached any more: " + why, true);
         } else {
             LOG.info("node {}: the connection on which node {} gives a copy is gone: {}", wanted.node(),

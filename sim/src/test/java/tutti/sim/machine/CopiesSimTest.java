@@ -26,6 +26,7 @@ import tutti.node.copy.CopyReceiver;
 import tutti.node.copy.CopySource;
 import tutti.runtime.DataFile;
 import tutti.runtime.Directory;
+import tutti.runtime.Frames;
 import tutti.runtime.Network;
 import tutti.runtime.PeerIdentity;
 import tutti.runtime.TestWorld.Crashing.Crash;
@@ -79,9 +80,13 @@ class CopiesSimTest {
     }
 
     private void receive(long number) throws IOException {
+        receive(number, List.of(new CopyReceiver.Donor(0, address)));
+    }
+
+    private void receive(long number, List<CopyReceiver.Donor> donors) throws IOException {
         receiver = new CopyReceiver(
                 new CopyReceiver.Wanted(1, number, "the same", Set.of("rows", "order"), "", OPENING),
-                world.machine(1), incoming(), List.of(new CopyReceiver.Donor(0, address)), new Completion<>() {
+                world.machine(1), incoming(), donors, new Completion<>() {
                     @Override
                     public void succeeded(Void nothing) {
                         outcomes.add("complete");
@@ -403,6 +408,26 @@ class CopiesSimTest {
         awaitOutcome();
         assertEquals(List.of("complete"), outcomes);
         assertEquals(1, streams.size());
+        assertWhole();
+    }
+
+    /** Another node that could not be reached, and the time that it takes to begin, do not count as how long its connection has been gone. */
+    @Test
+    void whatIsCutOnceIsGoneOnWithHoweverLongItTookToBegin() throws Exception {
+        beginNanos = TimeUnit.MINUTES.toNanos(10);
+        int[] sent = {0};
+        damage = (_, bytes) -> {
+            if (bytes.remaining() > Frames.alive().remaining() && ++sent[0] == 2) {
+                streams.getLast().close();
+                return null;
+            }
+            return bytes;
+        };
+        donor(FAST);
+        receive(9, List.of(new CopyReceiver.Donor(2, world.freeAddress(2)), new CopyReceiver.Donor(0, address)));
+        awaitOutcome();
+        assertEquals(List.of("complete"), outcomes);
+        assertEquals(2, streams.size());
         assertWhole();
     }
 
