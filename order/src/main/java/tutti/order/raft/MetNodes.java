@@ -68,6 +68,18 @@ final class MetNodes {
         }
     }
 
+    /** What a node that begins with a copy knows of the others. */
+    record Notes(Map<Integer, RaftFiles.Met> met, Map<Integer, RaftFiles.Replaced> replaced) {
+        void write(Directory into) throws IOException {
+            for (Map.Entry<Integer, RaftFiles.Met> each : met.entrySet()) {
+                RaftFiles.write(into, MET + each.getKey(), each.getValue());
+            }
+            for (Map.Entry<Integer, RaftFiles.Replaced> each : replaced.entrySet()) {
+                RaftFiles.write(into, REPLACED + each.getKey(), each.getValue());
+            }
+        }
+    }
+
     /**
      * Notes of a node, in a directory that nobody uses, with which directory it is welcome: with that one alone, whatever it had before.
      *
@@ -92,23 +104,6 @@ final class MetNodes {
         RaftFiles.write(directory, REPLACED + node, new RaftFiles.Replaced(position));
     }
 
-    private final int self;
-    private final Directory directory;
-    private final NavigableMap<Integer, Known> nodes = new TreeMap<>();
-    /** The last node of which something was noted in this turn. */
-    private int savedLast = -1;
-    /** What a node that begins with a copy knows of the others. */
-    record Notes(Map<Integer, RaftFiles.Met> met, Map<Integer, RaftFiles.Replaced> replaced) {
-        void write(Directory into) throws IOException {
-            for (Map.Entry<Integer, RaftFiles.Met> each : met.entrySet()) {
-                RaftFiles.write(into, MET + each.getKey(), each.getValue());
-            }
-            for (Map.Entry<Integer, RaftFiles.Replaced> each : replaced.entrySet()) {
-                RaftFiles.write(into, REPLACED + each.getKey(), each.getValue());
-            }
-        }
-    }
-
     /** Forgets, in a directory that nobody uses, whom a node has met. */
     static void forget(Directory directory) throws IOException {
         for (String name : files(directory, MET)) {
@@ -123,6 +118,11 @@ final class MetNodes {
         return names;
     }
 
+    private final int self;
+    private final Directory directory;
+    private final NavigableMap<Integer, Known> nodes = new TreeMap<>();
+    /** The last node of which something was noted in this turn. */
+    private int savedLast = -1;
     /** With what nodes have come that have not promised anything since. */
     private final Map<Integer, Greeting.Hello> greeted = new HashMap<>();
     /** What others have acknowledged to this node as the leader of a term; the last of it need not be committed. */

@@ -30,6 +30,11 @@ public final class Mutants {
     private static final Edit FENCES_AT_ONCE = Edit.of(NODE + "Questions", "fenceIfGone",
             new Change.Condition("ordered", 1, Jump.PASSED));
 
+    /** A node has lost its directories, and another one joins. */
+    private static final Where LOST_AND_JOINED = new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000,
+            864_233_057_620L).withPlan("f1 at 100ms for 1ms lost-directory host n0 directory database",
+                    "f2 at 200ms for 1ms lost-directory host n0 directory order", "f3 at 1s for 1ms join host n4");
+
     private static final List<Mutant> ALL = List.of(
             // ------------------------------------------------------------------------------ protocols
             one("certification-skipped", "Write sets are certified without looking at their keys.",
@@ -351,18 +356,10 @@ public final class Mutants {
             mended("copied-without-whom-it-met",
                     "A node that begins with a copy takes any directory of another for the one that it had.",
                     Edit.of(RAFT + "OrderCopy", "write", new Change.LeftOut("write")).at(4, 4),
-                    new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 864_233_057_620L).withPlan(
-                            "f1 at 100ms for 1ms lost-directory host n0 directory database",
-                            "f2 at 200ms for 1ms lost-directory host n0 directory order",
-                            "f3 at 1s for 1ms join host n4"),
-                    new Finder(By.LIVENESS, "0 open"), 1),
+                    LOST_AND_JOINED, new Finder(By.LIVENESS, "0 open"), 1),
             mended("covered-from-the-first", "What a follower's snapshot covers is passed on as it comes.",
                     Edit.of(RAFT + "SnapshotEdge", "behind", new Change.Given("isEmpty", 1)),
-                    new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 864_233_057_620L).withPlan(
-                            "f1 at 100ms for 1ms lost-directory host n0 directory database",
-                            "f2 at 200ms for 1ms lost-directory host n0 directory order",
-                            "f3 at 1s for 1ms join host n4"),
-                    new Finder(By.LIVENESS, "0 open"), 1),
+                    LOST_AND_JOINED, new Finder(By.LIVENESS, "0 open"), 1),
             mended("lives-by-the-clock", "A node that begins with a copy numbers its lives by the clock alone.",
                     Edit.of(RAFT + "OrderCopy", "adopt", new Change.Given("incarnation", 0)),
                     new Where("si", Map.of(), null, OrderKind.RAFT, "all,disks", 1000, 973_118_003_375L).withPlan(
