@@ -9,18 +9,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param kind what it is
  * @param utility more of it, for schema changes and the like
- * @param refusal why it is refused, if it is; {@link #DONE} of a portal that has been run, and cannot be again
+ * @param refusal why it is refused, if it is
  * @param access what a statement touches, if somebody wants to know
  * @param bound what a portal touches, if somebody wants to know
  * @param inBand what has been sent in its place so that it tells its rows; null if it has been sent as it is
  * @param question what the node answers; null if it is none
  * @param reading how its text was read, if the node may send that again and it could be read otherwise; or null
+ * @param isDone whether it is a portal that has been run, and cannot be again
  */
 record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal,
         @Nullable StatementAccess access,
         StatementAccess.@Nullable Bound bound, @Nullable InBandParse inBand, @Nullable ClusterQuestion question,
-        TextSettings.@Nullable Reading reading) {
-    private static final String DONE = "portal that has been run";
+        TextSettings.@Nullable Reading reading, boolean isDone) {
     /** BEGIN READ ONLY. */
     static final Prepared BEGIN_READ_ONLY = new Prepared(StatementKind.BEGIN,
             UtilityStatement.of("BEGIN READ ONLY"),
@@ -35,47 +35,42 @@ record Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullabl
 
     /** Of a statement of which nobody wants to know what it reads. */
     Prepared(StatementKind kind, @Nullable UtilityStatement utility, @Nullable String refusal) {
-        this(kind, utility, refusal, null, null, null, null, null);
+        this(kind, utility, refusal, null, null, null, null, null, false);
     }
 
     /** The same of a statement that reads something. */
     Prepared with(StatementAccess what) {
-        return new Prepared(kind, utility, refusal, what, null, inBand, question, reading);
+        return new Prepared(kind, utility, refusal, what, null, inBand, question, reading, isDone);
     }
 
     /** The portal of a statement with values. */
     Prepared with(StatementAccess.@Nullable Bound what) {
-        return new Prepared(kind, utility, refusal, null, what, inBand, question, reading);
+        return new Prepared(kind, utility, refusal, null, what, inBand, question, reading, isDone);
     }
 
     /** The same, sent so that it tells its rows, or as it is. */
     Prepared with(@Nullable InBandParse what) {
-        return new Prepared(kind, utility, refusal, access, bound, what, question, reading);
+        return new Prepared(kind, utility, refusal, access, bound, what, question, reading, isDone);
     }
 
     /** The same, whose text was read like this. */
     Prepared with(TextSettings.@Nullable Reading how) {
-        return how == null ? this : new Prepared(kind, utility, refusal, access, bound, inBand, question, how);
+        return how == null ? this : new Prepared(kind, utility, refusal, access, bound, inBand, question, how, isDone);
     }
 
     /** The same, of a read that may do more than its words say. */
     Prepared mayWrite() {
-        return new Prepared(StatementKind.WRITE, utility, refusal, access, bound, inBand, question, reading);
+        return new Prepared(StatementKind.WRITE, utility, refusal, access, bound, inBand, question, reading, isDone);
     }
 
     /** The same portal, which has been run. */
     Prepared done() {
-        return new Prepared(kind, utility, DONE, access, bound, inBand, question, reading);
-    }
-
-    /** Whether it is a portal that has been run. */
-    boolean isDone() {
-        return DONE.equals(refusal);
+        return new Prepared(kind, utility, refusal, access, bound, inBand, question, reading, true);
     }
 
     /** A question that the node answers, or its portal. */
     static Prepared of(@Nullable ClusterQuestion what) {
-        return new Prepared(StatementKind.READ, null, null, null, null, null, what, null);
+        return new Prepared(StatementKind.READ, null, null, null, null, null, what, null, false);
     }
 
     /** What is kept of a statement's text, which came in a message of so many bytes. */

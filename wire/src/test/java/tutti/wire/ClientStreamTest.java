@@ -11,7 +11,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import tutti.pgwire.Backend;
 import tutti.pgwire.FrameReader;
-import tutti.pgwire.FrameSink;
 
 /** A client is told of parameters when it hears that it may go on, as by a server. */
 class ClientStreamTest {
@@ -20,40 +19,13 @@ class ClientStreamTest {
 
     @BeforeEach
     void begin() {
-        client = new ClientStream(channel, Map.of("DateStyle", "ISO"), new FrameReader(new Nobody(), false, 1000),
+        client = new ClientStream(channel, Map.of("DateStyle", "ISO"), new FrameReader(new Deaf(), false, 1000),
                 1000);
     }
 
     @AfterEach
     void end() {
         channel.finishAndReleaseAll();
-    }
-
-    private static final class Nobody implements FrameSink {
-        @Override
-        public int wanted(byte type, int bodyLength) {
-            return 0;
-        }
-
-        @Override
-        public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
-            return false;
-        }
-
-        @Override
-        public void run(ByteBuf bytes) {
-            bytes.release();
-        }
-
-        @Override
-        public void failed(Throwable cause) {
-            throw new AssertionError(cause);
-        }
-
-        @Override
-        public void inactive() {
-            // it ends
-        }
     }
 
     private String heard() {

@@ -25,7 +25,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.slf4j.LoggerFactory;
 import tutti.pgwire.BackendConnection;
-import tutti.pgwire.FrameSink;
 import tutti.pgwire.Frontend;
 
 /**
@@ -69,29 +68,6 @@ class DamagedMessagesTest {
                         ? ""
                         : event.getThrowableProxy().getClassName() + " " + event.getThrowableProxy().getMessage()));
             }
-        }
-    }
-
-    /** Hears what is answered, and keeps nothing of it. */
-    private static final class Deaf implements FrameSink {
-        @Override
-        public int wanted(byte type, int bodyLength) {
-            return 0;
-        }
-
-        @Override
-        public boolean frame(byte type, ByteBuf buffer, int start, int bodyLength) {
-            return false;
-        }
-
-        @Override
-        public void failed(Throwable cause) {
-            // the connection is closed in the end
-        }
-
-        @Override
-        public void inactive() {
-            // as it was meant to be
         }
     }
 
