@@ -227,7 +227,7 @@ public final class JdbcSession implements ClientSession {
                 session.rollback();
                 if (untouched && !rollBackAsked) {
                     // It had nothing that others wait for. If it told its end, it and another one that wait for a third would wake each other.
-                    forget(State.ROLLED_BACK);
+                    enter(State.ROLLED_BACK);
                 } else {
                     end(State.ROLLED_BACK);
                 }
@@ -435,11 +435,11 @@ public final class JdbcSession implements ClientSession {
     }
 
     private void end(State next) {
-        forget(next);
+        enter(next);
         engine.gate().transactionEnded();
     }
 
-    private void forget(State next) {
+    private void enter(State next) {
         capture.reset();
         state = next;
     }

@@ -220,11 +220,8 @@ class IndexBuildsTest {
 
     @Test
     void noneIsBuiltInWhichCodeOfUsersRuns() throws Exception {
-        for (String sql : List.of(
-                "CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END'",
-                "CREATE DOMAIN d AS int CHECK (f(VALUE) > 0)")) {
-            pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
-        }
+        execute("CREATE FUNCTION f(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END'",
+                "CREATE DOMAIN d AS int CHECK (f(VALUE) > 0)");
         for (String rest : List.of("(f(n))", "((n::d))", "(n) WHERE f(n) = 1")) {
             Definition definition = new Definition(false, "by_it", "item", " " + rest);
             assertEquals("55000", fail(definition).sqlState(), rest);
@@ -233,19 +230,23 @@ class IndexBuildsTest {
         }
     }
 
+    private void execute(String... statements) throws Exception {
+        for (String sql : statements) {
+            pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
+        }
+    }
+
     @Test
     void codeOfUsersThatReadingItCallsHasNoRightsOfTheNode() throws Exception {
         String role = "reader_" + ProcessHandle.current().pid();
         pair.execute(new Statement("CREATE ROLE " + role, TestServer.USER, Map.of()));
         try {
-            for (String sql : List.of("GRANT CREATE ON SCHEMA public TO " + role, "ALTER TABLE item OWNER TO " + role,
+            execute("GRANT CREATE ON SCHEMA public TO " + role, "ALTER TABLE item OWNER TO " + role,
                     "CREATE FUNCTION told(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
                             + " PERFORM set_config('role', 'none', false);"
                             + " RAISE EXCEPTION USING ERRCODE = '22000', MESSAGE = concat('superuser ', current_setting('is_superuser'),"
                             + " ', event triggers ', current_setting('event_triggers')); END $$",
-                    "CREATE DOMAIN d AS int CHECK (told(VALUE))")) {
-                pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
-            }
+                    "CREATE DOMAIN d AS int CHECK (told(VALUE))");
             Definition definition = plain("(n) WHERE '{1}'::d[] IS NOT NULL");
             byte[] statement = new Statement("CREATE INDEX by_it ON item" + definition.rest(), role,
                     Map.of("search_path", "public")).toBytes();
@@ -267,7 +268,7 @@ class IndexBuildsTest {
 
     @Test
     void codeOfUsersCannotHaveAnotherIndexPassForIt() throws Exception {
-        for (String sql : List.of(
+        execute(
                 "CREATE FUNCTION spare(int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN"
                         + " IF to_regclass('pg_temp.tutti_probe') IS NOT NULL THEN"
                         + " CREATE TEMPORARY TABLE mine (n int); CREATE INDEX spare ON pg_temp.mine (n); END IF;"
@@ -277,9 +278,7 @@ class IndexBuildsTest {
                         + " IF to_regclass('pg_temp.tutti_probe_i') IS NOT NULL THEN"
                         + " ALTER INDEX pg_temp.tutti_probe_i RENAME TO other;"
                         + " ALTER INDEX pg_temp.spare RENAME TO tutti_probe_i; END IF; END $$",
-                "CREATE FUNCTION one() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM public.rename(); RETURN 1; END'")) {
-            pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
-        }
+                "CREATE FUNCTION one() RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM public.rename(); RETURN 1; END'");
         Definition definition = plain("(n) WHERE n > one() AND '{1}'::d[] IS NOT NULL");
         assertEquals("code of a user's is called in it", fail(definition).message());
         assertEquals(PRIMARY, rows(INDEXES));
