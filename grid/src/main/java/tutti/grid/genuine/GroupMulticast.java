@@ -259,9 +259,9 @@ public class GroupMulticast {
         return ballots.configuration();
     }
 
-    /** The members of a group, as far as this node knows. */
+    /** The members of a group, as far as this node knows: of its own, those of the ballot that it has joined, if it takes part. */
     public Configuration members(int of) {
-        return of == group ? ballots.configuration() : memberships.latest(of);
+        return of == group && ballots.takesPart() ? ballots.configuration() : memberships.latest(of);
     }
 
     /**
