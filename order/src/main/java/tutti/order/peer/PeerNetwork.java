@@ -206,6 +206,11 @@ public final class PeerNetwork {
         incoming.drop(node);
     }
 
+    /** Whether so many take another directory for this node's that those who may not are no majority. */
+    private boolean disowned() {
+        return 2 * peers.values().stream().filter(peer -> peer.disowns).count() >= peers.size() + 1;
+    }
+
     private boolean isPeer(int node) {
         return peers.containsKey(node);
     }
@@ -272,6 +277,8 @@ public final class PeerNetwork {
         private @Nullable Outbound connection;
         private @Nullable Long distrustToldNanos;
         private String refusal = "";
+        /** It has last answered that this node's directory is another one. */
+        private boolean disowns;
         private long retryNanos = RETRY_NANOS_MIN;
         /** There was a connection, and it has not been tried again since it was lost. */
         private boolean lost;
@@ -433,7 +440,9 @@ public final class PeerNetwork {
                     welcome = true;
                     spoken.heard(peer.id, come.speaks(), come.capabilities());
                     everAccepted = true;
+                    rejectedSinceNanos = null;
                     peer.refusal = "";
+                    peer.disowns = false;
                     peer.retryNanos = RETRY_NANOS_MIN;
                     receiver.reachabilityChanged();
                 } else {
@@ -454,6 +463,7 @@ public final class PeerNetwork {
                 peer.refusal = refusal;
                 LOGGER.error("node {} is turned away by node {} at {}: {}", self, peer.id, peer.address, refusal);
             }
+            peer.disowns = lost;
             long now = clock.nanoTime();
             Long since = rejectedSinceNanos;
             if (outdated) {
@@ -463,7 +473,8 @@ public final class PeerNetwork {
                 receiver.rejected(refusal, false, true);
             } else if (since == null) {
                 rejectedSinceNanos = now;
-            } else if (!everAccepted && now - since > patienceNanos()) {
+            } else if (now - since > patienceNanos() && (!everAccepted || disowned())) {
+                // Whoever has welcomed it may not have heard yet that it begins anew with another directory.
                 receiver.rejected(refusal, false, lost);
             }
             end(RETRY_REFUSED_NANOS, refusal);

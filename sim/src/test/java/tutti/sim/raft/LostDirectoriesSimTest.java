@@ -29,6 +29,12 @@ class LostDirectoriesSimTest {
         assertTrue(run(1, 13) > 3);
     }
 
+    /** One that has not heard yet of the copy that counts welcomes it with another, as soon as it has begun. */
+    @Test
+    void whoWasWelcomeForAMomentBeginsAnewAllTheSame() {
+        run(474, 475);
+    }
+
     @Test
     @Tag("long")
     void copiesAreWhatTheOthersHoldForLonger() {

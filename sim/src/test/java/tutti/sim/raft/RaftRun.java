@@ -257,7 +257,7 @@ final class RaftRun {
         }
 
         private void append(Loop client, RaftOrder to) {
-            if (over || (changes != null && order != to)) {
+            if (over || order != to) {
                 return;
             }
             if (appending) {
@@ -268,9 +268,7 @@ final class RaftRun {
                 } catch (DurableLog.OverflowException full) {
                     // It tries again later.
                 } catch (IllegalStateException stopped) {
-                    if (changes == null) {
-                        throw stopped;
-                    }
+                    // Why is told to this node.
                     return;
                 }
             }
@@ -342,8 +340,10 @@ final class RaftRun {
             }
             // A donor that it had given up may have named another copy, later than the one that gave it this one.
             boolean another = cause instanceof LostDirectoryException && named != begunWith;
-            if (another || (changes != null && (cause instanceof LostDirectoryException
-                    || cause instanceof DurableLog.TruncatedException))) {
+            // The log of one that has begun with a copy may not go back as far as this one has come.
+            boolean behind = cause instanceof DurableLog.TruncatedException
+                    && nodes.stream().anyMatch(node -> node.begunWith != 0);
+            if (another || behind || (changes != null && cause instanceof LostDirectoryException)) {
                 beginAnew();
                 return;
             }
