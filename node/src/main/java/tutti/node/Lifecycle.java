@@ -48,7 +48,8 @@ final class Lifecycle {
                     ? waits
                     : lost != null
                             ? lost
-                            : "the node cannot reach a majority of the cluster (it sees " + view.members()
+                            : "the node cannot reach a majority of the cluster that has a leader (it sees "
+                                    + view.members()
                                     + "), so it takes no writes until it does; use a node that can";
         };
     }

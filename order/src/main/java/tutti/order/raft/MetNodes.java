@@ -33,6 +33,9 @@ import tutti.runtime.DurableFiles;
  * ever cut.
  *
  * <p>
+ * Whoever holds what was ordered, and has an empty directory, does not ask anybody: those that had noted its number may have lost theirs.
+ *
+ * <p>
  * <b>A node that begins with a copy of another one's data</b> begins with what that one knows of all others, and of itself ({@link Notes}). It would take any
  * directory for the first otherwise: it and a member that has lost what it has acknowledged could be a majority without whoever else knows that.
  *
@@ -45,7 +48,7 @@ final class MetNodes {
     static final String MET = "met-";
     private static final String REPLACED = "replaced-";
     /** What helps a node that has lost its directory. */
-    private static final String REMEDY = "give the node a copy of another node's data: `tutti node --copy-from any`, if it does not get one"
+    static final String REMEDY = "give the node a copy of another node's data: `tutti node --copy-from any`, if it does not get one"
             + " by itself (docs/operations.md)";
 
     /** What is known of one node. */

@@ -196,8 +196,19 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         loop.execute(() -> {
             source.committed(committed.index());
             viewed(view());
-            begin();
+            if (isLost(after)) {
+                fail(new LostDirectoryException("node " + config.self() + " holds what was ordered up to position "
+                        + after + ", but its order's directory is empty: put its directory back. If it is lost, "
+                        + MetNodes.REMEDY));
+            } else {
+                begin();
+            }
         });
+    }
+
+    /** Whether the log is gone in which it was, whatever the others know: some may have lost theirs. */
+    private boolean isLost(long after) {
+        return after > 0 && log.lastIndex() == 0;
     }
 
     /**

@@ -227,6 +227,18 @@ class OrderCopyTest {
                 .contains(Greeting.Capability.LOST));
     }
 
+    /** Nobody of those who are there need know it any more. */
+    @Test
+    void whoHasStateAndAnEmptyDirectoryAsksNobodyWhetherItIsLost() throws Exception {
+        submit(0, 1);
+        recorders.get(2).awaitCount(1);
+        lose();
+        orders.remove(0).close();
+        orders.remove(1).close();
+        start(2, 1);
+        assertInstanceOf(LostDirectoryException.class, recorders.get(2).awaitFailure());
+    }
+
     /** The majority is lost: what one node has becomes another history, in which nobody of before takes part. */
     @Test
     void whoeverIsOfAnotherHistoryIsTurnedAway() throws Exception {
