@@ -23,6 +23,9 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
          */
         void committed(long index, Operation operation, boolean counts);
 
+        /** The last entry that has been read to be delivered; 0 before that begins. */
+        long read();
+
         /** It cannot go on. */
         void failed(Throwable cause);
     }
@@ -151,9 +154,11 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
         forget();
     }
 
+    /** Not what is still to be read: delivery begins with the checkpoint before what it delivers first. */
     private void forget() throws IOException {
         Checkpoints.Checkpoint keep = checkpoints.before(forgettable);
-        if (keep.index() > checkpoints.oldest().index() && keep.positions() <= forgettable) {
+        if (keep.index() > checkpoints.oldest().index() && keep.positions() <= forgettable
+                && keep.index() <= listener.read()) {
             log.truncateUntil(keep.index());
             checkpoints.removeBefore(keep.index());
         }

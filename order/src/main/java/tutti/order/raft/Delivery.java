@@ -22,8 +22,8 @@ final class Delivery implements DeliveryLoop.Source {
     private final long incarnation;
     private final long after;
     private final SenderTable table;
-    /** The last entry that was read. */
-    private long index;
+    /** The last entry that was read. Written by delivery alone. */
+    private volatile long index;
     private volatile long committed;
     /** That entry, what is left of it, and the position of its next message. */
     private @Nullable Batch batch;
@@ -48,6 +48,11 @@ final class Delivery implements DeliveryLoop.Source {
         committed = upTo;
     }
 
+    /** The last entry that was read. Any thread. */
+    long read() {
+        return index;
+    }
+
     @Override
     public boolean deliverSome(DeliveryLoop to) throws IOException {
         int entries = 0;
@@ -60,15 +65,16 @@ final class Delivery implements DeliveryLoop.Source {
             } else if (entries++ == ENTRIES_PER_TURN) {
                 return true;
             } else {
-                read();
+                readNext();
             }
         }
         return true;
     }
 
-    private void read() throws IOException {
-        LogEntry entry = log.read(index + 1);
-        index++;
+    private void readNext() throws IOException {
+        long next = index + 1;
+        LogEntry entry = log.read(next);
+        index = next;
         if (entry.kind() != LogEntry.BATCH) {
             return;
         }

@@ -626,6 +626,12 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         }
 
         @Override
+        public long read() {
+            Delivery source = delivery;
+            return source == null ? 0 : source.read();
+        }
+
+        @Override
         public void failed(Throwable cause) {
             fail(cause);
         }

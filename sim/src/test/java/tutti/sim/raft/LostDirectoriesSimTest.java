@@ -35,6 +35,12 @@ class LostDirectoriesSimTest {
         run(474, 475);
     }
 
+    /** A node that has just begun reads behind a checkpoint what it need not deliver, while all hold as much as it does. */
+    @Test
+    void whatIsStillToBeReadIsNotForgotten() {
+        run(4782, 4783);
+    }
+
     @Test
     @Tag("long")
     void copiesAreWhatTheOthersHoldForLonger() {

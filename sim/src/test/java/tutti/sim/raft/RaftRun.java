@@ -134,7 +134,7 @@ final class RaftRun {
             machine = booted;
             order = null;
             opened = null;
-            lost |= losses && lives >= nodes.size() && nodes.stream().noneMatch(node -> node.lost)
+            lost |= losses && lives >= nodes.size() && nodes.stream().noneMatch(Node::takesNoPart)
                     && random.nextInt(3) > 0;
             if (changes != null && !changes.begins(number)) {
                 return;
@@ -145,6 +145,11 @@ final class RaftRun {
                 return;
             }
             begin(booted);
+        }
+
+        /** It has no copy, or not the one that counts. */
+        private boolean takesNoPart() {
+            return lost || named != begunWith;
         }
 
         private String where() {
