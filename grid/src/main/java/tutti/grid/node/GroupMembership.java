@@ -66,6 +66,7 @@ final class GroupMembership implements Membership {
     public void begin() {
         long start = isFirstLife ? shared.config().operationTimeout().toNanos() : 0;
         shared.hearing().start(view.members(), shared.machineClock().nanoTime(), start);
+        follow();
     }
 
     // ------------------------------------------------------------------------------------------ what is so
