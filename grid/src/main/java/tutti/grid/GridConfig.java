@@ -33,7 +33,8 @@ import tutti.grid.store.Key;
  * @param operationTimeout after which a read or a commit that has no answer fails
  * @param transactionTimeout after which a transaction that has not ended is rolled back
  * @param transactionsMax how many may be open on this node
- * @param unsentBytesMax how much may wait to be sent to one node; more, and new transactions are refused
+ * @param unsentBytesMax how many bytes may wait to be sent to one node; more, and new transactions are refused. With {@link CommitProtocol#GROUPS} also how many are kept, about, of what was written while a member is not
+ *            heard; more, and it is given up
  * @param storedBytesMax how many bytes of keys and values, of all versions, this node may have before transactions that write values to keys that it owns are refused; nodes may
  *            differ
  * @param findsDeadlocks whether two-phase commit finds direct cycles of waits at once; otherwise every deadlock lasts until a lock was waited for too long. For comparisons
@@ -201,6 +202,13 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
         return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
                 lockTimeout,
                 operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes, findsDeadlocks);
+    }
+
+    /** The same with another limit to what waits for one node, or is kept for one that is not heard. */
+    public GridConfig withUnsentBytesMax(long bytes) {
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
+                lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, bytes, storedBytesMax, findsDeadlocks);
     }
 
     /** The same, but two-phase commit does not look for deadlocks: they end by the lock timeout alone. */

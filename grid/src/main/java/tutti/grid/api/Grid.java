@@ -14,6 +14,7 @@ import java.util.function.Supplier;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
+import tutti.grid.multicast.LamportClock;
 import tutti.grid.node.GridNode;
 import tutti.grid.node.GridStatus;
 import tutti.grid.node.GridTransaction;
@@ -190,14 +191,36 @@ public final class Grid implements AutoCloseable {
      * @throws GridException if too few nodes would be left, or it takes very long; then the node goes on
      */
     public void leave() {
+        waitFor(node::leave);
+        close();
+    }
+
+    /** Has the node do something that it refuses, or answers later. */
+    private void waitFor(Consumer<GridTransaction.Answer<GridNode>> asked) {
         GridNode _ = this.<GridNode>ask(answer -> {
             try {
-                node.leave(answer);
+                asked.accept(answer);
             } catch (GridException why) {
                 answer.failed(why);
             }
         });
-        close();
+    }
+
+    /**
+     * Has the others go on for good without a node that has crashed and will not come back, and returns when they do; at once if it is no member. Needed with {@code GROUPS} only, where its group goes on with
+     * a member less; with the other protocols this happens by itself. If the node is started anew nevertheless, it joins again.
+     *
+     * @param number of the node
+     * @throws IllegalArgumentException if it is this one, or no node could have it
+     * @throws GridException if too few members of its group would be left ({@code NOT_ENOUGH_OWNERS}); or it is still heard, or too few others of its group are, for the operation timeout ({@code TIMEOUT})
+     */
+    public void remove(int number) {
+        if (number == node.config().self() || number < 0 || number >= LamportClock.NODES_MAX) {
+            throw new IllegalArgumentException("node " + number + (number == node.config().self()
+                    ? " is this one, which lives: it can leave()"
+                    : ", where nodes are numbered 0 to " + (LamportClock.NODES_MAX - 1)));
+        }
+        waitFor(answer -> node.remove(number, answer));
     }
 
     /**

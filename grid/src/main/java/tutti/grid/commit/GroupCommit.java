@@ -61,6 +61,9 @@ import tutti.grid.store.Store;
  * stamp that was passed, it is late.
  */
 public final class GroupCommit implements Commits, GroupMulticast.World {
+    /** A member that was left alone could take in nobody: if that one crashed then, nobody could go on. */
+    public static final int MEMBERS_MIN = 2;
+
     private static final int TICKS_BEFORE_QUESTION = 2;
 
     private final int self;
@@ -396,10 +399,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         boolean _ = mayTakeIn() && multicast.takeIn(member, process, address);
     }
 
-    /** Whether the group can go on without a member: more than half of the others are heard. */
+    /** Whether the group can go on without a member: more than half of the others are heard, and there are {@value #MEMBERS_MIN} of them. */
     public boolean mayTakeOut(int member) {
         Configuration of = multicast.configuration();
-        return of.has(member) && heardOf(of, member) > (of.members().size() - 1) / 2;
+        int left = of.members().size() - 1;
+        return of.has(member) && left >= MEMBERS_MIN && heardOf(of, member) > left / 2;
     }
 
     private long heardOf(Configuration of, int without) {
@@ -411,11 +415,18 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         boolean _ = mayTakeOut(member) && multicast.takeOut(member);
     }
 
-    /** Another member of the group wants to leave. It cannot lead the ballot in which it is none. */
-    public void leaves(int member) {
+    /**
+     * Another member of the group leaves, or has crashed for good. It cannot lead the ballot in which it is none.
+     *
+     * @param since which life of the node it is; see {@link Configuration.Member}
+     */
+    public void leaves(int member, long since) {
+        Configuration.Member its = multicast.configuration().of(member);
+        if (its == null || its.since() != since) {
+            return;
+        }
         takeOut(member);
-        if (multicast.takesPart() && multicast.leader() == member && !multicast.isWaiting()
-                && multicast.configuration().has(member)) {
+        if (multicast.takesPart() && multicast.leader() == member && !multicast.isWaiting()) {
             leadUnlessAnotherMay(member);
         }
     }
@@ -433,6 +444,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     /** What is decided here, and others may ask for. */
     public List<CommitMessage.Outcome> outcomes() {
         return List.copyOf(outcomes.values());
+    }
+
+    /** See {@link GroupMulticast#keptBytes}. */
+    public long keptBytes(int of) {
+        return multicast.keptBytes(of);
     }
 
     /** It does not copy any more. */

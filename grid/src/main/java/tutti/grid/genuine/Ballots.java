@@ -1,5 +1,6 @@
 package tutti.grid.genuine;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -39,6 +40,7 @@ import tutti.grid.multicast.LamportClock;
  * <p>
  * <b>A life that is taken in</b> copies what its leader has delivered up to some stamp and what its node has made of that ({@link #give}, {@link #given}), while the leader keeps all that it delivers since; then the leader asks for a ballot with that life ({@link #takeIn}), and installs its state there as well.
  * That state says above which stamp it has all; a life that was not given all up to there does not take it. So it is, from then on, a member that was slow. It promises nothing before, so more than half of the others do.
+ * It installs the ballot first, and the others when it has said so: whoever has joined a ballot with a member more can count on it, even if the leader, who alone kept what the new member lacked, crashes at once. If it does not say so, somebody leads in a higher ballot, without it.
  *
  * <p>
  * <b>A life that is taken out</b> may go on for a while as one that is slow; it hears of it when the ballot without it is stable.
@@ -97,6 +99,11 @@ final class Ballots {
         private final @Nullable Configuration change;
         private final Set<Integer> asked = new HashSet<>();
         private final Map<Integer, GenuineMessage.Promise> promises = new HashMap<>();
+        /** Whether enough have promised. */
+        private boolean isMade;
+        /** Has all others install the ballot, once this node has; null if nobody is waited for. */
+        private @Nullable Runnable others;
+        private int newcomer = -1;
 
         Asking(long ballot, long led, @Nullable Configuration change) {
             this.ballot = ballot;
@@ -127,7 +134,7 @@ final class Ballots {
     private long heard;
     /** By ballot, not below the one that was joined: who goes on in it. */
     private final TreeMap<Long, Set<Integer>> installed = new TreeMap<>();
-    private Asking asking = new Asking(0, 0, null);
+    private Asking asking = new Asking(-1, -1, null);
     private boolean leading;
     private int ticksBehind;
     /** Who was told who the members of the ballot that this node has joined are. */
@@ -293,8 +300,10 @@ final class Ballots {
     void begins(int node, long itsProcess) {
         told.remove(node);
         Configuration.Member member = configuration.of(node);
-        if (takesPart && isLeading() && member != null && member.process() == itsProcess) {
-            // It may have been told of this ballot as the one before.
+        boolean mayNotKnow = isLeading() && member != null && member.process() == itsProcess;
+        boolean isWaitedFor = asking.others != null && asking.newcomer == node;
+        if (takesPart && (mayNotKnow || isWaitedFor)) {
+            // It may have been told of this ballot, or of that which is to take it in, as the one before.
             lead();
         }
     }
@@ -338,7 +347,7 @@ final class Ballots {
     }
 
     void promised(int from, GenuineMessage.Promise promise) {
-        if (promise.ballot() != asking.ballot || promised != asking.ballot || joined == promised) {
+        if (promise.ballot() != asking.ballot || promised != asking.ballot || asking.isMade) {
             return;
         }
         asking.promises.put(from, promise);
@@ -355,14 +364,32 @@ final class Ballots {
         if (count < parent.configuration().quorum() || own == null || own.since() != since) {
             return;
         }
+        asking.isMade = true;
         long latest = promises.stream().mapToLong(GenuineMessage.Promise::clock).max().orElseThrow();
-        List<GenuineMessage.Entry> rest = parts.ahead(promised, multicast.chosen(promises),
-                part -> sendTo(next, part));
-        sendTo(next, new GenuineMessage.Install(promised, latest, next, above(), rest));
+        Collection<GenuineMessage.Entry> chosen = multicast.chosen(promises);
+        GenuineMessage.Install whole = new GenuineMessage.Install(promised, latest, next, above(), List.of());
+        List<Integer> others = new ArrayList<>(next.nodes());
+        for (Configuration.Member member : next.members()) {
+            if (member.since() == promised) {
+                // Who is taken in comes first.
+                others.remove(Integer.valueOf(member.node()));
+                asking.newcomer = member.node();
+                asking.others = () -> sendInstall(others, whole, chosen);
+                sendInstall(List.of(member.node()), whole, chosen);
+                return;
+            }
+        }
+        sendInstall(others, whole, chosen);
     }
 
-    private void sendTo(Configuration members, GenuineMessage message) {
-        members.members().forEach(member -> multicast.send(member.node(), message));
+    private void sendInstall(List<Integer> to, GenuineMessage.Install whole, Collection<GenuineMessage.Entry> entries) {
+        List<GenuineMessage.Entry> rest = parts.ahead(whole.ballot(), entries, part -> sendTo(to, part));
+        sendTo(to, new GenuineMessage.Install(whole.ballot(), whole.clock(), whole.configuration(), whole.above(),
+                rest));
+    }
+
+    private void sendTo(List<Integer> nodes, GenuineMessage message) {
+        nodes.forEach(node -> multicast.send(node, message));
     }
 
     /** What this node has delivered above is among what it remembers. */
@@ -419,8 +446,7 @@ final class Ballots {
             multicast.changed();
         }
         multicast.replace(install.entries());
-        installed.computeIfAbsent(joined, _ -> new HashSet<>()).add(from);
-        sendTo(configuration, new GenuineMessage.Installed(joined, false));
+        sendTo(configuration.nodes(), new GenuineMessage.Installed(joined, false));
     }
 
     boolean wouldTakeIn(int from, GenuineMessage.Install install, long delivered) {
@@ -441,6 +467,8 @@ final class Ballots {
         if (done.ballot() == joined) {
             multicast.send(from, new GenuineMessage.Installed(joined, false));
         } else if (done.ballot() < joined && !configuration.has(from)) {
+            // It may have been told before it was taken in by a ballot that others have passed.
+            told.remove(from);
             tell(from);
         } else if (done.ballot() < joined && isLeading()) {
             // It was told of this ballot as the life before.
@@ -453,6 +481,11 @@ final class Ballots {
             return;
         }
         installed.computeIfAbsent(ballot, _ -> new HashSet<>()).add(from);
+        Runnable others = asking.others;
+        if (others != null && ballot == asking.ballot && from == asking.newcomer) {
+            asking.others = null;
+            others.run();
+        }
         if (ballot != joined || !isCurrent() || !multicast.isStable()) {
             return;
         }

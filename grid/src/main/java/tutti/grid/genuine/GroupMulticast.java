@@ -402,6 +402,13 @@ public class GroupMulticast {
         return messages.size() + outbox.size();
     }
 
+    /** How many bytes are kept of what was delivered and went to a group: some of its members may need it still. */
+    public long keptBytes(int of) {
+        return messages.values().stream()
+                .filter(message -> message.delivered && Arrays.binarySearch(message.groups, of) >= 0)
+                .mapToLong(message -> message.payload.length).sum();
+    }
+
     /** The ballot in which this node takes part, of its group. */
     public long ballot() {
         return ballots.joined();

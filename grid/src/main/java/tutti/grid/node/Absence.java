@@ -4,13 +4,14 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
+import java.util.function.IntPredicate;
 import tutti.grid.GridConfig;
 
 /**
  * Without views: who was not heard for some time, who was given up, and whose group has not taken it in yet. One thread.
  *
  * <p>
- * <b>Who is given up</b>: who was not heard for very long, as long as more than half of its group are heard, and more than half of this node's own. So a node that is cut off gives up nobody,
+ * <b>Who is given up</b>: who was not heard for very long, or for a while in which too much has come to be kept for it; as long as more than half of its group are heard, and more than half of this node's own. So a node that is cut off gives up nobody,
  * and what nobody can give back to a node is not taken from it.
  *
  * <p>
@@ -85,13 +86,16 @@ final class Absence {
      * To be called often. Who is given up now.
      *
      * @param unheard for the failure timeout
+     * @param isTooMuch whether more is kept for a node than may be
      */
-    Set<Integer> notHeard(Set<Integer> unheard, Hearing hearing, GridConfig config) {
+    Set<Integer> notHeard(Set<Integer> unheard, Hearing hearing, GridConfig config, IntPredicate isTooMuch) {
         silent = new TreeSet<>(unheard);
         silent.addAll(joining);
         Set<Integer> givenUp = new TreeSet<>();
-        for (int node : hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos())) {
-            if (!gone.contains(node) && isHeard(groupOf.apply(node)) && isHeard(groupOf.apply(self))) {
+        Set<Integer> forLong = hearing.silent(unheard, GIVEN_UP_TIMEOUTS * config.failureTimeout().toNanos());
+        for (int node : unheard) {
+            if (!gone.contains(node) && (forLong.contains(node) || isTooMuch.test(node))
+                    && isHeard(groupOf.apply(node)) && isHeard(groupOf.apply(self))) {
                 givenUp.add(node);
             }
         }

@@ -189,13 +189,17 @@ sealed interface GridMessage extends Encoded {
     }
 
     /**
-     * Without views: the sender wants its group to go on without it.
+     * Without views: a group is to go on without a member, which is the sender, or has crashed.
      *
-     * @param ballot that it takes part in
+     * @param since the ballot that has taken it in: which life of the node it is
      */
-    record Leave(long ballot) implements GridMessage {
-        static final Schema<Leave> SCHEMA = Schema.message("leave", 78, Leave.class, "The sender wants to leave.").of(
-                Field.of("ballot", Types.NATURAL, Leave::ballot), Leave::new);
+    record Leave(int node, long since) implements GridMessage {
+        static final Schema<Leave> SCHEMA = Schema
+                .message("leave", 78, Leave.class,
+                        "A group is to go on without a member: the sender, or one that has crashed.")
+                .of(
+                        Field.of("node", Types.u8(0, 255), Leave::node),
+                        Field.of("since", Types.NATURAL, Leave::since), Leave::new);
     }
 
     /** The sender is no member, and wants to be one. */

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -56,6 +58,8 @@ public final class GridNode implements AutoCloseable {
     private final GridCounts counts = new GridCounts();
     private final List<Waiting> waiting = new ArrayList<>();
     private final List<Waiting> leaving = new ArrayList<>();
+    /** By node that is to be a member no more: who waits for that. */
+    private final Map<Integer, List<Waiting>> removing = new TreeMap<>();
     /** Whether it leaves: also when nobody waits for it any more. */
     private boolean isLeaving;
     private final RandomGenerator random;
@@ -105,7 +109,7 @@ public final class GridNode implements AutoCloseable {
                 public void superseded(int node) {
                     GridMember now = member;
                     if (now != null) {
-                        now.superseded(node);
+                        now.membership().superseded(node);
                     }
                 }
 
@@ -113,7 +117,7 @@ public final class GridNode implements AutoCloseable {
                 public void begins(int node, long as) {
                     GridMember now = member;
                     if (now != null) {
-                        now.begins(node, as);
+                        now.membership().begins(node, as);
                     }
                 }
 
@@ -129,7 +133,7 @@ public final class GridNode implements AutoCloseable {
                 @Override
                 public boolean hasChanged(int node) {
                     GridMember now = member;
-                    return now != null && now.hasChanged(node);
+                    return now != null && now.membership().hasChanged(node);
                 }
             });
         } catch (IOException taken) {
@@ -280,6 +284,8 @@ public final class GridNode implements AutoCloseable {
         waiting.clear();
         leaving.forEach(one -> one.answer.is(this));
         leaving.clear();
+        removing.values().stream().flatMap(List::stream).forEach(one -> one.answer.failed(reason));
+        removing.clear();
     }
 
     /**
@@ -329,9 +335,43 @@ public final class GridNode implements AutoCloseable {
      * @throws GridException if too few nodes would be left, or the node is no member
      */
     public void leave(GridTransaction.Answer<GridNode> answer) {
-        member().leave();
+        member().membership().leave();
         isLeaving = true;
         leaving.add(new Waiting(answer, clock.nanoTime() + 10 * config.operationTimeout().toNanos()));
+    }
+
+    /**
+     * Has the others go on for good without another node, which has crashed.
+     *
+     * @param answer told when it is no member; or of a failure if too few members of its group would be left, or when it is still heard, or too few others are, for the operation timeout
+     * @throws GridException if this node is no member
+     */
+    public void remove(int number, GridTransaction.Answer<GridNode> answer) {
+        GridMember _ = member();
+        removing.computeIfAbsent(number, _ -> new ArrayList<>())
+                .add(new Waiting(answer, clock.nanoTime() + config.operationTimeout().toNanos()));
+        removeOthers();
+    }
+
+    private void removeOthers() {
+        GridMember now = member;
+        removing.forEach((number, all) -> {
+            if (now != null && !now.membership().isMember(number)) {
+                all.forEach(one -> one.answer.is(this));
+                all.clear();
+            } else if (now != null) {
+                try {
+                    now.membership().remove(number);
+                } catch (GridException tooFew) {
+                    all.forEach(one -> one.answer.failed(tooFew));
+                    all.clear();
+                }
+            }
+            expire(all, "node " + number + " is still a member: " + (now != null && now.isThere(number)
+                    ? "it is heard; have it leave, or close it"
+                    : "more than half of the others of its group, or of the nodes, must be heard"));
+        });
+        removing.values().removeIf(List::isEmpty);
     }
 
     /**
@@ -340,7 +380,7 @@ public final class GridNode implements AutoCloseable {
      * @throws GridException if the node is no member
      */
     public void acceptLoss() {
-        member().acceptLoss();
+        member().membership().acceptLoss();
     }
 
     private void apply() {
@@ -479,8 +519,9 @@ public final class GridNode implements AutoCloseable {
             tellWaiting();
         }
         links.acknowledge();
+        removeOthers();
         expire(waiting, "the other nodes have not taken in node " + config.self() + " within "
-                + config.operationTimeout().toMillis() + " ms" + (now == null ? "" : now.howFar())
+                + config.operationTimeout().toMillis() + " ms" + (now == null ? "" : now.membership().howFar())
                 + ": look whether it reaches them");
         expire(leaving, "what lies on node " + config.self() + " is not moved yet: it goes on leaving");
         var _ = loop().schedule(config.heartbeat().toNanos(), this::tick);

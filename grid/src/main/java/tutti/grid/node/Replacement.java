@@ -6,9 +6,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiConsumer;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.txn.TransactionId;
 import tutti.grid.commit.CommitMessage;
 import tutti.grid.commit.CommitRequest;
@@ -32,6 +35,7 @@ import tutti.grid.store.Store;
  * no life is taken in twice. A leader gives to one at a time.
  */
 final class Replacement {
+    private static final Logger LOGGER = LoggerFactory.getLogger(Replacement.class);
     /** About how many bytes of keys and values are sent at a time. */
     private static final int PART_BYTES = 1 << 18;
     private static final int OUTCOMES_MAX = 1 << 16;
@@ -76,7 +80,7 @@ final class Replacement {
         private final List<GroupCommit.Undecided> undecided = new ArrayList<>();
         private final List<CommitMessage.Outcome> outcomes = new ArrayList<>();
         private GroupMulticast.Over over = GroupMulticast.Over.NOTHING;
-        private final List<GridMessage.Copy> copies = new ArrayList<>();
+        private int copied;
         private boolean isWhole;
         private long heardNanos;
 
@@ -110,13 +114,23 @@ final class Replacement {
     /** How many versions have been copied; 0 if none are being copied. */
     int copied() {
         Copying from = copying;
-        return from == null ? 0 : from.copies.size();
+        return from == null ? 0 : from.copied;
     }
 
-    /** To be called often. */
-    void tick(long nowNanos) {
+    /**
+     * To be called often.
+     *
+     * @param isTooMuch whether this node, as a leader, keeps more for who copies than it may
+     */
+    void tick(long nowNanos, BooleanSupplier isTooMuch) {
         Giving to = giving;
-        if (to != null && nowNanos - to.heardNanos > patienceNanos) {
+        boolean isLate = to != null && nowNanos - to.heardNanos > patienceNanos;
+        if (to != null && !isLate && isTooMuch.getAsBoolean()) {
+            LOGGER.warn("more is written while node {} copies than is there to be copied: it has to begin again",
+                    to.to);
+            isLate = true;
+        }
+        if (isLate) {
             giving = null;
             commits.stopGiving();
         } else if (to != null) {
@@ -127,6 +141,8 @@ final class Replacement {
                 anotherLife.run();
             }
             copying = null;
+            // Who gives next may not have some of it any more.
+            store.drop(_ -> true);
         }
     }
 
@@ -256,7 +272,9 @@ final class Replacement {
                 all.over = new GroupMulticast.Over(some.finishedBelow(), some.messages());
             case GridMessage.Decided some when some.number() == of -> all.outcomes.addAll(some.outcomes());
             case GridMessage.Copies part when part.view() == of -> {
-                all.copies.addAll(part.copies());
+                // Not when it is taken in, for which its group waits.
+                part.copies().forEach(copy -> store.apply(copy.key(), copy.version()));
+                all.copied += part.copies().size();
                 all.isWhole = part.last();
                 sender.accept(from, part.last() ? new GridMessage.Taken(of) : new GridMessage.Fetch(of, false));
             }
@@ -271,7 +289,6 @@ final class Replacement {
     void installed(int from, GenuineMessage.Install install) {
         Copying all = copying;
         if (all != null && all.isWhole && commits.wouldTakeIn(from, install, all.given.delivered())) {
-            all.copies.forEach(copy -> store.apply(copy.key(), copy.version()));
             store.trim(all.given.horizon(), all.given.timeMillis());
             commits.given(all.state());
             copying = null;

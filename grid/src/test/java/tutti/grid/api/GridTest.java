@@ -685,6 +685,41 @@ class GridTest {
         assertEquals(Optional.of(15), other.transact(in -> stock(other).get(in, "key 0")));
     }
 
+    /** A group of five of which two are gone for good survives no other crash; as one of three it does. Nodes of another group know as well. */
+    @Test
+    void aNodeThatIsGoneForGoodIsRemovedFromItsGroup() throws IOException {
+        nodeCount = 8;
+        silence = Duration.ofMillis(500);
+        patience = Duration.ofSeconds(3);
+        // By degree 4 there are two groups; nodes 0 to 3, and 4 to 7; node 8 joins the first.
+        open(CommitProtocol.GROUPS, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 4));
+        countUp(grids.getFirst(), 1);
+        Grid joined = join(8, Map.of());
+        countUp(joined, 1);
+        Grid elsewhere = grids.get(7);
+        await(() -> elsewhere.status().members().size() == 9, elsewhere);
+        assertEquals(Reason.TIMEOUT, reason(() -> elsewhere.remove(1)), "it is heard");
+        assertThrows(IllegalArgumentException.class, () -> elsewhere.remove(7));
+        assertThrows(IllegalArgumentException.class, () -> elsewhere.remove(-1));
+        elsewhere.remove(9);
+        // The first leads its group.
+        grids.get(0).close();
+        grids.get(1).close();
+        elsewhere.remove(0);
+        joined.remove(1);
+        await(() -> elsewhere.status().members().equals(Set.of(2, 3, 4, 5, 6, 7, 8)), elsewhere);
+        assertEquals(List.of(2, 3, 4, 5, 6, 7, 8),
+                elsewhere.topology().nodes().stream().map(Topology.Node::number).toList());
+        grids.get(2).close();
+        countUp(joined, 1);
+        countUp(elsewhere, 1);
+        elsewhere.remove(2);
+        assertEquals(Optional.of(4), elsewhere.transact(in -> stock(elsewhere).get(in, "key 0")));
+        grids.get(3).close();
+        assertEquals(Reason.NOT_ENOUGH_OWNERS, reason(() -> elsewhere.remove(3)), "a group of two");
+        assertEquals(Reason.CLOSED, reason(() -> grids.get(3).remove(2)));
+    }
+
     /** Others join and those leave that have founded the grid, one after the other, until none is left of them. All count up meanwhile. */
     @Tag("long")
     @Test

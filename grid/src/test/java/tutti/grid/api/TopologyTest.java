@@ -42,6 +42,8 @@ class TopologyTest {
                 double two = told.nodes().stream().mapToDouble(node -> node.shares().getOrDefault("two", 0.0)).sum();
                 assertEquals(2, two, 1e-6, told::toString);
                 for (Topology.Node node : told.nodes()) {
+                    InetSocketAddress address = free.get(node.number());
+                    assertEquals(address.getHostString() + ':' + address.getPort(), node.address());
                     double share = node.shares().getOrDefault("two", 0.0);
                     assertTrue(share > 0.3 && share < 0.7, told::toString);
                 }

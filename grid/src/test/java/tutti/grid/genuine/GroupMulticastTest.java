@@ -341,8 +341,9 @@ class GroupMulticastTest {
         wire.carry(0, 2);
         wire.carry(1, 0);
         wire.carry(2, 0);
-        wire.carry(0, 1);
         wire.carry(0, 4);
+        wire.carry(4, 0);
+        wire.carry(0, 1);
         assertEquals(List.of(512L, 512L, 256L, 3L, 512L),
                 wire.nodes.stream().limit(5).map(node -> node.equals(rival) ? 3L : node.ballot()).toList());
         wire.carry(1, 0);
@@ -410,6 +411,7 @@ class GroupMulticastTest {
         }
         // The state of ballot 256 comes to node 4 only.
         wire.carry(0, 4);
+        wire.carry(4, 0);
         wire.worlds.get(0).sent.clear();
         assertEquals(256, wire.nodes.get(4).ballot());
         second.lead();
@@ -460,6 +462,76 @@ class GroupMulticastTest {
             }
         }
         return wire.worlds.stream().limit(5).map(world -> String.join(" ", world.delivered)).toList();
+    }
+
+    /** Of three, the first has node 3 taken in, and crashes. What it has sent comes to one other node besides, or to node 3 alone, or there late. */
+    @Test
+    void whoIsTakenInAsItsLeaderCrashesIsAMemberOrHearsThatItIsNone() {
+        assertEquals("[1, 2] of [0, 1, 2]; over", takenInAsTheLeaderCrashes(false, 0), "nobody but it knows");
+        assertEquals("[1, 2, 3] of [0, 1, 2, 3]", takenInAsTheLeaderCrashes(false, 1), "whoever knows goes on with it");
+        assertEquals("[1, 2] of [0, 1, 2]; over", takenInAsTheLeaderCrashes(true, 0),
+                "it asks when it hears of the ballot late");
+    }
+
+    private static String takenInAsTheLeaderCrashes(boolean isLate, int others) {
+        Wire wire = new Wire(new Groups(Map.of(0, List.of(0, 1, 2)), Map.of(3, 0)), THE_CLASS);
+        GroupMulticast life = THE_CLASS.make(3, new Groups(Map.of(0, List.of(0, 1, 2)), Map.of(3, 0)),
+                wire.worlds.get(3), 1);
+        wire.nodes.set(3, life);
+        GroupMulticast first = wire.nodes.get(0);
+        life.given(0, Objects.requireNonNull(first.give(3, 1)));
+        // What it had not been given is delivered, and forgotten by who has not led.
+        first.send(new TransactionId(0, 1), Set.of(0), new byte[0]);
+        wire.carryAll();
+        for (int i = 0; i < 3; i++) {
+            wire.nodes.subList(0, 3).forEach(GroupMulticast::announce);
+            wire.carryAll();
+        }
+        assertTrue(first.takeIn(3, 1, ""));
+        for (int other : List.of(1, 2)) {
+            wire.carry(0, other);
+            wire.carry(other, 0);
+        }
+        Runnable takeIn = () -> wire.carry(0, 3);
+        if (!isLate) {
+            takeIn.run();
+            assertTrue(life.takesPart());
+            wire.carry(3, 0);
+            for (int other = 1; other <= others; other++) {
+                wire.carry(0, other);
+            }
+        }
+        for (int other : List.of(1, 2)) {
+            wire.worlds.get(0).sent.remove(other);
+        }
+        for (int round = 0; round < 6; round++) {
+            if (round == 0 || wire.nodes.get(1).isWaiting()) {
+                wire.nodes.get(1).lead();
+            }
+            for (int i = 0; i < 4; i++) {
+                for (int from : List.of(1, 2, 3)) {
+                    for (int to : List.of(1, 2, 3)) {
+                        // Nothing comes of a life before it is one.
+                        if (from != 3 || !isLate || round > 0) {
+                            wire.carry(from, to);
+                        }
+                    }
+                }
+            }
+            if (isLate && round == 0) {
+                for (int other : List.of(1, 2)) {
+                    wire.nodes.get(other).introduce(3);
+                    wire.carry(other, 3);
+                }
+                takeIn.run();
+                assertTrue(life.takesPart());
+            }
+            wire.nodes.subList(1, 4).forEach(GroupMulticast::tick);
+        }
+        List<Integer> there = wire.nodes.subList(1, 4).stream()
+                .filter(node -> node.takesPart() && node.ballot() == wire.nodes.get(1).ballot() && node.isStable())
+                .map(node -> wire.nodes.indexOf(node)).toList();
+        return there + " of " + wire.nodes.get(1).configuration().nodes() + (life.takesPart() ? "" : "; over");
     }
 
     /** Who has not led for long may be a member no more: nobody asks a group of which it knows too little. */

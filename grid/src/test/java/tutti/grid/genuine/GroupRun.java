@@ -434,8 +434,15 @@ final class GroupRun {
         List<Configuration> all = new ArrayList<>(members.stream().filter(node -> node.multicast.ballot() >= stable)
                 .map(node -> node.multicast.configuration()).toList());
         changes.stream().filter(change -> change.group == group && change.led >= stable).map(Change::to)
-                .forEach(all::add);
+                .filter(this::mayBeJoined).forEach(all::add);
         return all;
+    }
+
+    /** Who is taken in joins a ballot before anybody else does. */
+    private boolean mayBeJoined(Configuration next) {
+        return next.members().stream().filter(member -> member.since() == Long.MAX_VALUE)
+                .allMatch(member -> all().stream().anyMatch(node -> node.number == member.node()
+                        && node.life == member.process() && (node.multicast.takesPart() || node.isOver)));
     }
 
     private void crash(Node node) {

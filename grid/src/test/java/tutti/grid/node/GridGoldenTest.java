@@ -84,7 +84,7 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Install(514, 1030, MEMBERS, 770, ENTRIES),
                         new GenuineMessage.Installed(4, true),
                         new GenuineMessage.Passed(5), new GenuineMessage.Members(1, 258, MEMBERS),
-                        new GridMessage.Leave(258),
+                        new GridMessage.Leave(2, 258),
                         new GridMessage.Addresses(Map.of(0, "localhost:7801", 2, "localhost:7802")),
                         new GenuineMessage.Progress(770, 12, true)),
                 "grid payloads",

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.function.IntConsumer;
 import tutti.grid.GridException;
 import tutti.grid.store.GroupOwners;
@@ -15,10 +16,22 @@ import tutti.sim.kernel.Nanos;
 import tutti.sim.kernel.RandomStream;
 
 /**
- * Nodes of groups that crash and are started again, that join and leave, at random instants, also while they or others are being brought up. More than half of each group is always there and brought up,
+ * Nodes of groups that crash and are started again, that join and leave, or are removed, at random instants, also while they or others are being brought up. More than half of each group is always there and brought up,
  * whichever of its members a ballot on its way may add or lack.
  */
 final class GroupMoves extends RandomMoves {
+    private static final GridTransaction.Answer<GridNode> ANSWER = new GridTransaction.Answer<>() {
+        @Override
+        public void is(GridNode value) {
+            // It has ended, or another one has gone.
+        }
+
+        @Override
+        public void failed(GridException reason) {
+            // It goes on leaving, or nobody is removed.
+        }
+    };
+
     private final GroupOwners groups;
     private final Set<GridNode> leaving = new HashSet<>();
 
@@ -40,7 +53,9 @@ final class GroupMoves extends RandomMoves {
             random.shuffle(all);
             all.stream().filter(number -> !nodes.containsKey(number) || mayGo(number)).findFirst()
                     .ifPresent(number -> {
-                        if (!nodes.containsKey(number)) {
+                        if (!nodes.containsKey(number) && random.chance(0.3)) {
+                            remove(number);
+                        } else if (!nodes.containsKey(number)) {
                             start(number);
                         } else if (random.chance(0.5)) {
                             leave(number);
@@ -57,22 +72,23 @@ final class GroupMoves extends RandomMoves {
     }
 
     private void leave(int number) {
-        GridNode node = nodes.get(number);
+        asMember(nodes.get(number), node -> {
+            node.leave(ANSWER);
+            leaving.add(node);
+        });
+    }
+
+    /** It may come back, now or while that is on its way. */
+    private void remove(int number) {
+        List<GridNode> there = nodes.values().stream().filter(GridNode::isMember).toList();
+        asMember(there.get(random.nextInt(there.size())), node -> node.remove(number, ANSWER));
+    }
+
+    private static void asMember(GridNode node, Consumer<GridNode> task) {
         node.loop().execute(() -> {
             try {
                 if (node.isMember()) {
-                    node.leave(new GridTransaction.Answer<>() {
-                        @Override
-                        public void is(GridNode value) {
-                            // It has ended.
-                        }
-
-                        @Override
-                        public void failed(GridException reason) {
-                            // It goes on leaving.
-                        }
-                    });
-                    leaving.add(node);
+                    task.accept(node);
                 }
             } catch (GridException tooFew) {
                 // It stays.

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -20,6 +21,7 @@ import tutti.grid.IsolationLevel;
  * @param name of the grid, the same at all nodes
  * @param self number of this process's node; without it there is no grid
  * @param nodes HOST:PORT by number, this one among them
+ * @param founders numbers of the nodes that have founded the grid; nothing if these are {@code nodes}
  * @param caches by name, the same at all nodes
  * @param protocol by which transactions commit, the same at all nodes
  * @param isolation of transactions that ask for none
@@ -28,15 +30,17 @@ import tutti.grid.IsolationLevel;
  * @param failureTimeout after which a node that is not heard is taken for dead, at least three heartbeats
  * @param operationTimeout how long an operation, a commit included, waits for an answer
  * @param transactionTimeout how long a transaction may stay open
+ * @param unsentBytesMax how much may wait for another node; nothing for what is usual
  * @param storedBytesMax what this node stores at most, keys and values of all versions; nothing for no limit
  */
 @ConfigurationProperties("tutti.grid")
 public record GridProperties(@DefaultValue("tutti") String name, int self, Map<Integer, String> nodes,
-        Map<String, CacheProperties> caches, @DefaultValue("tom_3") CommitProtocol protocol,
+        @Nullable Set<Integer> founders, Map<String, CacheProperties> caches,
+        @DefaultValue("tom_3") CommitProtocol protocol,
         @DefaultValue("serializable") IsolationLevel isolation, @DefaultValue("1") int crashes,
         @DefaultValue("50ms") Duration heartbeat, @DefaultValue("2s") Duration failureTimeout,
         @DefaultValue("30s") Duration operationTimeout, @DefaultValue("60s") Duration transactionTimeout,
-        @Nullable DataSize storedBytesMax) {
+        @Nullable DataSize unsentBytesMax, @Nullable DataSize storedBytesMax) {
     /**
      * A cache.
      *
@@ -65,10 +69,13 @@ public record GridProperties(@DefaultValue("tutti") String name, int self, Map<I
         new TreeMap<>(caches).forEach((cache, of) -> all
                 .add(new GridConfig.CacheConfig(cache, of.degree, of.ownersMin, of.timeToLive,
                         of.l1BytesMax.toBytes())));
-        GridConfig usual = GridConfig.of(name, self, addresses, all, protocol).withCrashes(crashes)
+        GridConfig usual = GridConfig
+                .of(name, self, addresses, founders == null ? addresses.keySet() : founders, all, protocol)
+                .withCrashes(crashes)
                 .withHeartbeat(heartbeat, failureTimeout);
-        GridConfig timed = usual.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout);
-        return storedBytesMax == null ? timed : timed.withStoredBytesMax(storedBytesMax.toBytes());
+        return usual.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout)
+                .withUnsentBytesMax(unsentBytesMax == null ? usual.unsentBytesMax() : unsentBytesMax.toBytes())
+                .withStoredBytesMax(storedBytesMax == null ? usual.storedBytesMax() : storedBytesMax.toBytes());
     }
 
     private static InetSocketAddress address(int node, String text) {

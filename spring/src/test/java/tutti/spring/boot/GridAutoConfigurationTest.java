@@ -7,12 +7,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
 import org.springframework.cache.CacheManager;
 import org.springframework.cache.support.NoOpCacheManager;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -57,7 +61,8 @@ class GridAutoConfigurationTest {
     void aGridIsOpenedAndServesCachesAndTransactions() throws IOException {
         try (ConfigurableApplicationContext context = run(Application.class,
                 node("tutti.grid.caches.prices.time-to-live=10m",
-                        "tutti.grid.protocol=tom-2", "tutti.grid.stored-bytes-max=1MB", "tutti.grid.name=shop",
+                        "tutti.grid.protocol=tom-2", "tutti.grid.stored-bytes-max=1MB",
+                        "tutti.grid.unsent-bytes-max=2MB", "tutti.grid.name=shop",
                         "tutti.grid.heartbeat=100ms", "tutti.grid.failure-timeout=5s"))) {
             assertTrue(context.getBean(CacheManager.class) instanceof GridCacheManager);
             assertTrue(context.getBean(PlatformTransactionManager.class) instanceof GridTransactionManager);
@@ -66,10 +71,23 @@ class GridAutoConfigurationTest {
             assertTrue(context.getBean(Grid.class).metrics().contains("shop"), context.getBean(Grid.class).metrics());
             GridConfig config = context.getBean(GridProperties.class).config();
             assertEquals(1 << 20, config.storedBytesMax());
+            assertEquals(2 << 20, config.unsentBytesMax());
             assertEquals(600, config.caches().getFirst().timeToLive().toSeconds());
             assertEquals(100, config.heartbeat().toMillis());
             assertEquals(5, config.failureTimeout().toSeconds());
+            assertEquals(Set.of(0), config.founders());
         }
+    }
+
+    /** One that joins knows the address of one that is there, which has not founded the grid either. */
+    @Test
+    void foundersMayBeOthersThanTheNodesThatAreKnown() {
+        GridProperties properties = new Binder(new MapConfigurationPropertySource(Map.of("tutti.grid.self", "7",
+                "tutti.grid.nodes.7", "here:1", "tutti.grid.nodes.5", "there:2", "tutti.grid.founders", "0,1,2",
+                "tutti.grid.protocol", "groups", "tutti.grid.caches.prices.degree", "3")))
+                .bind("tutti.grid", GridProperties.class).get();
+        assertEquals(Set.of(0, 1, 2), properties.config().founders());
+        assertEquals(Set.of(5, 7), properties.config().nodes().keySet());
     }
 
     @Test

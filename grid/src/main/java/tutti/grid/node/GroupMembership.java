@@ -1,0 +1,469 @@
+package tutti.grid.node;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import tutti.core.schema.Encoded;
+import tutti.grid.GridConfig;
+import tutti.grid.GridException;
+import tutti.grid.commit.GroupCommit;
+import tutti.grid.genuine.Configuration;
+import tutti.grid.genuine.GenuineMessage;
+import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.GroupOwners;
+import tutti.grid.view.Layout;
+import tutti.grid.view.View;
+
+/**
+ * Members of groups, without views. Nothing is agreed on when a node is not heard: the others do without those that they have not heard for the failure timeout, and give them up after ten times as long, or when too much is kept for
+ * them, so that nothing need be kept any more; they take part again as other lives ({@link Replacement}), which are not there before they say so. Who is a member of which group is agreed on in the groups, by ballots.
+ */
+final class GroupMembership implements Membership {
+    private static final Logger LOGGER = LoggerFactory.getLogger(GroupMembership.class);
+    /** After so many heartbeats without a word another owner is asked. */
+    private static final int HEARTBEATS_FOR_ANSWER = 2;
+
+    private final Shared shared;
+    private final GroupCommit commits;
+    private final Member member;
+    private final GroupOwners groups;
+    private final Absence absence;
+    private final Replacement replacement;
+    private final boolean isFirstLife;
+    /** Who has applied and was told who the members are. */
+    private final Set<Integer> introduced = new HashSet<>();
+    /** Members of groups, and who may become one. */
+    private View view;
+    private volatile boolean isBroughtUp;
+    private boolean isLeaving;
+    /** What others have been told of as present. */
+    private long told;
+
+    /**
+     * As the founders are, or as a life that is to be taken in.
+     *
+     * @param life 0 of the first one of this node, otherwise its process
+     */
+    GroupMembership(Shared shared, GroupCommit commits, Member member, GroupOwners groups, View founders, long life) {
+        this.shared = shared;
+        this.commits = commits;
+        this.member = member;
+        this.groups = groups;
+        this.view = founders;
+        this.isFirstLife = life == 0;
+        this.isBroughtUp = isFirstLife;
+        absence = new Absence(shared.self(), node -> membersOf(groups.groupOf(node)));
+        replacement = new Replacement(life, commits, shared.store(), shared.config().failureTimeout().toNanos(),
+                member::send, () -> member.excluded(view));
+    }
+
+    @Override
+    public void begin() {
+        long start = isFirstLife ? shared.config().operationTimeout().toNanos() : 0;
+        shared.hearing().start(view.members(), shared.machineClock().nanoTime(), start);
+        follow();
+    }
+
+    // ------------------------------------------------------------------------------------------ what is so
+
+    @Override
+    public View view() {
+        return view;
+    }
+
+    @Override
+    public View entered() {
+        return view;
+    }
+
+    @Override
+    public Set<Integer> silent() {
+        return absence.silent();
+    }
+
+    @Override
+    public Set<Integer> joining() {
+        return absence.joining();
+    }
+
+    private List<Integer> membersOf(int group) {
+        return commits.members(group).nodes();
+    }
+
+    @Override
+    public boolean isMember(int node) {
+        return membersOf(groups.groupOf(node)).contains(node);
+    }
+
+    private boolean isThere(int node) {
+        return view.has(node) && !absence.silent().contains(node);
+    }
+
+    @Override
+    public boolean isBroughtUp() {
+        return isBroughtUp;
+    }
+
+    @Override
+    public String howFar() {
+        if (isBroughtUp) {
+            return "";
+        }
+        return commits.takesPart()
+                ? "; it is taken in, and decides what was on its way"
+                : "; it must be taken in anew by more than half of its group, and has copied "
+                        + replacement.copied() + " versions";
+    }
+
+    @Override
+    public boolean hasChanged(int node) {
+        return commits.hasChanged(groups.groupOf(node));
+    }
+
+    @Override
+    public long missing(Set<Integer> asked, int degree) {
+        return groups.isEverythingAt(asked) ? 0 : 1;
+    }
+
+    @Override
+    public boolean mayForget() {
+        return isBroughtUp;
+    }
+
+    // ------------------------------------------------------------------------------------------ what is asked for
+
+    /** How many members a group must have left when one goes. */
+    private int membersMin() {
+        return Math.max(GroupCommit.MEMBERS_MIN,
+                shared.config().caches().stream().mapToInt(GridConfig.CacheConfig::ownersMin).max().orElse(1));
+    }
+
+    @Override
+    public void leave() {
+        List<Integer> members = commits.configuration().nodes();
+        if (!isBroughtUp || members.size() <= membersMin() || !commits.mayTakeOut(shared.self())) {
+            throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + shared.self()
+                    + " cannot leave its group, nodes " + members + ": " + membersMin()
+                    + " must be left, and more than half of those be heard; have another node join the group first, or close this one");
+        }
+        isLeaving = true;
+    }
+
+    @Override
+    public void remove(int node) {
+        Configuration.Member its = commits.members(groups.groupOf(node)).of(node);
+        if (its == null || isThere(node)) {
+            return;
+        }
+        List<Integer> members = membersOf(groups.groupOf(node));
+        if (members.size() <= membersMin()) {
+            throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + node
+                    + " cannot be removed from its group, nodes " + members + ": " + membersMin()
+                    + " must be left; have another node join the group, which takes its place");
+        }
+        askToLeave(its, members);
+    }
+
+    /** Asks the members of a group to go on without one of them. */
+    private void askToLeave(Configuration.Member who, List<Integer> members) {
+        GridMessage.Leave leave = new GridMessage.Leave(who.node(), who.since());
+        for (int node : members) {
+            if (node != shared.self()) {
+                member.send(node, leave);
+            } else if (node != who.node()) {
+                leaves(node, leave);
+            }
+        }
+    }
+
+    private void leaves(int from, GridMessage.Leave leave) {
+        if (from == leave.node() || !isThere(leave.node())) {
+            commits.leaves(leave.node(), leave.since());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ who is a member
+
+    /** Who is a member of some group has changed. Called by the state machine: whatever calls that back comes later. */
+    @Override
+    public void changed() {
+        Set<Integer> before = new TreeSet<>();
+        Set<Integer> now = new TreeSet<>();
+        for (int group : groups.groups().keySet()) {
+            for (int node : groups.of(group)) {
+                before.add(node);
+            }
+            groups.members(group, membersOf(group));
+            for (Configuration.Member one : commits.members(group).members()) {
+                now.add(one.node());
+                if (!one.address().isEmpty() && one.node() != shared.self()) {
+                    // What is sent to it next must not be lost.
+                    shared.links().at(one.node(), PeerLinks.address(one.address()));
+                }
+            }
+        }
+        before.removeAll(now);
+        before.removeAll(absence.joining());
+        before.remove(shared.self());
+        if (!before.isEmpty()) {
+            LOGGER.info("node {} of grid {} knows that {} are members of no group any more", shared.self(),
+                    shared.config().name(), before);
+        }
+        absence.changed(before, now);
+        before.forEach(shared.heartbeats()::left);
+        follow();
+        member.later(() -> {
+            if (!member.isOver()) {
+                absence.joining().forEach(commits::introduce);
+                lookWhoIsAbsent();
+            }
+        });
+    }
+
+    /** Who is there, or may become a member. */
+    private void follow() {
+        Set<Integer> all = new TreeSet<>(absence.joining());
+        all.add(shared.self());
+        for (int group : groups.groups().keySet()) {
+            for (int node : groups.of(group)) {
+                all.add(node);
+            }
+        }
+        Map<Integer, View.Member> members = new TreeMap<>();
+        all.forEach(node -> members.put(node, new View.Member(0, shared.links().addressOf(node))));
+        view = new View(0, members, Layout.first(all));
+        long now = shared.machineClock().nanoTime();
+        all.stream().filter(shared.hearing()::isNew).forEach(node -> shared.hearing().heard(node, now));
+    }
+
+    @Override
+    public void begins(int node, long process) {
+        if (member.isOver()) {
+            return;
+        }
+        shared.hearing().heard(node, shared.machineClock().nanoTime());
+        absence.begins(node);
+        introduced.remove(node);
+        follow();
+        commits.begins(node, process);
+        member.ownersChanged();
+    }
+
+    // ------------------------------------------------------------------------------------------ what has come
+
+    @Override
+    public boolean takes(int from, Encoded message, long stamp) {
+        if (!commits.takesPart()) {
+            shared.clock().seen(stamp);
+            copies(from, message);
+        } else if (message instanceof GridMessage.Apply apply) {
+            applies(from, apply);
+        } else if (message instanceof GenuineMessage.Data && !isMember(from)) {
+            // It was taken out, and does not know; or it was taken in, and this node will hear of that.
+            introduce(from);
+        } else {
+            return false;
+        }
+        return true;
+    }
+
+    /** As a life that takes no part yet: what it copies, and by what it is taken in. All else is for those that do. */
+    private void copies(int from, Encoded message) {
+        switch (message) {
+            case GenuineMessage.Install install -> {
+                replacement.installed(from, install);
+                lookWhetherBroughtUp();
+            }
+            case GenuineMessage.Part part -> commits.received(from, part);
+            case GenuineMessage.Members members -> commits.received(from, members);
+            case GridMessage.Addresses all -> addresses(all);
+            case GridMessage.Apply apply -> shared.links().applied(from, PeerLinks.address(apply.address()));
+            case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, true);
+            case GridMessage part -> replacement.received(from, part, shared.machineClock().nanoTime());
+            default -> {
+                // What it would need of it, it asks for later.
+            }
+        }
+    }
+
+    private void addresses(GridMessage.Addresses all) {
+        all.nodes().forEach((node, address) -> {
+            if (node != shared.self()) {
+                shared.links().at(node, PeerLinks.address(address));
+            }
+        });
+    }
+
+    private String ownAddress() {
+        return PeerLinks.text(shared.config().nodes().get(shared.self()));
+    }
+
+    /** Tells who wants to become a member who the others are, and where. */
+    private void introduce(int node) {
+        Map<Integer, String> all = new TreeMap<>();
+        view.processes().forEach((other, its) -> all.put(other, its.address()));
+        all.put(shared.self(), ownAddress());
+        all.values().removeIf(String::isEmpty);
+        member.send(node, new GridMessage.Addresses(all));
+        commits.introduce(node);
+    }
+
+    private void applies(int from, GridMessage.Apply apply) {
+        shared.links().applied(from, PeerLinks.address(apply.address()));
+        if (introduced.add(from)) {
+            introduce(from);
+        }
+        if (groups.groupOf(from) == groups.groupOf(shared.self())) {
+            replacement.applied(from, apply, absence.gone(), shared.machineClock().nanoTime());
+        }
+    }
+
+    @Override
+    public boolean received(int from, Encoded message) {
+        switch (message) {
+            case GridMessage.Addresses all -> addresses(all);
+            case GridMessage.Leave leave -> leaves(from, leave);
+            case GridMessage.Fetch fetch -> replacement.fetch(from, fetch, shared.machineClock().nanoTime());
+            case GridMessage.Taken taken -> replacement.taken(from, taken, shared.machineClock().nanoTime());
+            case GridMessage.Given _,GridMessage.Undecided _,GridMessage.Decided _,GridMessage.Over _,GridMessage.Copies _ -> {
+                // It is late: this node takes part.
+            }
+            default -> {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    @Override
+    public void heartbeat(int from, GridMessage.Heartbeat heartbeat, boolean isPresent) {
+        shared.heartbeats().said(from, heartbeat);
+        if (absence.there(from)) {
+            commits.there(from);
+            follow();
+            lookWhoIsAbsent();
+        }
+        timesHeard();
+    }
+
+    private void timesHeard() {
+        if (isBroughtUp) {
+            long others = view.members().stream().filter(this::isThere).count() - 1;
+            shared.times().heardByAll(shared.heartbeats().timesOfOthers(shared.self()), (int) others,
+                    view.members().size(), shared.store().timeHorizonMillis());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------ time
+
+    @Override
+    public GridMessage.Moving tick() {
+        lookWhoIsAbsent();
+        return GridMessage.Moving.NOTHING;
+    }
+
+    /** Goes on without nodes that were not heard, and gives up some of them. */
+    private void lookWhoIsAbsent() {
+        GridConfig config = shared.config();
+        Hearing hearing = shared.hearing();
+        Set<Integer> before = absence.silent();
+        Set<Integer> givenUp = absence.notHeard(shared.unheard(view.members()), hearing, config,
+                node -> keptBytes(node) > config.unsentBytesMax());
+        if (!before.equals(absence.silent())) {
+            LOGGER.info("node {} of grid {} does without {}", config.self(), config.name(), absence.silent());
+        }
+        for (int node : givenUp) {
+            if (isMember(node)) {
+                shared.links().giveUp(node);
+            } else {
+                shared.links().left(node);
+            }
+        }
+        for (int node : absence.left(hearing, config)) {
+            shared.links().left(node);
+            shared.heartbeats().left(node);
+            givenUp.add(node);
+        }
+        commits.absent(absence.silent(), givenUp);
+        member.ownersChanged();
+        member.askOthersThan(
+                hearing.silent(view.members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
+        long most = Math.max(config.unsentBytesMax(), shared.store().bytes());
+        replacement.tick(shared.machineClock().nanoTime(), () -> keptBytes(config.self()) > most);
+    }
+
+    /** About how many bytes are kept for a node, or for its group. */
+    private long keptBytes(int node) {
+        return Math.max(shared.links().unsentBytes(List.of(node)), commits.keptBytes(groups.groupOf(node)));
+    }
+
+    /** To be called when something has been decided, or taken in. */
+    private void lookWhetherBroughtUp() {
+        if (isBroughtUp || !commits.isReady()) {
+            return;
+        }
+        LOGGER.info("node {} of grid {} was taken in anew by its group", shared.self(), shared.config().name());
+        isBroughtUp = true;
+        // Before it says that it is there.
+        view.members().stream().filter(node -> node != shared.self()).forEach(commits::introduce);
+        // Of those that had left before, nothing comes any more.
+        Set<Integer> others = new TreeSet<>();
+        for (int node = 0; node < LamportClock.NODES_MAX; node++) {
+            if (!view.has(node)) {
+                others.add(node);
+            }
+        }
+        commits.absent(absence.silent(), others);
+        timesHeard();
+        var _ = say(GridMessage.Moving.NOTHING);
+    }
+
+    @Override
+    public Set<Integer> say(GridMessage.Moving moving) {
+        lookWhetherBroughtUp();
+        Set<Integer> members = new TreeSet<>(view.members());
+        members.removeAll(absence.gone());
+        if (isBroughtUp) {
+            sayThatItLives(members);
+        } else {
+            members.remove(shared.self());
+            sayThatItWantsToBeOne(members);
+        }
+        members.removeAll(absence.joining());
+        return members;
+    }
+
+    private void sayThatItLives(Set<Integer> members) {
+        Configuration.Member own = isLeaving ? commits.configuration().of(shared.self()) : null;
+        if (own != null) {
+            askToLeave(own, commits.configuration().nodes());
+        }
+        GridMessage.Heartbeat heartbeat = member.heartbeat(GridMessage.Moving.NOTHING);
+        members.stream().filter(node -> node != shared.self()).forEach(node -> {
+            // A node may be waited for as long as somebody must.
+            if (shared.links().isConnected(node)) {
+                member.send(node, heartbeat);
+            }
+            if (commits.present() > told) {
+                member.send(node, new GridMessage.Present(commits.present()));
+            }
+        });
+        told = commits.present();
+    }
+
+    private void sayThatItWantsToBeOne(Set<Integer> members) {
+        if (commits.takesPart()) {
+            members.forEach(node -> member.send(node, new GridMessage.Present(commits.present())));
+            return;
+        }
+        Set<Integer> known = new TreeSet<>(members);
+        known.addAll(shared.config().nodes().keySet());
+        known.remove(shared.self());
+        replacement.apply(known, ownAddress());
+    }
+}
