@@ -63,6 +63,7 @@ import tutti.node.copy.CopySource;
 import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.BackendSettings.Credentials;
+import tutti.pgwire.ErrorFields;
 import tutti.pgwire.Transport;
 import tutti.runtime.DataFile;
 import tutti.runtime.real.PathDirectory;
@@ -427,6 +428,11 @@ final class PostgresDatabase implements NodeDatabase {
             ScheduledFuture<?> end = loop.schedule(() -> engine.end(processId), engine.rowsTime().toMillis(),
                     TimeUnit.MILLISECONDS);
             return () -> end.cancel(false);
+        }
+
+        @Override
+        public ErrorFields named(ErrorFields error) {
+            return engine.builds().named(error);
         }
 
         @Override

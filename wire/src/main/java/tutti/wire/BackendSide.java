@@ -218,7 +218,7 @@ final class BackendSide implements FrameSink {
             }
             return session.ending().says(said);
         }
-        ErrorFields fields = client.suppressed() ? said : backend.meant(said);
+        ErrorFields fields = client.suppressed() ? said : session.named(backend.meant(said));
         cycle.noCopy();
         rows.failed();
         ErrorFields told = switch (first) {

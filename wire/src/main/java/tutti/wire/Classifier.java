@@ -87,7 +87,6 @@ final class Classifier {
     private StatementKind[] kinds = new StatementKind[4];
     private @Nullable String refusal;
     private boolean needsBlock;
-    private boolean locks;
     private boolean truncates;
     private boolean readOnly;
     /** Whether what may change something does not just call a function that is not known. */
@@ -136,7 +135,6 @@ final class Classifier {
             }
             int start = sql.start();
             needsBlock = false;
-            locks = false;
             truncates = false;
             changes = true;
             readWrite = false;
@@ -233,10 +231,6 @@ final class Classifier {
 
     boolean truncates() {
         return truncates && count == 1;
-    }
-
-    boolean locks() {
-        return locks && count == 1;
     }
 
     /** Whether a single statement is one that PostgreSQL takes in transaction blocks only, though it may change something. */
@@ -358,7 +352,6 @@ final class Classifier {
     /** LOCK, or DECLARE: a cursor lives without a transaction block only if it says so. */
     private StatementKind block(boolean lock) {
         needsBlock = true;
-        locks = lock;
         boolean with = false;
         while (!lock && sql.inStatement() && !sql.atWord(FOR)) {
             if (with && sql.atWord(HOLD)) {

@@ -249,6 +249,11 @@ final class ClientCycle {
         return executed++ == 0;
     }
 
+    /** Whether it has executed a statement by the extended protocol: to the engine what follows is in a block. */
+    boolean hasExecuted() {
+        return executed > 0;
+    }
+
     /** What the client is told before the completion of the message that is answered like this next. */
     void warns(SentMessage as, ErrorFields warning) {
         this.warning = new Warning(as, warning);

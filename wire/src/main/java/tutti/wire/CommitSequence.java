@@ -556,7 +556,7 @@ final class CommitSequence {
         }
         ErrorFields cause = error == null ? Errors.error("XX000", "COMMIT did not commit") : error;
         LOG.warn("the engine refused a certified commit; the node applies the transaction instead: {}", cause);
-        warning = Errors.withoutCursors(cause);
+        warning = Errors.sessionUndone(cause);
         Runnable failed = () -> {
             transaction.get().rollbackDone();
             transaction.becomes(SessionState.AWAITING_ANSWER);

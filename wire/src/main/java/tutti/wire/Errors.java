@@ -161,11 +161,12 @@ final class Errors {
     }
 
     /** What is said beside a commit whose COMMIT the engine has refused, for this reason: the node applies what was changed, and that is all. */
-    static ErrorFields withoutCursors(ErrorFields cause) {
+    static ErrorFields sessionUndone(ErrorFields cause) {
         return ErrorFields.of("WARNING", "01000",
                 "the transaction is committed, but not by this session's COMMIT ("
                         + (cause.sqlState().equals("57014") ? "it took longer than a second" : cause.message())
-                        + "): cursors WITH HOLD that it has declared are gone")
-                .with('H', "Declare a cursor WITH HOLD in a transaction that changes nothing, and COMMIT it before.");
+                        + "): what it has done to the session alone is undone")
+                .with('D', "That is settings, LISTEN, temporary tables and their rows, and cursors WITH HOLD.")
+                .with('H', "Do that in a transaction that changes nothing else.");
     }
 }

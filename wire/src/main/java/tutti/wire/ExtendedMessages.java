@@ -187,7 +187,12 @@ final class ExtendedMessages {
         int portalEnd = Messages.end(buffer, start, limit);
         int end = Messages.end(buffer, portalEnd + 1, limit);
         Prepared prepared = statements.get(buffer, portalEnd + 1, end);
-        return prepared == null ? Prepared.of(StatementKind.WRITE) : rules.now(prepared, end == portalEnd + 1);
+        if (prepared == null) {
+            return Prepared.of(StatementKind.WRITE);
+        }
+        return prepared.needsBlock() && !cycle.inBlock() && !cycle.hasExecuted()
+                ? prepared.outsideOfBlock()
+                : rules.now(prepared, end == portalEnd + 1);
     }
 
     boolean bind(ByteBuf buffer, int start, int bodyLength) {

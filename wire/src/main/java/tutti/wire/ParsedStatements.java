@@ -9,7 +9,6 @@ final class ParsedStatements {
     private final TextSettings texts;
     private final StatementRules rules;
     private final ActiveRequests active;
-    private final ClientCycle cycle;
 
     ParsedStatements(Session session, ClientSql sql, TextSettings texts, StatementRules rules, ActiveRequests active) {
         this.session = session;
@@ -17,7 +16,6 @@ final class ParsedStatements {
         this.texts = texts;
         this.rules = rules;
         this.active = active;
-        this.cycle = session.cycle();
     }
 
     /** What a Parse message prepares. */
@@ -39,9 +37,6 @@ final class ParsedStatements {
         }
         Classifier classified = sql.classified();
         StatementKind kind = classified.count() > 1 ? StatementKind.WRITE : classified.single();
-        if ((classified.locks() || classified.needsBlock()) && !cycle.inBlock()) {
-            kind = StatementKind.READ; // changes nothing, and is refused by the engine outside of a block
-        }
         if (kind.isSentAgain() && !texts.canBeSentOn(sql.bytes(), sql.length())) {
             return new Prepared(StatementKind.REFUSED, null, TextSettings.NOT_UTF8);
         }
@@ -66,7 +61,7 @@ final class ParsedStatements {
                 byte[] text = matters ? sql.copy() : null;
                 Prepared prepared = classified.truncates()
                         ? new Prepared(kind, UtilityStatement.of(sql.text()), null)
-                        : Prepared.of(kind);
+                        : classified.needsBlock() ? Prepared.of(kind).inBlocks() : Prepared.of(kind);
                 yield text != null && texts.understood(text)
                         ? prepared.with(new StatementAccess(session.capture(), text, texts.standardStrings(),
                                 StatementAccess.types(buffer, nameEnd + 1 + sql.length() + 1, limit)))

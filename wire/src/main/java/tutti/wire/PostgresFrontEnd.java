@@ -105,6 +105,11 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
             return null;
         }
 
+        /** An error of the engine's as its client is to hear it: of an index that is being built, by the name that this will have. */
+        default ErrorFields named(ErrorFields error) {
+            return error;
+        }
+
         /**
          * Asked about each engine connection before its client may use it: completes if the engine is still the one that
          * the node has recovered, and fails if it has restarted in between and may have lost commits. Completed on any

@@ -179,6 +179,11 @@ final class Session {
         return services.registry().indexBuilding();
     }
 
+    /** An error of the engine's as its client is to hear it. */
+    ErrorFields named(ErrorFields error) {
+        return services.registry().named(error);
+    }
+
     Modes modes() {
         return modes;
     }

@@ -43,7 +43,9 @@ class AsAServerTest {
 
     @BeforeAll
     static void start() throws Exception {
-        String schema = "CREATE TABLE item (id int PRIMARY KEY, name text)";
+        String schema = "CREATE TABLE item (id int PRIMARY KEY, name text);"
+                + " CREATE FUNCTION adds() RETURNS int LANGUAGE sql AS 'INSERT INTO item VALUES (7) RETURNING id';"
+                + " CREATE VIEW adding AS SELECT adds()";
         fixture = new EngineFixture(false, schema);
         address = fixture.frontEnd();
         fixture.admin.execute("CREATE DATABASE bare", EngineFixture.PATIENCE);
@@ -166,6 +168,43 @@ class AsAServerTest {
             run(out, "p");
         });
         bothSay("ROLLBACK; I", "rollback");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"declare c cursor for select adds(), DECLARE CURSOR",
+            "declare c cursor for select * from adding, DECLARE CURSOR",
+            "lock table item, LOCK TABLE", "lock table adding, LOCK TABLE"})
+    void whatIsForBlocksIsRefusedOutsideAndMayBePreparedThere(String sql, String command) throws Exception {
+        Conversation.Batch executed = out -> {
+            Frontend.bind(out, "", "s");
+            run(out, "");
+        };
+        bothSay("1; I", out -> {
+            Frontend.parse(out, "s", sql);
+            Frontend.sync(out);
+        });
+        bothSay("2; ERROR 25P01 " + command + " can only be used in transaction blocks; I", executed);
+        bothSay("ERROR 25P01 " + command + " can only be used in transaction blocks; I", sql);
+        bothSay("BEGIN; T", "begin");
+        bothSay("2; " + command + "; T", executed);
+        if (sql.startsWith("declare")) {
+            bothSay("T; [7]; FETCH 1; T", "fetch 1 from c");
+            bothSay("COMMIT; I", "commit");
+            bothSay("T; [1]; SELECT 1; I", "select count(*) from item");
+        } else {
+            bothSay("COMMIT; I", "commit");
+        }
+    }
+
+    @Test
+    void behindAnotherStatementOfItsCycleACursorIsInABlock() throws Exception {
+        bothSay("1; 2; T; [1]; SELECT 1; 1; 2; DECLARE CURSOR; 1; 2; T; [7]; FETCH 1; I", out -> {
+            rows(out, "select 1");
+            Frontend.statement(out, "declare c cursor for select adds()");
+            rows(out, "fetch 1 from c");
+            Frontend.sync(out);
+        });
+        bothSay("T; [1]; SELECT 1; I", "select count(*) from item");
     }
 
     /** Whether the block has begun in the engine is not known yet. */

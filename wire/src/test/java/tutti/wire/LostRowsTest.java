@@ -47,7 +47,8 @@ class LostRowsTest {
     private final SaidMessages said = new SaidMessages();
     private @Nullable StatementAccess prepared;
     private final LostRows rows = new LostRows(CAPTURE, TEXTS,
-            (_, _, _) -> new Prepared(StatementKind.WRITE, null, null, prepared, null, null, null, null, false));
+            (_, _, _) -> new Prepared(StatementKind.WRITE, null, null, prepared, null, null, null, null, false,
+                    false));
 
     private static List<@Nullable String> column(int number, String name, String type) {
         return Arrays.asList("column", "1", "public", "account", "r", Integer.toString(number), name, type, "b",

@@ -2,6 +2,7 @@ package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static tutti.wire.Conversation.extended;
@@ -9,6 +10,10 @@ import static tutti.wire.Conversation.send;
 import static tutti.wire.Conversation.simple;
 import static tutti.wire.FrontEndFixture.PATIENCE;
 
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLWarning;
+import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -120,6 +125,32 @@ class LostSessionsTest extends OnFrontEnd {
         assertEquals("C(COMMIT)/I", simple(client, "commit"));
         assertEquals("TDC(FETCH 1)/I", simple(client, "fetch kept"));
         client.close();
+    }
+
+    /** The engine refuses a COMMIT that is certified: the node makes the changes, and nobody what the session alone has. */
+    @Test
+    void whatARefusedCommitUndoesIsTold() throws Exception {
+        try (Connection client = fixture.jdbc()) {
+            client.setAutoCommit(false);
+            try (Statement statement = client.createStatement()) {
+                statement.execute("set work_mem = '7MB'");
+                statement.execute("create temporary table mine (id int)");
+                statement.execute("insert into account values (1, 1)");
+                statement.execute("declare kept cursor with hold for select 1/(id-id) from account");
+                client.commit();
+                assertEquals("22012", fixture.node.failures.take());
+                SQLWarning warning = client.getWarnings();
+                assertEquals("01000", warning.getSQLState());
+                String said = warning.toString();
+                assertTrue(said.contains("division by zero"), said);
+                assertTrue(said.contains("done to the session alone is undone"), said);
+                ResultSet result = statement
+                        .executeQuery("select current_setting('work_mem') = '7MB', to_regclass('mine')");
+                assertTrue(result.next());
+                assertFalse(result.getBoolean(1));
+                assertNull(result.getString(2));
+            }
+        }
     }
 
     @Test

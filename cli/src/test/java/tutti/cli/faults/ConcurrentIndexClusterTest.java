@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -19,6 +21,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /** CREATE INDEX CONCURRENTLY in a cluster of three: writers of the table go on at all nodes while it is built, and then all have it. */
 @Tag("long")
@@ -67,7 +71,7 @@ class ConcurrentIndexClusterTest {
     }
 
     private Connection patient() throws SQLException {
-        return java.sql.DriverManager.getConnection(cluster.node(0).jdbcUrl() + "&socketTimeout=120");
+        return DriverManager.getConnection(cluster.node(0).jdbcUrl() + "&socketTimeout=120");
     }
 
     private long count(int node, String sql) {
@@ -106,6 +110,7 @@ class ConcurrentIndexClusterTest {
             CompletableFuture<String> created = create(statement, CREATE);
             awaitHeld();
             writeEverywhere(20);
+            refusesDuplicatesInItsName();
             cluster.awaitLevel();
             assertEquals(List.of(0L, 0L, 0L), cluster.ids().mapToObj(id -> count(id, VALID)).toList());
             assertTrue(!created.isDone(), "it waits for what the build waits for");
@@ -116,6 +121,25 @@ class ConcurrentIndexClusterTest {
             assertEquals(List.of(0L, 0L, 0L), cluster.ids().mapToObj(id -> count(id, HIDDEN)).toList());
             assertEquals("23505", create(statement, "INSERT INTO item (n) VALUES (1)").get());
             cluster.assertSame();
+        }
+    }
+
+    /** As a server does, by whatever messages the duplicate comes. */
+    private void refusesDuplicatesInItsName() throws SQLException {
+        for (String mode : List.of("simple", "extended")) {
+            try (Connection writer = DriverManager
+                    .getConnection(cluster.node(0).jdbcUrl() + "&preferQueryMode=" + mode);
+                    Statement statement = writer.createStatement()) {
+                for (String sql : List.of("INSERT INTO item (n) VALUES (1)",
+                        "UPDATE item SET n = 1 WHERE n = 2", "BEGIN; INSERT INTO item (n) VALUES (1); COMMIT",
+                        "DO $$ BEGIN INSERT INTO item (n) VALUES (1); END $$")) {
+                    PSQLException refused = assertThrows(PSQLException.class, () -> statement.execute(sql), sql);
+                    ServerErrorMessage said = Objects.requireNonNull(refused.getServerErrorMessage());
+                    assertEquals("duplicate key value violates unique constraint \"by_n\"", said.getMessage(), sql);
+                    assertEquals("by_n", said.getConstraint(), sql);
+                    statement.execute("ROLLBACK");
+                }
+            }
         }
     }
 

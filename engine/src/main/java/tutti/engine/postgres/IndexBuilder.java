@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -53,6 +54,8 @@ import tutti.pgwire.PostgresException;
 public final class IndexBuilder implements IndexBuilds {
     /** Indexes that are being built at a time, of one database. */
     static final int BUILDS_MAX = 4;
+    /** So many names are kept for errors, which may be on their way when an index is built no more. */
+    private static final int NAMES_MAX = 64;
     /** So long is an index kept of which nobody has asked for anything. */
     static final Duration KEPT = Duration.ofMinutes(5);
     /** So long a build waits for one older transaction of the server's; then the index is built in line, which makes that give way, or waits for nobody. */
@@ -94,6 +97,8 @@ public final class IndexBuilder implements IndexBuilds {
     private final IntConsumer end;
     private final Map<String, Build> builds = new HashMap<>();
     private final Set<Job> jobs = new HashSet<>();
+    /** What indexes are to be called, by what they are called until then, in the order in which they have been asked for. */
+    private final LinkedHashMap<String, String> names = new LinkedHashMap<>();
     /** There may be indexes of builds that are over. */
     private boolean leftovers;
     /** When those that are being dropped are gone. */
@@ -249,6 +254,10 @@ public final class IndexBuilder implements IndexBuilds {
             if (build == null) {
                 build = new Build(statement, definition, CatalogQuery.BUILT_PREFIX + name);
                 builds.put(name, build);
+                names.putLast(build.hidden, definition.name());
+                if (names.size() > NAMES_MAX) {
+                    names.pollFirstEntry();
+                }
                 if (stopped > 0 || jobs.size() >= BUILDS_MAX) {
                     build.state = State.FAILED;
                     build.failure = notPossible("this node builds other indexes, or changes its schema");
@@ -430,7 +439,7 @@ public final class IndexBuilder implements IndexBuilds {
                 }
             } else {
                 build.failure = cause instanceof PostgresException refused && !refused.sqlState().equals(NO_RIGHT)
-                        ? shown(refused.fields(), build)
+                        ? named(refused.fields()).with('P', null)
                         : notPossible(cause == null ? "the index is not there" : String.valueOf(cause.getMessage()));
                 leftovers = true;
             }
@@ -457,11 +466,16 @@ public final class IndexBuilder implements IndexBuilds {
         return failed instanceof CompletionException && failed.getCause() != null ? failed.getCause() : failed;
     }
 
-    /** An error as if the index had its name. */
-    private static ErrorFields shown(ErrorFields error, Build build) {
-        Map<Character, String> fields = new HashMap<>();
-        error.fields().forEach((code, text) -> fields.put(code, text.replace(build.hidden, build.definition.name())));
-        return new ErrorFields(fields).with('P', null);
+    /** An error as if every index that is being built had its name. */
+    public ErrorFields named(ErrorFields error) {
+        if (error.fields().values().stream().noneMatch(text -> text.contains(CatalogQuery.BUILT_PREFIX))) {
+            return error;
+        }
+        Map<Character, String> fields = new HashMap<>(error.fields());
+        synchronized (this) {
+            names.forEach((hidden, name) -> fields.replaceAll((_, text) -> text.replace(hidden, name)));
+        }
+        return new ErrorFields(fields);
     }
 
     // ------------------------------------------------------------------------------------------ for appliers

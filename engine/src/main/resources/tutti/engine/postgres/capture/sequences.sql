@@ -211,20 +211,27 @@ BEGIN
 END
 $function$;
 
+-- Whether a text, lower case, may name something.
+CREATE OR REPLACE FUNCTION tutti.in_text(name text, words text[], whole text) RETURNS boolean LANGUAGE sql IMMUTABLE <fixed settings>
+    AS $function$ SELECT CASE WHEN lower(name) ~ '^[\w$]+$' THEN lower(name) = ANY (words) ELSE strpos(whole, lower(name)) > 0 END $function$;
+
 -- ALTER is to see what was declared. Those of the sequences whose names, or whose tables' names, are in its text as words, or, of names that
--- are no words, at all. One more loses its first value if that has not been drawn, since nothing keeps others from it meanwhile.
+-- are no words, at all; if nothing but the type of a column changes, only of an identity of that name. One more loses its first value if that has
+-- not been drawn, since nothing keeps others from it meanwhile.
 CREATE OR REPLACE FUNCTION tutti.open_named(text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     whole text := lower(replace($1, '""', '"'));
     words text[] := regexp_split_to_array(lower($1), '[^\w$]+');
+    beyond_types boolean := $1 ~* '\m(sequence|restart|generated|identity|minvalue|maxvalue|increment|start|cycle|logged|unlogged)\M';
 BEGIN
-    IF $1 ~* '\m(sequence|restart|generated|identity|minvalue|maxvalue|increment|start|cycle|type|logged|unlogged)\M' THEN
+    IF beyond_types OR $1 ~* '\mtype\M' THEN
         PERFORM tutti.open_sequence(s) FROM tutti.sequences s JOIN pg_class c ON c.oid = s.sequence
             LEFT JOIN pg_depend d ON d.classid = 'pg_class'::regclass AND d.objid = s.sequence AND d.deptype IN ('a', 'i')
                 AND d.refclassid = 'pg_class'::regclass
             LEFT JOIN pg_class t ON t.oid = d.refobjid
-            WHERE EXISTS (SELECT FROM unnest(ARRAY[lower(c.relname), lower(t.relname)]) name
-                WHERE CASE WHEN name ~ '^[\w$]+$' THEN name = ANY (words) ELSE strpos(whole, name) > 0 END);
+            LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+            WHERE (beyond_types OR d.deptype = 'i' AND tutti.in_text(a.attname, words, whole))
+                AND (tutti.in_text(c.relname, words, whole) OR tutti.in_text(t.relname, words, whole));
     END IF;
 END
 $function$;

@@ -339,6 +339,30 @@ class IndexBuildsTest {
     }
 
     @Test
+    void anErrorOfItNamesItAsItWillBeCalled() throws Exception {
+        build(unique("(n)"));
+        String hidden = rows(HIDDEN).replaceAll("[\\[\\]]", "");
+        String said = duplicate();
+        assertTrue(said.contains(hidden), said);
+        assertEquals(said.replace(hidden, "by_it"), builder.named(duplicates(said, hidden)).message());
+        assertEquals("by_it", builder.named(duplicates(said, hidden)).get('n'));
+        // one that was heard of late
+        pair.execute(create(unique("(n)")));
+        assertEquals(duplicate(), builder.named(duplicates(said, hidden)).message());
+    }
+
+    private String duplicate() throws SQLException {
+        try (Connection client = TestServer.jdbc(pair.other)) {
+            return assertThrows(SQLException.class,
+                    () -> client.createStatement().execute("INSERT INTO item VALUES (300, 1, 'one')")).getMessage();
+        }
+    }
+
+    private static ErrorFields duplicates(String message, String constraint) {
+        return ErrorFields.of("ERROR", "23505", message).with('n', constraint);
+    }
+
+    @Test
     void clientsOfItsNodeHaveNothingToDoWithIt() throws Exception {
         build(plain("(n)"));
         String hidden = rows(HIDDEN).replaceAll("[\\[\\]]", "");

@@ -298,6 +298,24 @@ class SequenceSharesTest {
     }
 
     @Test
+    void theTypeOfAnotherColumnLeavesItsFirstValue() throws Exception {
+        try (Nodes nodes = new Nodes(1)) {
+            nodes.schema(0,
+                    "CREATE TABLE t (id serial, \"An id\" int GENERATED ALWAYS AS IDENTITY, other int GENERATED ALWAYS AS IDENTITY, n int)");
+            nodes.schema(0, "ALTER TABLE t ALTER n TYPE numeric");
+            nodes.schema(0, "ALTER TABLE t ALTER \"An id\" TYPE bigint, ALTER id SET DATA TYPE bigint");
+            assertEquals("bigint integer",
+                    nodes.ask(0, "SELECT (SELECT seqtypid::regtype FROM pg_sequence WHERE seqrelid"
+                            + " = '\"t_An id_seq\"'::regclass), (SELECT seqtypid::regtype FROM pg_sequence WHERE seqrelid = 't_id_seq'::regclass)"));
+            assertEquals("1 1 1",
+                    nodes.ask(0, "SELECT nextval('t_id_seq'), nextval('\"t_An id_seq\"'), nextval('t_other_seq')"));
+            nodes.sessions.get(0).connection().commit();
+            nodes.schema(0, "ALTER TABLE t ALTER \"An id\" TYPE smallint");
+            assertEquals(2, nodes.draw(0, "\"t_An id_seq\""));
+        }
+    }
+
+    @Test
     @Tag("long")
     void whoMayNotChangeASequenceCannotSetIt() throws Exception {
         try (Nodes nodes = new Nodes(1, "CREATE SEQUENCE s",
