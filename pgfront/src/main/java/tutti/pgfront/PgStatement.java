@@ -107,6 +107,11 @@ record PgStatement(Kind kind, String tag, String sql, List<Integer> parameters, 
         return new PgStatement(kind, tag, sql, parameters, returning, written, refusal);
     }
 
+    /** The same, in other words for the engine. */
+    PgStatement told(String engines) {
+        return new PgStatement(kind, tag, engines, parameters, returning, tokens, refusal);
+    }
+
     /** The same, with a value in the place of its parameter, as a string. */
     PgStatement with(Object value) {
         return as(tokens.stream().map(token -> token.kind() == Token.PARAMETER ? token.string(value.toString()) : token)

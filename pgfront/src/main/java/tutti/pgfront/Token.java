@@ -33,10 +33,12 @@ record Token(int kind, String text, boolean gap) {
                 current = new ArrayList<>();
             } else {
                 boolean parameter = kind == SqlTokens.NUMBER && text.charAt(0) == '$';
-                Token token = new Token(parameter ? PARAMETER : kind, text, tokens.start() > before);
+                Token token = new Token(parameter ? PARAMETER : kind,
+                        kind == SqlTokens.STRING ? inOnePiece(text) : text, tokens.start() > before);
                 current.add(token);
                 // A procedure's body has semicolons of its own; such a statement reaches to the end of the text.
-                body |= token.is("atomic") && current.getFirst().is("create");
+                body |= token.is("atomic") && current.getFirst().is("create")
+                        && current.get(current.size() - 2).is("begin");
             }
             before = tokens.position();
         }
@@ -44,6 +46,45 @@ record Token(int kind, String text, boolean gap) {
             statements.add(current);
         }
         return statements;
+    }
+
+    /** A string whose pieces may stand on lines of their own, with comments between them, as the one that it is. */
+    private static String inOnePiece(String text) {
+        int quote = text.indexOf('\'');
+        if (text.startsWith("$") || quote < 0) {
+            return text;
+        }
+        boolean backslashes = text.charAt(0) == 'e' || text.charAt(0) == 'E';
+        StringBuilder piece = new StringBuilder(text.length()).append(text, 0, quote + 1);
+        int at = quote + 1;
+        while (at < text.length()) {
+            char letter = text.charAt(at++);
+            boolean two = at < text.length()
+                    && ((backslashes && letter == '\\') || (letter == '\'' && text.charAt(at) == '\''));
+            if (two) {
+                piece.append(letter).append(text.charAt(at++));
+            } else if (letter == '\'' && at < text.length()) {
+                at = nextPiece(text, at);
+            } else {
+                piece.append(letter);
+            }
+        }
+        return piece.toString();
+    }
+
+    /** Behind the quote with which the next one begins. */
+    private static int nextPiece(String text, int from) {
+        int at = from;
+        while (at < text.length() && text.charAt(at) != '\'') {
+            if (text.charAt(at) == '-') {
+                while (at < text.length() && text.charAt(at) != '\n' && text.charAt(at) != '\r') {
+                    at++;
+                }
+            } else {
+                at++;
+            }
+        }
+        return at + 1;
     }
 
     /** Whether it is this unquoted word; given in lower case. */

@@ -48,16 +48,22 @@ final class Translator {
 
     /** Translates the words of one statement. */
     PgStatement translate(List<Token> tokens) {
+        PgStatement statement = words(tokens);
+        if (statement.sql().isEmpty()) {
+            return statement;
+        }
+        List<List<Token>> told = Token.statements(statement.sql());
+        String beyond = told.size() > 1
+                ? PgStatement.SYNTAX_ERROR + " at or near \";\""
+                : OutOfReach.refusal(told.getFirst(), statement.kind() == Kind.CATALOG);
+        return beyond == null ? statement.told(Token.text(told.getFirst())) : refused(tokens, beyond);
+    }
+
+    private PgStatement words(List<Token> tokens) {
         if (tokens.isEmpty()) {
             return session(Kind.EMPTY, "", tokens);
         }
         String first = firstWord(tokens);
-        if (QUERIES.contains(first) || CHANGES.contains(first) || SCHEMA.contains(first)) {
-            String beyond = OutOfReach.refusal(first, tokens);
-            if (beyond != null) {
-                return refused(tokens, beyond);
-            }
-        }
         if (QUERIES.contains(first)) {
             ClusterQuestion question = ClusterQuestion.read(Token.text(tokens));
             if (question != null) {

@@ -20,8 +20,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(60)
 class OutOfReachTest extends AtOneNode {
     private static String state(Connection connection, String sql) {
-        try {
-            run(connection, sql);
+        try (Statement statement = connection.createStatement()) {
+            statement.setEscapeProcessing(false); // what has braces is sent as it stands
+            statement.execute(sql);
             return "done";
         } catch (SQLException refused) {
             return refused.getSQLState();
@@ -107,6 +108,94 @@ class OutOfReachTest extends AtOneNode {
             run(connection, "create table engine (engine int, name int)",
                     "create trigger noted after insert on item referencing new row as r for each row"
                             + " insert into engine values (r.id, 1)");
+        }
+    }
+
+    /** What PostgreSQL would take for a string, a name or signs, and the engine for something else, hides nothing. */
+    @Test
+    void whatH2WouldReadOtherwiseHidesNothing() throws Exception {
+        Path file = Files.writeString(directory.resolve("secret"), "A\n1\n");
+        String read = "file_read('" + file + "', NULL)";
+        String doubled = read.replace("'", "''");
+        try (Connection connection = connect(EngineKind.H2)) {
+            run(connection, "create table item (id int primary key)", "insert into item values (1)");
+            assertRefused(connection, List.of("select 1 // ' \n, file_read(\"x\", NULL) --'",
+                    "select `file_read`('" + file + "', NULL)", "delete from `tutti`.`applied`",
+                    "select file_read\u00a0('" + file + "', NULL)", "select file_read\u2003('" + file + "', NULL)",
+                    "select file_read\u0001('" + file + "', NULL)", "delete from tutti\u00a0.applied",
+                    "select f\u0131le_read('" + file + "', NULL)", "select \ufb01le_read('" + file + "', NULL)",
+                    "select * from c\u017fvread('" + file + "')", "select \"f\u0131le_read\"('" + file + "', NULL)",
+                    "delete from tutt\u0131.applied", "create al\u0131as ends for 'java.lang.System.exit'",
+                    "select file_read{fn ('" + file + "', NULL)}", "delete from tutti{fn .applied}",
+                    "select 1::\"int), " + read.substring(0, read.length() - 1) + "\"",
+                    "select cast(1 as \"int), " + read + ", cast(1 as int\")",
+                    "select '\\x'', " + doubled + ", '''::bytea", "select 1::\"int); shutdown; --\"",
+                    "select 1::varchar(- -), '\n); shutdown --'", "select cast(1 as \"e\"'\\'; shutdown; --')"));
+        }
+    }
+
+    @Test
+    void behindAStatementComesNoOther() throws Exception {
+        try (Connection connection = connect(EngineKind.H2)) {
+            run(connection, "create table item (id int primary key)", "insert into item values (1)");
+            assertRefused(connection, List.of("create table atomic (id int); shutdown immediately",
+                    "create table other (begin atomic); shutdown immediately",
+                    "create table other (id int, begin atomic); set database_event_listener 'x'"));
+        }
+    }
+
+    /** The catalog's database is the node's own, and all clients'. */
+    @ParameterizedTest
+    @EnumSource
+    void theCatalogIsOnlyRead(EngineKind kind) throws Exception {
+        Path file = Files.writeString(directory.resolve("secret"), "A\n1\n");
+        try (Connection connection = connect(kind)) {
+            run(connection, "create table item (id int primary key)", "insert into item values (1)");
+            assertRefused(connection, List.of("select file_read pg_catalog . ('" + file + "', NULL) from pg_class",
+                    "select file_read collate x ('" + file + "', NULL) from pg_class",
+                    "select 1::\"int) from pg_class; create alias ends for 'java.lang.System.exit'; --\" from pg_class",
+                    "select * from final table (update pg_class set relname = 'other')"));
+            try (Statement statement = connection.createStatement();
+                    ResultSet row = statement
+                            .executeQuery("select relname from pg_catalog.pg_class where relname = 'item'")) {
+                assertTrue(row.next());
+            }
+        }
+    }
+
+    @Test
+    void whatHsqldbWouldReadOtherwiseHidesNothing() throws Exception {
+        try (Connection connection = connect(EngineKind.HSQLDB)) {
+            run(connection, "create table item (id int primary key)", "insert into item values (1)");
+            assertRefused(connection, List.of("delete from tutti\u2003.applied", "delete from tutt\u0131.applied",
+                    "select load_file('/etc/hostname', 'UTF-8') from item",
+                    "select \"java.lang.System.getProperty\"('user.dir') from item",
+                    "select 1 // ' \n from item; shutdown --' from item",
+                    "select 1::\"int) from item; shutdown; --\" from item",
+                    "create procedure p() modifies sql data begin atomic delete from item; end; shutdown",
+                    "create procedure p() modifies sql data begin atomic delete from item; end; set database gc 1",
+                    "create procedure p() modifies sql data begin atomic delete from tutti.applied; end",
+                    "create table other (id int, begin atomic int); shutdown"));
+            run(connection, "create procedure fill(in n int) modifies sql data begin atomic declare i int; set i = 2;"
+                    + " filling: while i < n do insert into item values (i); set i = i + 1; end while filling; end",
+                    "delete from item where id > 1");
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void whatIsReadAlikeIsLeftAlone(EngineKind kind) throws Exception {
+        try (Connection connection = connect(kind)) {
+            run(connection, "create table stra\u00dfe (gr\u00f6\u00dfe int primary key, \"\u00fcber\" varchar(20))",
+                    "insert into stra\u00dfe values (1, 'a' -- it's\n  'b'), (2, E'c\\'' \n 'd')");
+            try (Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery(
+                            "select \"\u00fcber\", 1.5e-3 + 1. + .5 + gr\u00f6\u00dfe from stra\u00dfe order by gr\u00f6\u00dfe")) {
+                assertTrue(row.next());
+                assertEquals("ab", row.getString(1));
+                assertTrue(row.next());
+                assertEquals("c'd", row.getString(1));
+            }
         }
     }
 

@@ -5,6 +5,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.pgwire.ErrorFields;
 import tutti.wire.OpenTransaction.Extent;
 
@@ -13,6 +14,8 @@ import tutti.wire.OpenTransaction.Extent;
  * once. {@link DeferredMessages} keeps its messages meanwhile. On the session's event loop.
  */
 final class DeferredExecution {
+    /** Of what may touch anything, and is not run again. */
+    static final TransactionRequest ANYTHING = new TransactionRequest.Interactive(ConflictClasses.ALL);
     private static final Logger LOG = LoggerFactory.getLogger(DeferredExecution.class);
 
     private final Session session;

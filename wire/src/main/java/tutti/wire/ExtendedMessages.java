@@ -588,13 +588,22 @@ final class ExtendedMessages {
             done(prepared, buffer, start);
             session.ordered().statement(statement, false, null);
         } else {
-            if (once) {
-                session.beginImplicit(false);
+            ByteBuf message = Messages.copyToSend(buffer, start, bodyLength);
+            if (once && session.turns().needed()) {
+                session.turns().await(DeferredExecution.ANYTHING, false, true, () -> change(statement, true, message));
+            } else {
+                change(statement, once, message);
             }
-            inBand.executesUnproven();
-            session.schema().change(statement, Messages.copyToSend(buffer, start, bodyLength), SentMessage.EXECUTE);
         }
         return false;
+    }
+
+    private void change(UtilityStatement statement, boolean once, ByteBuf message) {
+        if (once) {
+            session.beginImplicit(false);
+        }
+        inBand.executesUnproven();
+        session.schema().change(statement, message, SentMessage.EXECUTE);
     }
 
     /** The client's first Execute after its transaction was rolled back without its knowing. */

@@ -323,9 +323,15 @@ final class MultiStatementQuery {
             queries.refuse(refusal);
             return;
         }
-        if (!inTransaction) {
-            session.beginImplicit(true);
+        if (!inTransaction && session.turns().needed()) {
+            session.turns().await(DeferredExecution.ANYTHING, false, true, () -> change(from, statement, false));
+        } else {
+            change(from, statement, inTransaction);
         }
+    }
+
+    private void change(int from, UtilityStatement statement, boolean inTransaction) {
+        beginUnless(inTransaction);
         offset(from);
         session.schema().change(statement, message(from), SentMessage.QUERY);
     }

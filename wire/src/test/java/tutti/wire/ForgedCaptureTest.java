@@ -550,6 +550,25 @@ class ForgedCaptureTest {
         assertFalse(told.contains("cluster secret"), "the secret");
     }
 
+    /** Nor where rows are set aside while code of clients' runs, which may switch it on. */
+    @Test
+    void plansTellNothingBehindCodeThatSwitchesThemOn() throws Exception {
+        admin.execute("GRANT pg_monitor TO clerk; SELECT tutti.adopt()", PATIENCE);
+        try {
+            mallory.execute("SET debug_pretty_print = off; SET client_min_messages = log", PATIENCE);
+            String told = told("BEGIN",
+                    "INSERT INTO evil.orders VALUES ('SELECT set_config(''debug_print_plan'', ''on'', true)'),"
+                            + " ('SELECT setval(''evil.count'', length(''afterwards'') + 5)')",
+                    "COMMIT");
+            assertTrue(told.contains("plan"), "plans are told, and read here");
+            assertFalse(told.matches("(?s).*tutti\\.[gw][0-9a-z]{8}.*"), "a name of the variables that rows go to");
+            assertFalse(told.contains("cluster secret"), "the secret");
+        } finally {
+            mallory.execute("RESET debug_print_plan", PATIENCE);
+            admin.execute("REVOKE pg_monitor FROM clerk; SELECT tutti.adopt()", PATIENCE);
+        }
+    }
+
     /** What a client is told of its statements, constants in plans as text. */
     private static String told(String... statements) throws Exception {
         StringBuilder told = new StringBuilder();

@@ -224,6 +224,8 @@ class ModesClusterTest {
             execute(connection, "create table account (id int primary key, balance int check (balance >= 0))");
             execute(connection, "create table seen (node int primary key)");
             execute(connection, "insert into account select i, 10 from generate_series(1, 100) as i");
+            execute(connection, "create table filled as select i, random() as r from generate_series(1, 3) as i");
+            assertEquals("3", value(connection, "select count(*) from filled"));
             execute(connection,
                     "create function grow(n int) returns bigint language plpgsql set tutti.mode = 'active' as"
                             + " 'begin update account set balance = balance + n; return (select sum(balance) from account); end'");

@@ -87,6 +87,8 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
     private final NotifyQueue notifications;
     private final IndexBuilder builder;
     private final CatalogReading reading = new CatalogReading();
+    /** By the role that they may take. */
+    private final Map<String, RoleMaking> making = new ConcurrentHashMap<>();
     private CaptureInstaller.@Nullable Functions functions;
     private final AtomicReference<Runnable> lost = new AtomicReference<>(() -> {});
     private volatile Check check = (_, _, _) -> null;
@@ -391,28 +393,54 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         return new PostgresExecutor(this, loops.next());
     }
 
-    /** The role is made anew each time: it may have been dropped, and made again under its name, since. */
     @Override
-    public CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role) {
-        return query("SELECT oid FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) "
-                + Table.literal(role)).thenCompose(found -> {
+    public CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role, LocalTransaction waiter) {
+        RoleMaking made = making.computeIfAbsent(role, this::make);
+        CompletableFuture<Void> _ = made.in().thenAccept(connection -> {
+            ScheduledFuture<?> watch = waits.watch(loop, waiter, connection.processId(), () -> !made.name().isDone());
+            CompletableFuture<String> _ = made.name().whenComplete((_, _) -> watch.cancel(false));
+        });
+        return made.name().whenComplete((_, _) -> making.remove(role, made))
+                .thenCompose(name -> connect(loop, OwnSessions.plain(settings.as(name,
+                        new BackendSettings.Credentials.Password(CaptureInstaller.password(secret))), "tutti executor")
+                        .withParameters(Map.of("synchronous_commit", "off")), CaptureInstaller.Role.EXECUTOR))
+                .thenCompose(this::confirmed);
+    }
+
+    /**
+     * The role that may take this one is made anew each time: this one may have been dropped, and made again under its name, since. In a session of
+     * its own, which may wait for who has changed this one in an open transaction: the engine's connection, of which everybody asks something, does not wait.
+     */
+    private RoleMaking make(String role) {
+        CompletableFuture<BackendConnection> in = BackendConnection.connect(loops.next(),
+                OwnSessions.superuser(settings, "tutti roles"));
+        CompletableFuture<String> name = in.thenCompose(connection -> connection
+                .query("SELECT oid FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) "
+                        + Table.literal(role))
+                .thenCompose(found -> {
                     String id = found.rows().isEmpty() ? null : found.value();
                     if (id == null) {
                         throw new CompletionException(new PostgresException(ErrorFields.of("ERROR", "28000",
                                 "role \"" + role + "\" does not exist")));
                     }
-                    String name = CaptureInstaller.executorName(functions(), id);
+                    String executor = CaptureInstaller.executorName(functions(), id);
                     try {
-                        return query(CaptureInstaller.executorRole(secret, functions(), name, role))
-                                .thenApply(_ -> name);
+                        return connection.query(CaptureInstaller.executorRole(secret, functions(), executor, role))
+                                .thenApply(_ -> executor);
                     } catch (IOException unreadable) {
                         return CompletableFuture.failedFuture(unreadable);
                     }
-                }).thenCompose(name -> connect(loop, OwnSessions.plain(settings.as(name,
-                        new BackendSettings.Credentials.Password(CaptureInstaller.password(secret))), "tutti executor")
-                        .withParameters(Map.of("synchronous_commit", "off")), CaptureInstaller.Role.EXECUTOR))
-                .thenCompose(this::confirmed);
+                }).whenComplete((_, _) -> connection.close()));
+        return new RoleMaking(in, name);
     }
+
+    /**
+     * A role that is being made.
+     *
+     * @param in the session that makes it
+     * @param name of the role, when it is there
+     */
+    private record RoleMaking(CompletableFuture<BackendConnection> in, CompletableFuture<String> name) {}
 
     private CompletableFuture<BackendConnection> confirmed(BackendConnection connection) {
         return confirm().handle((_, failed) -> {

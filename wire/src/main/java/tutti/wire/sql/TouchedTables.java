@@ -37,11 +37,20 @@ final class TouchedTables {
             "pg_current_xact_id", "txid_current_snapshot", "pg_current_snapshot", "inet_client_addr",
             "inet_client_port",
             "inet_server_addr", "inet_server_port", "current_setting", "version", "pg_my_temp_schema",
-            "current_query", "pg_backend_pid", "pg_relation_size", "pg_total_relation_size",
-            "pg_postmaster_start_time");
+            "current_query", "txid_current", "txid_current_if_assigned", "mxid_age", "tutti_position", "to_regclass",
+            "to_regproc", "to_regprocedure", "to_regoper", "to_regoperator", "to_regtype", "to_regrole",
+            "to_regnamespace", "to_regcollation");
     private static final Set<String> WORDS_OF_THE_MOMENT = Set.of("current_timestamp", "current_date", "current_time",
             "localtime", "localtimestamp", "tablesample", "skip", "nowait", "ctid", "xmin", "xmax", "cmin", "cmax",
-            "tableoid");
+            "tableoid", "tg_relid", "session_user", "system_user", "information_schema");
+    /** With these begin the names of catalogs, and of functions that tell of one server; its numbers of things are its own. */
+    private static final String OF_THE_SERVER = "pg_";
+    private static final Set<String> OF_ANY_SERVER = Set.of("pg_catalog", "pg_typeof", "pg_input_is_valid",
+            "pg_input_error_info", "pg_size_pretty", "pg_size_bytes", "pg_has_role");
+    /** Types whose values are such numbers. */
+    private static final Set<String> NUMBERED = Set.of("regclass", "regproc", "regprocedure", "regoper", "regoperator",
+            "regtype", "regrole", "regnamespace", "regcollation", "regconfig", "regdictionary");
+    private static final Set<String> NUMBERS = Set.of("oid", "int", "int4", "int8", "integer", "bigint");
     /** What depends on the order of rows. */
     private static final Set<String> BY_ORDER = Set.of("limit", "offset", "fetch", "array_agg", "string_agg",
             "json_agg",
@@ -127,12 +136,13 @@ final class TouchedTables {
 
     /**
      * What in a statement may have another result at another replica, though that has the same tables, or null if nothing:
-     * volatile functions and those of the moment, values of sequences, physical places of rows, what depends on the order of
+     * volatile functions and those of the moment, values of sequences, physical places of rows, what tells of one server or of its catalogs, what depends on the order of
      * rows without giving one, and SQL that cannot be looked into. (Sums of binary floating point numbers, which depend on
      * the order of rows in their last digits, are not noticed.)
      */
     static @Nullable String varying(List<SqlText.Token> tokens, References references) {
         TouchedTables footprint = new TouchedTables(references, false);
+        footprint.name(References.UNNAMED, How.BROUGHT, 1);
         footprint.add(tokens, tokens.stream().findFirst().filter(first -> first.isWord("do")).isPresent(), 0);
         footprint.addDefaults();
         return footprint.varying != null
@@ -147,6 +157,7 @@ final class TouchedTables {
      */
     static @Nullable String varyingRows(List<SqlText.Token> tokens, References references) {
         TouchedTables footprint = new TouchedTables(references, false, true);
+        footprint.name(References.UNNAMED, How.BROUGHT, 1);
         footprint.add(tokens, false, 0);
         footprint.addDefaults();
         return footprint.varying == null && footprint.everything && !references.opaque() ? UNKNOWN : footprint.varying;
@@ -174,9 +185,16 @@ final class TouchedTables {
         } else if (token.isName() && ((called && (references.varying().contains(token.text())
                 || OF_THE_MOMENT.contains(token.text()))) || token.isWordOf(WORDS_OF_THE_MOMENT))) {
             varying = token.text() + (called ? "()" : "");
+        } else if (token.isName() && (isOfServer(token.text()) || (token.isWordOf(NUMBERED)
+                && (!reading || tokens.stream().anyMatch(other -> other.isWordOf(NUMBERS)))))) {
+            varying = token.text() + (called ? "()" : "");
         } else if (token.isWordOf(BY_ORDER) && tokens.stream().noneMatch(other -> other.isWord("order"))) {
             varying = token.text() + " without ORDER BY";
         }
+    }
+
+    private boolean isOfServer(String name) {
+        return name.startsWith(OF_THE_SERVER) && !OF_ANY_SERVER.contains(name) && references.get(name) == null;
     }
 
     private void add(List<SqlText.Token> tokens, boolean stringsToo, int depth) {

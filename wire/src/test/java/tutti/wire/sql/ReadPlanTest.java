@@ -222,6 +222,12 @@ class ReadPlanTest {
             "update account set balance = current_date - current_date|current_date", "select native(1)|SQL that is not"
                     + " known before it runs, or large objects",
             "do $$ begin perform random(); end $$|random()",
+            "insert into entry select oid from pg_class|pg_class",
+            "insert into entry select setting::int from pg_catalog.pg_settings where name = 'port'|pg_settings",
+            "insert into entry select 'entry'::regclass::int|regclass",
+            "update account set balance = txid_current()|txid_current()",
+            "insert into entry select ordinal_position from information_schema.columns|information_schema",
+            "insert into label values (session_user)|session_user", "insert into label select pg_typeof(1)::text|null",
             "select total(); select ';random()'|null"})
     void whatMayDifferBetweenReplicasIsNamed(String sqlAndExpected) {
         int bar = sqlAndExpected.lastIndexOf('|');

@@ -31,8 +31,12 @@ public interface ExecutorServices {
     /** Loads the schema anew. */
     CompletableFuture<Void> refreshCatalog();
 
-    /** A connection that may take this role, and otherwise has no rights; fails if the role does not exist. */
-    CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role);
+    /**
+     * A connection that may take this role, and otherwise has no rights; fails if the role does not exist.
+     *
+     * @param waiter for whom it is: whose open transaction stands in the way, since it has changed the role, is named as {@link #watch} does
+     */
+    CompletableFuture<BackendConnection> connectExecutor(EventLoop loop, String role, LocalTransaction waiter);
 
     /**
      * Makes a session known, so that whoever blocks an applier can be named.

@@ -170,7 +170,7 @@ public final class PostgresExecutor implements Executor {
 
     private void begin(Together all, int own) {
         transaction = all.transaction;
-        connection(all.role(), (opened, failed) -> {
+        connection(all, (opened, failed) -> {
             if (own != run) {
                 return;
             }
@@ -189,13 +189,14 @@ public final class PostgresExecutor implements Executor {
         void with(@Nullable BackendConnection opened, @Nullable Throwable failed);
     }
 
-    private void connection(String role, Connected then) {
+    private void connection(Together all, Connected then) {
+        String role = all.role();
         BackendConnection open = connections.get(role);
         if (closed || open != null) {
             then.with(closed ? null : open, null);
             return;
         }
-        var _ = engine.connectExecutor(loop, role).whenComplete((made, failed) -> loop.execute(() -> {
+        var _ = engine.connectExecutor(loop, role, all.transaction).whenComplete((made, failed) -> loop.execute(() -> {
             if (failed != null) {
                 then.with(null, failed instanceof CompletionException && failed.getCause() != null
                         ? failed.getCause()

@@ -19,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 public record References(Map<String, Named> names, Set<String> varying, boolean opaque, boolean declaresModes,
         Map<Long, Division> divisions) {
+    /** Under this name stands what statements call without naming it: what user-defined operators and casts do, though it is declared IMMUTABLE. */
+    public static final String UNNAMED = "";
     /** Of a database with nothing in it. */
     public static final References NONE = new References(Map.of(), Set.of(), false, false, Map.of());
 

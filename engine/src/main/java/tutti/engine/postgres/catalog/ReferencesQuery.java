@@ -11,8 +11,8 @@ import tutti.engine.postgres.catalog.References.Named;
 import tutti.pgwire.QueryResult;
 
 /**
- * Reads {@link References} out of a database: one SELECT, whose result {@link #read} understands. Functions that are
- * declared IMMUTABLE are left out: PostgreSQL lets them read nothing. So are those of check constraints, indexes and
+ * Reads {@link References} out of a database: one SELECT, whose result {@link #read} understands. Functions in C that are
+ * declared IMMUTABLE are left out; others may call what is not, whatever they are declared as. So are those of check constraints, indexes and
  * domains, which must be immutable.
  */
 public final class ReferencesQuery {
@@ -45,7 +45,14 @@ public final class ReferencesQuery {
                 CASE WHEN l.lanname IN ('sql', 'plpgsql')
                     THEN coalesce(pg_catalog.pg_get_function_sqlbody(p.oid), p.prosrc) END
                 FROM functions p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
-                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.provolatile <> 'i' AND %1$s
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+                WHERE (p.provolatile <> 'i' OR l.lanname NOT IN ('c', 'internal')) AND %1$s
+            UNION ALL SELECT 'x', p.proname, NULL, (SELECT string_agg(pg_catalog.quote_ident(f.proname), ' ') FROM functions f
+                    WHERE f.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn))
+                FROM pg_catalog.pg_aggregate a JOIN functions p ON p.oid = a.aggfnoid
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE %1$s
+            UNION ALL SELECT 'x', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_class c
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND %1$s
             UNION ALL SELECT 'm', p.proname, NULL, substring(s from 12) FROM functions p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.mode=%%' AND %1$s
@@ -96,8 +103,12 @@ public final class ReferencesQuery {
                 JOIN functions p ON p.oid = o.oprcode WHERE %2$s
             UNION ALL SELECT 'o', NULL, NULL, NULL FROM pg_catalog.pg_cast o
                 JOIN functions p ON p.oid = o.castfunc WHERE %2$s
+            UNION ALL SELECT 'x', '%3$s', NULL, pg_catalog.quote_ident(p.proname) FROM functions p
+                JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+                WHERE p.provolatile = 'i' AND (EXISTS (SELECT FROM pg_catalog.pg_operator o WHERE o.oprcode = p.oid)
+                    OR EXISTS (SELECT FROM pg_catalog.pg_cast k WHERE k.castfunc = p.oid)) AND %1$s
             """
-            .formatted(USER, MAY_READ);
+            .formatted(USER, MAY_READ, References.UNNAMED);
 
     private final Map<String, Building> names = new HashMap<>();
     private final Set<String> varying = new HashSet<>();

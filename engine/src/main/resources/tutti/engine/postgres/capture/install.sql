@@ -397,7 +397,9 @@ CREATE OR REPLACE FUNCTION tutti.finish_unread(secret bytea) RETURNS void LANGUA
 BEGIN
     IF tutti.open_unread(secret) THEN
         SET CONSTRAINTS ALL IMMEDIATE;
-        PERFORM tutti.close_unread(secret);
+        IF NOT tutti.close_unread(secret) THEN
+            PERFORM tutti.refuse_commit();
+        END IF;
     END IF;
 END
 $function$;
@@ -626,11 +628,13 @@ CREATE OR REPLACE FUNCTION tutti.finish_aside(secret bytea, session_key text) RE
     SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
     all_of_it pg_catalog.bytea;
+    done pg_catalog.bool;
 BEGIN
-    PERFORM tutti.begin_aside(secret);
+    -- expressions: clients' triggers may have switched debug_print_plan on
+    done := tutti.begin_aside(secret) IS NULL;
     SET CONSTRAINTS ALL IMMEDIATE;
-    PERFORM tutti.end_aside(secret);
-    PERFORM tutti.open_capture(secret, session_key);
+    done := tutti.end_aside(secret) IS NULL;
+    done := tutti.open_capture(secret, session_key);
     SET CONSTRAINTS tutti.pending, tutti.touched IMMEDIATE;
     all_of_it := tutti.gathered(secret);
     SET CONSTRAINTS ALL IMMEDIATE;
@@ -898,14 +902,14 @@ $function$;
 
 -- Records a position of the total order together with the effects of this transaction, whoever its user is. What has
 -- been committed at a position cannot be committed there again. What COMMIT itself executes, the queries of a client's cursors that are
--- held, can change nothing any more. In SQL: a single statement takes less time there than in PL/pgSQL, from PostgreSQL 18 on, which keeps
+-- held and what deferred triggers have deferred once more, can change nothing any more, but where every node executes it. In SQL: a single statement takes less time there than in PL/pgSQL, from PostgreSQL 18 on, which keeps
 -- its plan.
 CREATE OR REPLACE FUNCTION tutti.record(secret bytea, recorded bigint) RETURNS void LANGUAGE sql SECURITY DEFINER
     AS $function$
     INSERT INTO tutti.applied (position) VALUES (
         CASE WHEN pg_catalog.sha256(secret) OPERATOR(pg_catalog.=) <secret_hash>::pg_catalog.bytea
                 AND (pg_catalog.starts_with(SESSION_USER, 'tutti_node') OR pg_catalog.starts_with(SESSION_USER, 'tutti_applier_')
-                    OR pg_catalog.starts_with(SESSION_USER, 'tutti_executor_')
+                    OR SESSION_USER OPERATOR(pg_catalog.=) '<executor>'
                     OR pg_catalog.set_config('transaction_read_only', 'on', true) IS NOT NULL)
             THEN recorded ELSE tutti.refuse_secret()::pg_catalog.int8 END)
 $function$;

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION tutti.server_changed() RETURNS boolean LANGUAGE plpgs
 DECLARE
     young CONSTANT int := age(pg_current_xact_id()::xid);
 BEGIN
-    IF session_user IN ('<applier>', '<executor>') OR starts_with(session_user, '<executor>_') OR tutti.server_explained() THEN
+    IF session_user IN ('<applier>', '<executor>') OR tutti.server_explained() THEN
         RETURN false;
     END IF;
     RETURN EXISTS (SELECT FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND mode = 'RowExclusiveLock'
