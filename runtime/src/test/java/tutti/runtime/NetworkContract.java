@@ -351,6 +351,18 @@ public abstract class NetworkContract {
         right.datagrams(rightAddress, (from, bytes) -> {});
     }
 
+    /** However much else the loop has to do. */
+    @Test
+    void aPortIsGivenBackWithItsDatagrams() throws Exception {
+        InetSocketAddress address = world.freeAddress(0);
+        for (int i = 0; i < 1000; i++) {
+            for (int each = 0; each < 10; each++) {
+                left.loop().execute(() -> {});
+            }
+            left.datagrams(address, (from, bytes) -> {}).close();
+        }
+    }
+
     @Test
     void nothingHappensAfterTheClose() throws Exception {
         InetSocketAddress address = world.freeAddress(1);

@@ -26,6 +26,7 @@ import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
+import io.netty.util.concurrent.Promise;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
@@ -225,10 +226,11 @@ final class NettyNetwork implements Network {
                 var closing = channel.close();
                 if (!thread.inEventLoop()) {
                     closing.awaitUninterruptibly();
-                    // The system gives a port back with the selection that follows: there is one between two tasks.
-                    for (int i = 0; i < 2; i++) {
-                        thread.submit(() -> {}).awaitUninterruptibly();
-                    }
+                    // The system gives a port back with the selection that follows: what the loop schedules for itself is done behind that.
+                    Promise<Void> selected = thread.newPromise();
+                    thread.execute(
+                            () -> thread.schedule(() -> selected.setSuccess(null), 1, TimeUnit.NANOSECONDS));
+                    selected.awaitUninterruptibly();
                 }
             }
         };
