@@ -23,7 +23,8 @@ import java.util.concurrent.ThreadLocalRandom;
 public final class FreePorts {
     private static final int FIRST = 10_000;
     private static final int COUNT = 10_000;
-    private static final Path CLAIMS = Path.of(System.getProperty("java.io.tmpdir"), "tutti-test-ports");
+    /** One for all modules, of which two may be tested at a time. */
+    private static final Path CLAIMS = Path.of(System.getProperty("user.home"), ".cache", "tutti", "test-ports");
     /** What is claimed here: a lock of the file of the port's name, which the system gives back when the process ends. */
     private static final Map<Integer, FileChannel> CLAIMED = new HashMap<>();
 
