@@ -136,6 +136,14 @@ class WorkloadChecksTest {
     void lostConnectionsLeaveOutcomesUnknownAndNothingWrong() throws Exception {
         BankRun.createTables(url(), BankOptions.usual());
         String url = url();
+        try (Connection connection = DriverManager.getConnection(url);
+                Statement statement = connection.createStatement()) {
+            // Each COMMIT takes so long that some are met, on a busy machine as well.
+            statement.execute("create function dawdle() returns trigger language plpgsql as "
+                    + "$$begin perform pg_sleep(0.002); return null; end$$");
+            statement.execute("create constraint trigger dawdles after insert on bank_transfer"
+                    + " deferrable initially deferred for each row execute function dawdle()");
+        }
         BankRun run = BankRun.start(
                 ClientOptions.of(List.of(url, url), 8, Duration.ofSeconds(30), 7), BankOptions.usual());
         int ended = 0;
