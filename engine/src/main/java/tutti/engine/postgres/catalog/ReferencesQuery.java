@@ -51,8 +51,6 @@ public final class ReferencesQuery {
                     WHERE f.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn))
                 FROM pg_catalog.pg_aggregate a JOIN functions p ON p.oid = a.aggfnoid
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE %1$s
-            UNION ALL SELECT 'x', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_class c
-                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND %1$s
             UNION ALL SELECT 'm', p.proname, NULL, substring(s from 12) FROM functions p
                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace, unnest(p.proconfig) AS s
                 WHERE s LIKE 'tutti.mode=%%' AND %1$s
