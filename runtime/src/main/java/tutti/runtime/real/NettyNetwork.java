@@ -226,11 +226,12 @@ final class NettyNetwork implements Network {
                 var closing = channel.close();
                 if (!thread.inEventLoop()) {
                     closing.awaitUninterruptibly();
-                    // The system gives a port back with the selection that follows: what the loop schedules for itself is done behind that.
+                    // The system gives a port back with the selection that follows: what the loop schedules for itself is done behind that,
+                    // if it is not closed before.
                     Promise<Void> selected = thread.newPromise();
                     thread.execute(
                             () -> thread.schedule(() -> selected.setSuccess(null), 1, TimeUnit.NANOSECONDS));
-                    selected.awaitUninterruptibly();
+                    selected.awaitUninterruptibly(CLOSE_MILLIS_MAX);
                 }
             }
         };
