@@ -430,8 +430,12 @@ public final class JdbcSession implements ClientSession {
         if (!mutex.tryLock()) {
             return true;
         }
-        mutex.unlock();
-        return meets(rows);
+        try {
+            // Not after the lock is given back: its commit may begin then, and the rows are held until that ends.
+            return meets(rows);
+        } finally {
+            mutex.unlock();
+        }
     }
 
     private void end(State next) {
