@@ -58,26 +58,47 @@ CREATE OR REPLACE FUNCTION tutti.with_relatives(tables oid[]) RETURNS oid[] LANG
 $function$;
 
 -- Which tables the schema change that is under way concerns; NULL if that may be all of them. In an event trigger only. A command
--- that is not listed may change how tables of others are captured or applied: a role's rights, a type's operators, the name of a schema or an index.
-CREATE OR REPLACE FUNCTION tutti.changed_tables() RETURNS oid[] LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT CASE WHEN bool_and(command_tag IN ('CREATE TABLE', 'ALTER TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'CREATE INDEX',
-            'CREATE SEQUENCE', 'ALTER SEQUENCE', 'CREATE VIEW', 'CREATE MATERIALIZED VIEW', 'REFRESH MATERIALIZED VIEW',
-            'CREATE FUNCTION', 'CREATE PROCEDURE', 'CREATE TRIGGER', 'CREATE RULE', 'CREATE SCHEMA', 'CREATE TYPE', 'COMMENT'))
-        THEN tutti.with_relatives(array_agg(CASE classid
+-- that is not listed may change how tables of others are captured or applied: a type's operators, the name of a schema or an index.
+CREATE OR REPLACE FUNCTION tutti.changed_tables() RETURNS oid[] LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+DECLARE
+    tags CONSTANT text[] := ARRAY(SELECT DISTINCT command_tag FROM pg_event_trigger_ddl_commands());
+    tables oid[] := '{}';
+BEGIN
+    IF NOT tags <@ ARRAY['CREATE TABLE', 'ALTER TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'CREATE INDEX', 'CREATE FOREIGN TABLE', 'ALTER FOREIGN TABLE',
+            'CREATE SEQUENCE', 'ALTER SEQUENCE', 'CREATE VIEW', 'ALTER VIEW', 'CREATE MATERIALIZED VIEW', 'ALTER MATERIALIZED VIEW', 'REFRESH MATERIALIZED VIEW',
+            'CREATE FUNCTION', 'ALTER FUNCTION', 'CREATE PROCEDURE', 'ALTER PROCEDURE', 'CREATE TRIGGER', 'ALTER TRIGGER', 'CREATE RULE', 'ALTER RULE',
+            'CREATE POLICY', 'ALTER POLICY', 'CREATE STATISTICS', 'ALTER STATISTICS', 'CREATE SCHEMA', 'CREATE TYPE', 'COMMENT', 'SECURITY LABEL',
+            'ALTER DEFAULT PRIVILEGES', 'GRANT', 'REVOKE'] THEN
+        RETURN NULL;
+    END IF;
+    IF tags && ARRAY['GRANT', 'REVOKE'] THEN
+        tables := tutti.otherwise_applied();
+    END IF;
+    -- what calls a function may call another one, or by another name; a new one is called by nothing, but for the first: texts that the server's own functions
+    -- execute (tutti.text_callers) may name it
+    IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() c WHERE c.classid = 'pg_proc'::regclass
+            AND (NOT EXISTS (SELECT FROM tutti.suspects s WHERE s.oid <> c.objid) OR EXISTS (SELECT FROM pg_depend d
+                WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = c.objid AND d.classid NOT IN ('pg_trigger'::regclass, 'pg_rewrite'::regclass)))) THEN
+        RETURN NULL;
+    END IF;
+    RETURN (SELECT tutti.with_relatives(tables || array_agg(CASE classid
             WHEN 'pg_class'::regclass THEN coalesce((SELECT i.indrelid FROM pg_index i WHERE i.indexrelid = objid), objid)
             WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = objid)
             WHEN 'pg_constraint'::regclass THEN (SELECT o.conrelid FROM pg_constraint o WHERE o.oid = objid)
+            WHEN 'pg_policy'::regclass THEN (SELECT o.polrelid FROM pg_policy o WHERE o.oid = objid)
+            WHEN 'pg_statistic_ext'::regclass THEN (SELECT s.stxrelid FROM pg_statistic_ext s WHERE s.oid = objid)
             WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = objid) END)
             -- a partition that has been detached is named by nothing
             || CASE WHEN bool_or(objid IN (SELECT c.oid FROM pg_class c WHERE c.relkind = 'p')) THEN ARRAY(
-                SELECT c.oid FROM pg_class c WHERE c.relkind IN ('r', 'p') AND age(c.xmin) <= age(pg_current_xact_id()::xid)) END) END
-    FROM pg_event_trigger_ddl_commands()
+                SELECT c.oid FROM pg_class c WHERE c.relkind IN ('r', 'p') AND age(c.xmin) <= age(pg_current_xact_id()::xid)) END)
+    FROM pg_event_trigger_ddl_commands());
+END
 $function$;
 
 -- The same of what has been dropped. An index does not tell whose it was, unless it has gone with a table, a column or a constraint; a foreign key's
 -- triggers tell the table that it named.
 CREATE OR REPLACE FUNCTION tutti.tables_of_dropped(tag text) RETURNS oid[] LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT CASE WHEN tag IN ('DROP TABLE', 'ALTER TABLE', 'DROP VIEW', 'DROP SEQUENCE')
+    SELECT CASE WHEN tag IN ('DROP TABLE', 'ALTER TABLE', 'DROP VIEW', 'DROP MATERIALIZED VIEW', 'DROP SEQUENCE')
             AND NOT bool_or(schema_name IS DISTINCT FROM 'tutti' AND (object_type = 'index' AND original
                 OR object_type IN ('function', 'procedure', 'aggregate', 'operator', 'operator class', 'operator family', 'collation')))
         THEN tutti.with_relatives(array_agg(CASE WHEN object_type = 'table column' THEN objid

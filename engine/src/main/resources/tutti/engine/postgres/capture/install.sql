@@ -64,6 +64,7 @@ $block$;
 DROP SEQUENCE IF EXISTS tutti.events;
 DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
+DROP FUNCTION IF EXISTS tutti.runs_users_code(oid), tutti.check_function(oid), tutti.apply_functions(oid), tutti.adopt_application(oid), tutti.adopt_check(oid);
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints(), tutti.check_filled(regclass, smallint);
 
@@ -1616,19 +1617,27 @@ $text$, condition, large.same, left_out.before, left_out.after, large.none, whol
         FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
--- Whether code of a user's may run when rows of this table are written: in constraints, domains, indexes, columns that are computed, types.
-CREATE OR REPLACE FUNCTION tutti.runs_users_code(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM tutti.suspects) AND (
-        EXISTS (SELECT FROM tutti.reached r LEFT JOIN pg_constraint c ON r.classid = 'pg_constraint'::regclass AND c.oid = r.objid
+-- The tables for whose rows code of a user's may be called when they are written: in constraints, domains, indexes, columns that are computed, types. NULL if that
+-- may be all. What is reached is walked once for all tables (docs/decisions/0087).
+CREATE OR REPLACE FUNCTION tutti.tables_with_users_code() RETURNS oid[] LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    IF NOT EXISTS (SELECT FROM tutti.suspects) THEN
+        RETURN '{}';
+    END IF;
+    RETURN (WITH reached AS MATERIALIZED (SELECT * FROM tutti.reached)
+        SELECT CASE WHEN NOT EXISTS (SELECT FROM reached r LEFT JOIN pg_constraint c ON r.classid = 'pg_constraint'::regclass AND c.oid = r.objid
                 LEFT JOIN pg_type t ON r.classid = 'pg_type'::regclass AND t.oid = r.objid
             WHERE r.classid IN ('pg_operator'::regclass, 'pg_cast'::regclass, 'pg_amproc'::regclass) OR t.typtype IN ('d', 'r', 'm', 'b')
-                OR c.contypid <> 0 OR c.conrelid = table_oid
-                OR r.classid = 'pg_class'::regclass AND (r.objid = table_oid
-                    OR r.objid IN (SELECT i.indexrelid FROM pg_index i WHERE i.indrelid = table_oid)))
-        OR EXISTS (SELECT FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated <> ''
-                JOIN pg_depend o ON o.classid = 'pg_attrdef'::regclass AND o.objid = d.oid AND o.refclassid = 'pg_proc'::regclass
-                JOIN tutti.suspects s ON s.oid = o.refobjid
-            WHERE d.adrelid = table_oid))
+                OR c.contypid <> 0)
+        THEN ARRAY(
+            SELECT c.conrelid FROM reached r JOIN pg_constraint c ON c.oid = r.objid WHERE r.classid = 'pg_constraint'::regclass
+            UNION SELECT coalesce(i.indrelid, r.objid) FROM reached r LEFT JOIN pg_index i ON i.indexrelid = r.objid
+                WHERE r.classid = 'pg_class'::regclass
+            UNION SELECT d.adrelid FROM tutti.suspects s
+                JOIN pg_depend o ON o.refclassid = 'pg_proc'::regclass AND o.refobjid = s.oid AND o.classid = 'pg_attrdef'::regclass
+                JOIN pg_attrdef d ON d.oid = o.objid
+                JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum AND a.attgenerated <> '') END);
+END
 $function$;
 
 -- How many rows the transaction has changed, those of catalogs included, also in what was rolled back.
@@ -1644,9 +1653,9 @@ CREATE OR REPLACE FUNCTION tutti.refuse_changing_check(name text) RETURNS text L
 $function$;
 
 -- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will; NULL if no code of a user's may
--- be called. It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
+-- be called (`watched`: it may). It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
 -- have moved, so it is tried once more with counters.
-CREATE OR REPLACE FUNCTION tutti.check_function(table_oid oid) RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.check_function(table_oid oid, watched boolean) RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 BEGIN
     RETURN (WITH called AS (
         SELECT c.conbin AS tree, c.conrelid AS relation FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c'
@@ -1677,7 +1686,7 @@ BEGIN
     RETURN NULL;
 END
 $text$, calls.text, tutti.refuse_changing_check(calls.name))
-        FROM calls WHERE NOT tutti.runs_no_code(table_oid) AND tutti.runs_users_code(table_oid));
+        FROM calls WHERE watched AND NOT tutti.runs_no_code(table_oid));
 END
 $function$;
 
@@ -1689,11 +1698,11 @@ $function$;
 -- A function that assigns some columns is told by its third parameter which, a bit for each. One function for all sets of columns: what a
 -- column is assigned that is not among them is what it has, which of a large value is a pointer, and neither read nor written anew.
 --
--- Where code of a user's runs for them, it must not change anything: its node has told what it changed there, and here it would do so once more.
+-- Where code of a user's may be called for them (`watched`), it must not change anything: its node has told what it changed there, and here it would do so once more.
 --
 -- Without a key a row is deleted that has the same text, column by column; which one of several does not matter, since nothing can tell
 -- them apart. Columns of common types are compared as values first, which costs less.
-CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (name text, source text, settings text[])
+CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid, watched boolean) RETURNS TABLE (name text, source text, settings text[])
     LANGUAGE sql STABLE
     <fixed settings> AS $function$
     WITH this AS (
@@ -1777,9 +1786,9 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid) RETURNS TABLE (n
     IF (tutti.rows_written() OPERATOR(pg_catalog.-) others) OPERATOR(pg_catalog.<>) counted THEN
         %s
     END IF;$text$, tutti.refuse_changing_check(this.name)) ELSE '' END AS after
-        FROM this, tutti.runs_users_code(table_oid) AS watched
+        FROM this
     )
-    SELECT concat('apply_check_', table_oid), checks, whole.settings FROM whole, tutti.check_function(table_oid) checks WHERE checks IS NOT NULL
+    SELECT concat('apply_check_', table_oid), checks, whole.settings FROM whole, tutti.check_function(table_oid, watched) checks WHERE checks IS NOT NULL
     UNION ALL
     SELECT concat('apply_', operation, '_', table_oid), format($text$
 #variable_conflict use_variable
@@ -1822,6 +1831,12 @@ CREATE OR REPLACE FUNCTION tutti.runs_no_code(table_oid oid) RETURNS boolean LAN
         AND NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = table_oid AND c.relispartition)
 $function$;
 
+-- Whether a table's owner can write all of its rows.
+CREATE OR REPLACE FUNCTION tutti.owner_writes(t pg_class) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT (SELECT rolsuper FROM pg_roles WHERE oid = t.relowner) OR NOT t.relforcerowsecurity AND has_schema_privilege(t.relowner, t.relnamespace, 'USAGE')
+        AND (SELECT bool_and(has_table_privilege(t.relowner, t.oid, p)) FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p)
+$function$;
+
 -- Who writes a table's rows that another node has captured, and under which settings. Code runs as the owner, whatever it runs
 -- under at the node that captured; the search path is the one that his own sessions begin with.
 CREATE OR REPLACE FUNCTION tutti.applied_as(table_oid oid, OUT owner name, OUT settings text[]) LANGUAGE plpgsql STABLE
@@ -1852,10 +1867,7 @@ BEGIN
             'IntervalStyle=postgres', 'lc_monetary=C', 'array_nulls=on', 'xmloption=content'] INTO settings
             FROM unnest(string_to_array(path, ',')) part;
     END IF;
-    IF NOT (SELECT rolsuper FROM pg_roles WHERE oid = t.relowner) AND (t.relforcerowsecurity
-            OR NOT has_schema_privilege(t.relowner, t.relnamespace, 'USAGE')
-            OR NOT (SELECT bool_and(has_table_privilege(t.relowner, t.oid, p)) FROM
-                unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p)) THEN
+    IF NOT tutti.owner_writes(t) THEN
         IF NOT plain THEN
             RAISE EXCEPTION USING ERRCODE = '0A000',
                 MESSAGE = format('table %s cannot be replicated: its owner %I cannot write all of its rows', t.oid::regclass, owner),
@@ -1875,8 +1887,25 @@ BEGIN
 END
 $function$;
 
+-- Whether those may call a function that applies a table's rows who should: its owner and the appliers, and of a trigger's function its owner alone.
+CREATE OR REPLACE FUNCTION tutti.rightly_called(p pg_proc) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT NOT EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g WHERE g.grantee NOT IN (p.proowner, '<applier>'::regrole))
+        AND has_function_privilege('<applier>', p.oid, 'EXECUTE') <> starts_with(p.proname, 'apply_check_')
+$function$;
+
+-- Tables whose rows are applied by another role than should apply them, or by functions that others may call than should: rights that are granted or revoked name
+-- no table, and change nothing else of what is kept for one.
+CREATE OR REPLACE FUNCTION tutti.otherwise_applied() RETURNS oid[] LANGUAGE sql STABLE <fixed settings> AS $function$
+    WITH writer AS MATERIALIZED (
+        SELECT u.table_oid, CASE WHEN tutti.owner_writes(c) THEN c.relowner ELSE current_user::regrole::oid END AS role
+        FROM tutti.user_tables u JOIN pg_class c ON c.oid = u.table_oid
+    )
+    SELECT coalesce(array_agg(DISTINCT w.table_oid), '{}') FROM pg_proc p JOIN writer w ON w.table_oid = substring(p.proname FROM '[0-9]+$')::oid
+    WHERE p.pronamespace = 'tutti'::regnamespace AND p.proname ~ '^apply_[a-z_]+_[0-9]+$' AND (p.proowner <> w.role OR NOT tutti.rightly_called(p))
+$function$;
+
 -- Makes the functions that apply a table's rows as they should be.
-CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid) RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION tutti.adopt_application(table_oid oid, watched boolean) RETURNS void LANGUAGE plpgsql
     <fixed settings> SET check_function_bodies = off AS $function$
 DECLARE
     applied record := tutti.applied_as(table_oid);
@@ -1884,14 +1913,13 @@ DECLARE
     given record;
     parameters text;
 BEGIN
-    FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid) a
+    FOR f IN SELECT a.name, a.source, s.settings FROM tutti.apply_functions(table_oid, watched) a
                 CROSS JOIN LATERAL (SELECT CASE WHEN applied.settings IS NULL THEN a.settings WHEN a.settings IS NULL
                     THEN applied.settings ELSE a.settings[:4] || applied.settings END AS settings) s
                 LEFT JOIN pg_proc p ON p.pronamespace = 'tutti'::regnamespace AND p.proname = a.name
             WHERE p.oid IS NULL OR p.prosrc <> a.source OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM s.settings
                 OR pg_get_userbyid(p.proowner) <> applied.owner
-                OR EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) g WHERE g.grantee NOT IN (p.proowner, '<applier>'::regrole))
-                OR has_function_privilege('<applier>', p.oid, 'EXECUTE') = starts_with(a.name, 'apply_check_') LOOP
+                OR NOT tutti.rightly_called(p) LOOP
         parameters := CASE WHEN starts_with(f.name, 'apply_check_') THEN ''
             WHEN starts_with(f.name, 'apply_columns') THEN 'bytea, bytea, bytea' ELSE 'bytea, bytea' END;
         EXECUTE format('CREATE OR REPLACE FUNCTION tutti.%I(%s) RETURNS %s LANGUAGE plpgsql '
@@ -1975,12 +2003,12 @@ END
 $function$;
 
 -- Where code of a user's may run when a table's rows are written, what it does is tried at the client's node, too (tutti.check_function).
-CREATE OR REPLACE FUNCTION tutti.adopt_check(table_oid oid) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.adopt_check(table_oid oid, watched boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     function oid := to_regprocedure(format('tutti.apply_check_%s()', table_oid));
     fires CONSTANT boolean := EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = 'tutti_check');
 BEGIN
-    IF function IS NULL OR tutti.check_function(table_oid) IS NULL THEN
+    IF function IS NULL OR NOT watched OR tutti.runs_no_code(table_oid) THEN
         IF function IS NOT NULL THEN
             DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = function AND deptype = 'i';
             EXECUTE format('DROP FUNCTION tutti.apply_check_%s() CASCADE', table_oid);
@@ -2002,6 +2030,7 @@ DECLARE
     text_of_function text;
     named text;
     before text := current_setting('<mark>');
+    with_code oid[];
 BEGIN
     PERFORM set_config('<mark>', 'tutti adopting', true);
     <<tables>>
@@ -2019,6 +2048,7 @@ BEGIN
                 AND (g.tgname NOT LIKE 'tutti\_%' OR o.conname <> g.tgname)) THEN
         RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'the node''s own triggers, and their functions, cannot be used under another name';
     END IF;
+    with_code := tutti.tables_with_users_code();
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
                     WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers,
@@ -2058,8 +2088,8 @@ BEGIN
             EXECUTE format('CREATE TRIGGER tutti_truncate AFTER TRUNCATE ON %s FOR EACH STATEMENT '
                 'EXECUTE FUNCTION tutti.capture_truncate()', t.name);
         END IF;
-        PERFORM tutti.adopt_application(t.table_oid);
-        PERFORM tutti.adopt_check(t.table_oid);
+        PERFORM tutti.adopt_application(t.table_oid, t.table_oid = ANY (with_code) OR with_code IS NULL);
+        PERFORM tutti.adopt_check(t.table_oid, t.table_oid = ANY (with_code) OR with_code IS NULL);
     END LOOP;
     FOR f IN SELECT p.oid::regprocedure AS name FROM pg_proc p WHERE p.pronamespace = 'tutti'::regnamespace
             AND (changed IS NULL OR p.oid IN (SELECT d.objid FROM pg_depend d WHERE d.refclassid = 'pg_class'::regclass

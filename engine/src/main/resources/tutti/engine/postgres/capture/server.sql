@@ -72,10 +72,12 @@ CREATE OR REPLACE VIEW tutti.suspects AS
                 WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' AND p.probin IS NULL);
 
 -- What calls a function of the server's that executes a text which it is given, or changes something: nothing depends on the server's own functions, so that
--- only the trees of expressions tell. Looked at only if there are suspects that such a text could name.
+-- only the trees of expressions tell. Looked at only if there are suspects that such a text could name. By prefixes of names, which the index of names finds.
 CREATE OR REPLACE VIEW tutti.text_callers AS
     WITH callee AS MATERIALIZED (SELECT oid FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace AND EXISTS (SELECT FROM tutti.suspects)
-            AND proname ~ '^((query|cursor|table|schema|database)_to_xml|ts_stat$|ts_rewrite$|set_config$|setval|pg_notify|lo_|lowrite$)'),
+            AND (proname LIKE 'query\_to\_xml%' OR proname LIKE 'cursor\_to\_xml%' OR proname LIKE 'table\_to\_xml%' OR proname LIKE 'schema\_to\_xml%'
+                OR proname LIKE 'database\_to\_xml%' OR proname LIKE 'setval%' OR proname LIKE 'pg\_notify%' OR proname LIKE 'lo\_%'
+                OR proname IN ('ts_stat', 'ts_rewrite', 'set_config', 'lowrite'))),
         tree(classid, objid, text) AS (
             SELECT 'pg_rewrite'::regclass::oid, w.oid, w.ev_action::text FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class
                 WHERE c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'tutti'::regnamespace)
@@ -83,8 +85,8 @@ CREATE OR REPLACE VIEW tutti.text_callers AS
             UNION ALL SELECT 'pg_constraint'::regclass, oid, conbin::text FROM pg_constraint WHERE contypid <> 0 AND conbin IS NOT NULL),
         pattern AS (SELECT concat(':(?:op)?funcid (?:', string_agg(oid::text, '|'), ')\M') AS of_calls FROM callee HAVING count(*) > 0)
     SELECT t.classid, t.objid FROM pattern CROSS JOIN tree t WHERE t.text ~ of_calls
-    UNION ALL SELECT 'pg_operator'::regclass, o.oid FROM pg_operator o JOIN callee ON callee.oid IN (o.oprcode, o.oprrest, o.oprjoin)
-    UNION ALL SELECT 'pg_cast'::regclass, k.oid FROM pg_cast k JOIN callee ON callee.oid = k.castfunc
+    UNION ALL SELECT 'pg_operator'::regclass, o.oid FROM pg_operator o JOIN callee ON callee.oid IN (o.oprcode, o.oprrest, o.oprjoin) WHERE o.oid >= 16384
+    UNION ALL SELECT 'pg_cast'::regclass, k.oid FROM pg_cast k JOIN callee ON callee.oid = k.castfunc WHERE k.oid >= 16384
     UNION ALL SELECT 'pg_proc'::regclass, a.aggfnoid::oid FROM pg_aggregate a
         JOIN callee ON callee.oid IN (a.aggtransfn, a.aggfinalfn, a.aggcombinefn, a.aggmtransfn, a.aggminvtransfn, a.aggmfinalfn)
         WHERE a.aggfnoid::oid >= 16384 AND NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = a.aggfnoid AND p.pronamespace = 'tutti'::regnamespace);

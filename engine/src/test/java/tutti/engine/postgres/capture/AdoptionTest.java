@@ -22,7 +22,7 @@ class AdoptionTest {
 
     private static void change(LocalSession session, String statement) throws Exception {
         session.execute("SELECT tutti.allow_statement('" + TestServer.CLUSTER_SECRET + "', '"
-                + new Statement(statement, TestServer.USER, Map.of()).toText() + "')", statement);
+                + new Statement(statement, TestServer.USER, Map.of()).toText().replace("'", "''") + "')", statement);
     }
 
     /** As behind each request that every node executes: to look for triggers and functions of all would take longer than most requests. */
@@ -50,7 +50,8 @@ class AdoptionTest {
                 "CREATE TABLE ranged (id int, at int, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)",
                 "CREATE TABLE ranged_1 PARTITION OF ranged FOR VALUES FROM (0) TO (10)",
                 "CREATE TABLE apart (id int NOT NULL, at int NOT NULL, v text)", "CREATE ROLE adopted",
-                "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'");
+                "CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+                "CREATE FUNCTION positive(int) RETURNS bool LANGUAGE internal IMMUTABLE AS 'int4_bool'");
         TestServer.install(database, 0);
         BackendConnection admin = TestServer.connect(database);
         admin.execute("SET session_replication_role = replica", PATIENCE);
@@ -69,7 +70,31 @@ class AdoptionTest {
                     "ALTER SCHEMA named RENAME TO renamed",
                     "CREATE TRIGGER n AFTER INSERT ON parent EXECUTE FUNCTION nothing()",
                     "DROP INDEX renamed.t_b_idx", "DROP TABLE child", "ALTER TABLE parent DROP COLUMN code",
-                    "CREATE TABLE filled AS SELECT 1 AS one", "DROP SCHEMA renamed CASCADE", "DROP TABLE ranged")) {
+                    "CREATE TABLE filled AS SELECT 1 AS one", "DROP SCHEMA renamed CASCADE", "DROP TABLE ranged",
+                    "CREATE TABLE called (id int PRIMARY KEY, v int, CHECK (positive(v)), CHECK (query_to_xml('SELECT late()', true, true, '') IS NOT NULL))",
+                    "CREATE FUNCTION late() RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN 1; END'",
+                    "CREATE OR REPLACE FUNCTION positive(int) RETURNS bool LANGUAGE plpgsql AS 'BEGIN RETURN $1 > 0; END'",
+                    "ALTER FUNCTION positive(int) RENAME TO above", "ALTER FUNCTION above(int) STABLE",
+                    "CREATE SCHEMA away", "ALTER FUNCTION above(int) SET SCHEMA away",
+                    "ALTER TABLE called DROP CONSTRAINT called_v_check",
+                    "CREATE STATISTICS counted ON lower(other), id FROM parent",
+                    "ALTER STATISTICS counted SET STATISTICS 10",
+                    "CREATE TABLE plain (id int PRIMARY KEY, v int)", "ALTER TABLE plain OWNER TO adopted",
+                    "REVOKE INSERT ON plain FROM adopted", "GRANT INSERT ON plain TO adopted",
+                    "REVOKE ALL ON ALL TABLES IN SCHEMA public FROM adopted",
+                    "GRANT ALL ON ALL TABLES IN SCHEMA public TO adopted", "GRANT SELECT ON called TO PUBLIC",
+                    "REVOKE USAGE ON SCHEMA public FROM PUBLIC", "GRANT USAGE ON SCHEMA public TO PUBLIC",
+                    "ALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO adopted",
+                    "CREATE POLICY p ON plain USING (true)",
+                    "ALTER TABLE plain ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY",
+                    "ALTER TABLE plain NO FORCE ROW LEVEL SECURITY", "ALTER POLICY p ON plain RENAME TO q",
+                    "ALTER TRIGGER n ON parent RENAME TO m", "ALTER TABLE parent DISABLE TRIGGER m",
+                    "CREATE RULE r AS ON INSERT TO filled DO ALSO SELECT 1", "ALTER RULE r ON filled RENAME TO s",
+                    "CREATE VIEW seen AS SELECT * FROM parent", "ALTER VIEW seen RENAME TO looked",
+                    "CREATE MATERIALIZED VIEW kept AS SELECT * FROM filled", "CREATE UNIQUE INDEX ON kept (one)",
+                    "ALTER MATERIALIZED VIEW kept RENAME COLUMN one TO two", "DROP MATERIALIZED VIEW kept",
+                    "CREATE DOMAIN few AS int CHECK (away.above(VALUE))", "ALTER TABLE filled ADD COLUMN few few",
+                    "ALTER TABLE filled DROP COLUMN few")) {
                 change(session, statement);
                 session.gather();
                 session.connection().commit();
