@@ -51,3 +51,34 @@ CREATE OR REPLACE FUNCTION tutti.compare_computed(table_oid oid) RETURNS text LA
             JOIN pg_class r ON r.oid = table_oid JOIN pg_namespace n ON n.oid = r.relnamespace
         HAVING count(*) > 0
 $function$;
+
+-- Whether a column is one of those.
+CREATE OR REPLACE FUNCTION tutti.is_computed(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM tutti.computed_columns(relation) c JOIN pg_attribute a ON a.attrelid = relation AND a.attname = c.name AND a.attnum = attribute)
+$function$;
+
+-- Whether it is one of those by an expression that this transaction has given it.
+CREATE OR REPLACE FUNCTION tutti.is_made_computed(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM pg_attrdef e WHERE e.adrelid = relation AND e.adnum = attribute AND age(e.xmin) <= age(pg_current_xact_id()::xid))
+        AND tutti.is_computed(relation, attribute)
+$function$;
+
+-- Whether what ADD COLUMN, or SET EXPRESSION, has computed of rows that are there can be told to other nodes, which then compare it with their own: by another column that names rows.
+CREATE OR REPLACE FUNCTION tutti.tells_computed(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM tutti.user_tables u JOIN pg_index i ON i.indexrelid = u.key WHERE u.table_oid = relation AND attribute <> ALL (i.indkey::int2[]))
+        AND NOT EXISTS (SELECT FROM tutti.placed p WHERE p.table_oid = relation)
+        AND NOT tutti.is_planned_by_code(relation)
+        AND pg_table_size(relation) <= tutti.limit_bytes()
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_to_compute(relation regclass, attribute smallint, ordered boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = format('column %I of %s, which has rows or is kept on some nodes only, cannot be computed by this expression', (SELECT attname
+            FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
+        DETAIL = 'Every replica would compute the rows that are there for itself, and a function, an operator, a type or object ids in the expression are not the server''s own.',
+        HINT = CASE WHEN ordered THEN 'Send it in a transaction block: the rows are then told to other nodes.'
+            ELSE 'Add a plain column, fill it with UPDATE, and compute it in a trigger: the table has no other key by which its rows could be told, an index or statistics '
+                'on an expression, or more rows than a transaction may change.' END;
+END
+$function$;

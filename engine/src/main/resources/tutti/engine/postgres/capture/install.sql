@@ -1241,8 +1241,9 @@ CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute small
     <fixed settings> AS $function$
 DECLARE
     occupied boolean;
+    computed CONSTANT boolean := tutti.is_computed(relation, attribute);
 BEGIN
-    IF NOT ordered AND current_setting('session_replication_role') = 'replica' OR NOT tutti.varying_default(relation, attribute) THEN
+    IF NOT ordered AND current_setting('session_replication_role') = 'replica' OR NOT computed AND NOT tutti.varying_default(relation, attribute) THEN
         RETURN false;
     END IF;
     occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
@@ -1253,7 +1254,9 @@ BEGIN
             EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', relation) INTO occupied;
         END IF;
     END IF;
-    IF occupied AND (ordered OR NOT tutti.tells_filled(relation, attribute)) THEN
+    IF occupied AND computed AND (ordered OR NOT tutti.tells_computed(relation, attribute)) THEN
+        PERFORM tutti.refuse_to_compute(relation, attribute, ordered);
+    ELSIF occupied AND NOT computed AND (ordered OR NOT tutti.tells_filled(relation, attribute)) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = format('column %I cannot be added to %s, which has rows or is kept on some nodes only, with this default', (SELECT attname
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
@@ -1420,7 +1423,7 @@ BEGIN
             FOR refilled IN SELECT a.attrelid FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
                     WHERE a.atthasmissing AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0
                         OR a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
-                            AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid)
+                            AND (a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid) OR tutti.is_made_computed(a.attrelid, a.attnum))
                     GROUP BY a.attrelid
                     HAVING bool_or(tutti.check_filled(a.attrelid, a.attnum, starts_with(mark, 'tutti allowed ordered'))) LOOP
                 PERFORM tutti.note_refilled(refilled);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -14,6 +15,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.WriteSet;
 import tutti.engine.EngineContract.Result;
+import tutti.engine.postgres.LocalSession;
+import tutti.engine.postgres.TestServer;
+import tutti.engine.postgres.capture.CaptureReader;
+import tutti.engine.postgres.catalog.TableCatalog;
+import tutti.pgwire.BackendConnection;
 
 /** What each node computes for a row has to be what the node has computed where the row was written; otherwise it is refused. */
 @Timeout(60)
@@ -127,8 +133,8 @@ class ComputedColumnsTest {
         try (Pair pair = new Pair(FUNCTIONS, "CREATE TABLE t (" + KEYED + ")")) {
             pair.transaction("INSERT INTO t VALUES (1, 'x')").assertEqual("t");
             for (String database : List.of(pair.one, pair.other)) {
-                var connection = tutti.engine.postgres.TestServer.connect(database);
-                tutti.engine.postgres.TestServer.execute(connection,
+                BackendConnection connection = TestServer.connect(database);
+                TestServer.execute(connection,
                         "SET session_replication_role = replica; SET event_triggers = off;"
                                 + "CREATE OR REPLACE FUNCTION told(asked int) RETURNS text IMMUTABLE LANGUAGE sql AS $$ SELECT 'new' $$");
                 connection.close();
@@ -136,6 +142,31 @@ class ComputedColumnsTest {
             assertRefused(pair, "UPDATE t SET word = 'y'");
             pair.session.connection().rollback();
             pair.transaction("UPDATE t SET id = id, word = 'y'").assertEqual("t");
+        }
+    }
+
+    private static WriteSet altered(Pair pair, String alter) throws Exception {
+        TableCatalog before = LocalSession.catalog(pair.one);
+        byte[] gathered = pair.session.execute(alter).gather();
+        pair.session.connection().commit();
+        return CaptureReader.read(before, new ArrayList<>(List.of(LocalSession.catalog(pair.one))), gathered).writes();
+    }
+
+    /** Rows that are there are told behind it, and compared. */
+    @ParameterizedTest
+    @ValueSource(strings = {"ADD COLUMN made text GENERATED ALWAYS AS (told(id)) STORED",
+            "ALTER COLUMN plain SET EXPRESSION AS (told(id))"})
+    void aColumnThatIsAddedIsComputedAlike(String change) throws Exception {
+        String alter = "DO $$ BEGIN ALTER TABLE t " + change + "; END $$";
+        String table = "CREATE TABLE t (id int PRIMARY KEY, plain text GENERATED ALWAYS AS (id + 1) STORED)".replace("(id + 1)",
+                "(CASE WHEN id > 0 THEN '1' END)");
+        try (Pair pair = new Pair(FUNCTIONS, table)) {
+            pair.transaction("INSERT INTO t VALUES (1), (2)").apply(List.of(altered(pair, alter))).assertEqual("t");
+            pair.transaction("INSERT INTO t VALUES (3)").assertEqual("t");
+        }
+        try (Pair pair = new Pair(FUNCTIONS, table)) {
+            pair.transaction("INSERT INTO t VALUES (1), (10)");
+            assertNotApplied(pair, altered(pair, alter));
         }
     }
 
