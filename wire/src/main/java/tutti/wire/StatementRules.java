@@ -59,12 +59,12 @@ final class StatementRules {
 
     /**
      * Whether a statement outside of a transaction is executed as in a transaction block: here first, and the others get what comes of it. So is one that makes a table from a
-     * query that may have another result at each node, or adds a column with such a default, one that may keep the moment at which it is read, which is refused then, and one
+     * query that may have another result at each node, or adds a column with such a default, or one that is computed, one that may keep the moment at which it is read, which is refused then, and one
      * that changes a table whose rows some nodes lack, so that they cannot say whether it can be done.
      */
     boolean runsOnce(UtilityStatement statement) {
         boolean fillsColumn = statement.mayFillRows();
-        return (!session.node().wholeOnly() && (((statement.fills() || fillsColumn)
+        return (!session.node().wholeOnly() && (statement.mayComputeRows() || ((statement.fills() || fillsColumn)
                 && ((fillsColumn && statement.namesTimes()) || varying(statement, statement.fills()) != null))
                 || (!statement.concurrently() && statement.mayKeepMoment())))
                 || (!statement.concurrently()

@@ -30,6 +30,8 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
                     + " wait meanwhile");
 
     private static final List<Pattern> ADDS_DEFAULT = words("ADD", "DEFAULT");
+    private static final List<Pattern> ADDS_COMPUTED = words("GENERATED", "STORED");
+    private static final List<Pattern> SETS_EXPRESSION = words("SET", "EXPRESSION");
     private static final List<Pattern> RETYPES = words("TYPE", "USING");
 
     private static final Pattern TIMES = Pattern.compile("\\b(?:timestamp|timestamptz|date|time)\\b",
@@ -76,6 +78,11 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     /** Whether it may add a column with a default to a table with rows, of which other nodes are told as of changed ones if each node would fill them differently. */
     boolean mayFillRows() {
         return alters(ADDS_DEFAULT);
+    }
+
+    /** Whether it may compute a column of rows that are there, of which other nodes are told if it is not certain that each computes the same. */
+    boolean mayComputeRows() {
+        return alters(ADDS_COMPUTED) || alters(SETS_EXPRESSION);
     }
 
     /** Whether it names a type of times, which are cast to each other by the session's time zone: the server counts that as something that varies. */

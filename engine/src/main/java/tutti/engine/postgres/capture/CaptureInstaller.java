@@ -358,6 +358,7 @@ public final class CaptureInstaller {
                 .replace("<large objects>", resource("largeobjects.sql"))
                 .replace("<hidden>", resource("hidden.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
+                .replace("<computed>", resource("computed.sql"))
                 .replace("<built>", resource("built.sql")).replace("<built names>", CatalogQuery.BUILT_NAMES)
                 .replace("<placed>", script("placed.sql", settings.secret(), roleNames))
                 .replace("<server>", script("server.sql", settings.secret(), roleNames))

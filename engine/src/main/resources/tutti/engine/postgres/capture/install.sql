@@ -1242,8 +1242,9 @@ CREATE OR REPLACE FUNCTION tutti.check_filled(relation regclass, attribute small
     <fixed settings> AS $function$
 DECLARE
     occupied boolean;
+    computed CONSTANT boolean := tutti.is_computed(relation, attribute);
 BEGIN
-    IF NOT ordered AND current_setting('session_replication_role') = 'replica' OR NOT tutti.varying_default(relation, attribute) THEN
+    IF NOT ordered AND current_setting('session_replication_role') = 'replica' OR NOT computed AND NOT tutti.varying_default(relation, attribute) THEN
         RETURN false;
     END IF;
     occupied := EXISTS (SELECT FROM tutti.placed WHERE table_oid = relation);
@@ -1254,7 +1255,9 @@ BEGIN
             EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s)', relation) INTO occupied;
         END IF;
     END IF;
-    IF occupied AND (ordered OR NOT tutti.tells_filled(relation, attribute)) THEN
+    IF occupied AND computed AND (ordered OR NOT tutti.tells_computed(relation, attribute)) THEN
+        PERFORM tutti.refuse_to_compute(relation, attribute, ordered);
+    ELSIF occupied AND NOT computed AND (ordered OR NOT tutti.tells_filled(relation, attribute)) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = format('column %I cannot be added to %s, which has rows or is kept on some nodes only, with this default', (SELECT attname
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
@@ -1421,7 +1424,7 @@ BEGIN
             FOR refilled IN SELECT a.attrelid FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
                     WHERE a.atthasmissing AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0
                         OR a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
-                            AND a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid)
+                            AND (a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid) OR tutti.is_made_computed(a.attrelid, a.attnum))
                     GROUP BY a.attrelid
                     HAVING bool_or(tutti.check_filled(a.attrelid, a.attnum, starts_with(mark, 'tutti allowed ordered'))) LOOP
                 PERFORM tutti.note_refilled(refilled);
@@ -1652,20 +1655,20 @@ CREATE OR REPLACE FUNCTION tutti.refuse_changing_check(name text) RETURNS text L
         concat('a function that is called when rows of table ', name, ' are written has changed something itself'))
 $function$;
 
--- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will; NULL if no code of a user's may
--- be called (`watched`: it may). It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
+<computed>
+-- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will, and computes what they will compute; NULL if
+-- there is nothing of either (`watched`: code of a user's may be called). It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
 -- have moved, so it is tried once more with counters.
 CREATE OR REPLACE FUNCTION tutti.check_function(table_oid oid, watched boolean) RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 BEGIN
     RETURN (WITH called AS (
         SELECT c.conbin AS tree, c.conrelid AS relation FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c'
-        UNION ALL SELECT d.adbin, d.adrelid FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-            WHERE d.adrelid = table_oid AND a.attgenerated <> ''
         UNION ALL SELECT i.indexprs, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indexprs IS NOT NULL
         UNION ALL SELECT i.indpred, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indpred IS NOT NULL
     ), calls AS (
-        SELECT format('PERFORM ROW(%s) FROM pg_catalog.unnest(ARRAY[NEW::pg_catalog.text::%I.%I]) AS %I;', (SELECT string_agg(
-                pg_get_expr(tree, relation), ', ') FROM called WHERE tree::text !~ ':varattno -'), n.nspname, c.relname, c.relname) AS text,
+        SELECT concat(format('PERFORM ROW(%s) FROM pg_catalog.unnest(ARRAY[NEW::pg_catalog.text::%I.%I]) AS %I;', (SELECT string_agg(
+                pg_get_expr(tree, relation), ', ') FROM called WHERE tree::text !~ ':varattno -'), n.nspname, c.relname, c.relname),
+                tutti.compare_computed(c.oid)) AS text,
             format('%I.%I', n.nspname, c.relname) AS name
         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid
     )
@@ -1674,6 +1677,8 @@ BEGIN
 DECLARE
     log_end pg_catalog.pg_lsn := pg_catalog.pg_current_wal_insert_lsn();
     others pg_catalog.int8;
+    made pg_catalog.text[];
+    told pg_catalog.text[];
 BEGIN
     %1$s
     IF pg_catalog.pg_current_wal_insert_lsn() OPERATOR(pg_catalog.<>) log_end THEN
@@ -1686,7 +1691,7 @@ BEGIN
     RETURN NULL;
 END
 $text$, calls.text, tutti.refuse_changing_check(calls.name))
-        FROM calls WHERE watched AND NOT tutti.runs_no_code(table_oid));
+        FROM calls WHERE NOT tutti.runs_no_code(table_oid) AND (watched OR EXISTS (SELECT FROM tutti.computed_columns(table_oid))));
 END
 $function$;
 
@@ -1699,6 +1704,7 @@ $function$;
 -- column is assigned that is not among them is what it has, which of a large value is a pointer, and neither read nor written anew.
 --
 -- Where code of a user's may be called for them (`watched`), it must not change anything: its node has told what it changed there, and here it would do so once more.
+-- What is computed for them must be what their node has computed.
 --
 -- Without a key a row is deleted that has the same text, column by column; which one of several does not matter, since nothing can tell
 -- them apart. Columns of common types are compared as values first, which costs less.
@@ -1737,7 +1743,7 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid, watched boolean)
             THEN pg_catalog.convert_from($2, 'UTF8') END$text$ AS text
     ), statements AS (
         SELECT 'insert' AS operation, '' AS variable, format(
-                'INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM pg_catalog.unnest((%s)::%s[]) AS r',
+                'INSERT INTO %s AS t (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM pg_catalog.unnest((%s)::%s[]) AS r',
                 this.name, given, given_row, parameter.text, this.name) AS sql
             FROM this, lists, parameter
         UNION ALL
@@ -1787,6 +1793,19 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid, watched boolean)
         %s
     END IF;$text$, tutti.refuse_changing_check(this.name)) ELSE '' END AS after
         FROM this
+    ), computed AS (
+        SELECT string_agg(format('ROW(t.%I)::pg_catalog.text', c.name), ', ' ORDER BY c.place) AS made,
+            string_agg(format('ROW(r.%I)::pg_catalog.text', c.name), ', ' ORDER BY c.place) AS told
+        FROM tutti.computed_columns(table_oid) c
+    ), executed AS (
+        SELECT s.operation, s.variable, compared, CASE WHEN compared
+            THEN format('WITH written AS (%s RETURNING ARRAY[%s] AS made, %s AS told) SELECT pg_catalog.count(*), pg_catalog.array_agg(w.made), '
+                    '%s INTO counted, made, told FROM written AS w', s.sql, c.made,
+                CASE s.operation WHEN 'insert' THEN 'NULL' ELSE format('ARRAY[%s]', c.told) END,
+                CASE s.operation WHEN 'insert' THEN format('(SELECT pg_catalog.array_agg(ARRAY[%s]) FROM pg_catalog.unnest((%s)::%s[]) AS r)',
+                    c.told, p.text, this.name) ELSE 'pg_catalog.array_agg(w.told)' END)
+            ELSE concat(s.sql, '; GET DIAGNOSTICS counted = ROW_COUNT') END AS sql
+        FROM statements s, computed c, parameter p, this, LATERAL (SELECT c.made IS NOT NULL AND s.operation NOT LIKE 'delete%') k(compared)
     )
     SELECT concat('apply_check_', table_oid), checks, whole.settings FROM whole, tutti.check_function(table_oid, watched) checks WHERE checks IS NOT NULL
     UNION ALL
@@ -1796,17 +1815,18 @@ DECLARE
     %s
     counted pg_catalog.int8;%s
 BEGIN
-    %s;
-    GET DIAGNOSTICS counted = ROW_COUNT;%s
+    %s;%s
     IF counted OPERATOR(pg_catalog.<>) %s THEN
         RAISE EXCEPTION USING ERRCODE = 'XX001', MESSAGE = pg_catalog.concat(%L, %s, ' rows, the engine says ', counted,
             ': this replica differs from the others');
-    END IF;
+    END IF;%s
     RETURN counted;
 END
-$text$, variable, guard.before, sql, guard.after, expected.rows, concat(replace(upper(split_part(operation, '_', 1)), 'COLUMNS', 'UPDATE'), ' of table ', this.name,
-        ' should have met '), expected.rows), CASE WHEN operation <> 'insert' AND same IS NULL THEN whole.settings END
-        FROM this, statements, key, LATERAL (SELECT CASE WHEN variable <> '' THEN '1'
+$text$, variable, concat(guard.before, CASE WHEN compared THEN '
+    made pg_catalog.text[];
+    told pg_catalog.text[];' END), sql, guard.after, expected.rows, concat(replace(upper(split_part(operation, '_', 1)), 'COLUMNS', 'UPDATE'), ' of table ', this.name,
+        ' should have met '), expected.rows, CASE WHEN compared THEN tutti.refuse_computed_call(table_oid) END), CASE WHEN operation <> 'insert' AND same IS NULL THEN whole.settings END
+        FROM this, executed, key, LATERAL (SELECT CASE WHEN variable <> '' THEN '1'
             ELSE $text$pg_catalog.split_part(pg_catalog.encode(pg_catalog.substr($2, 4, 8), 'escape'), ']', 1)::pg_catalog.int8$text$
             END AS rows) expected, guard, whole
 $function$;
@@ -1866,6 +1886,9 @@ BEGIN
         SELECT ARRAY[concat('search_path=', string_agg(quote_ident(btrim(part, ' "')), ', '), ', pg_temp'),
             'IntervalStyle=postgres', 'lc_monetary=C', 'array_nulls=on', 'xmloption=content'] INTO settings
             FROM unnest(string_to_array(path, ',')) part;
+        IF EXISTS (SELECT FROM tutti.computed_columns(table_oid)) THEN
+            settings := settings || 'TimeZone=UTC'::text; -- drivers set it, and the node of the client is to compute as the others do
+        END IF;
     END IF;
     IF NOT tutti.owner_writes(t) THEN
         IF NOT plain THEN
@@ -2008,7 +2031,7 @@ DECLARE
     function oid := to_regprocedure(format('tutti.apply_check_%s()', table_oid));
     fires CONSTANT boolean := EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = 'tutti_check');
 BEGIN
-    IF function IS NULL OR NOT watched OR tutti.runs_no_code(table_oid) THEN
+    IF function IS NULL OR tutti.check_function(table_oid, watched) IS NULL THEN
         IF function IS NOT NULL THEN
             DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = function AND deptype = 'i';
             EXECUTE format('DROP FUNCTION tutti.apply_check_%s() CASCADE', table_oid);
